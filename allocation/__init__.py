@@ -1,0 +1,1 @@
+"""Exact replication: things with places, who holds one, leases. The one door to work."""

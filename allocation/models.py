@@ -1,0 +1,119 @@
+"""Exact replication.
+
+A `Task` is one thing to be worked on (an image in a language, a caption to verify, a pair to compare); the app that
+knows what it is adds a row of its own with a one-to-one link. `places` is how many different people are to answer,
+`places_taken` how many answered or are at it; a check constraint keeps the second from passing the first.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+
+class Pool(models.Model):
+    """Tasks that are handed out together, and how."""
+
+    batch_size = models.PositiveSmallIntegerField(default=15)
+    hold_s = models.PositiveIntegerField(default=24 * 3600, help_text="Seconds that a batch may be held.")
+    is_open = models.BooleanField(default=True, help_text="Whether new batches are handed out.")
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=Q(batch_size__gte=1), name="pool_batch_not_empty"),
+            models.CheckConstraint(condition=Q(hold_s__gte=1), name="pool_hold_positive"),
+        ]
+
+
+class Task(models.Model):
+    pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="tasks")
+    shuffle_key = models.PositiveIntegerField(help_text="Random order in which tasks are handed out.")
+    places = models.PositiveSmallIntegerField()
+    places_taken = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=Q(places_taken__lte=F("places")), name="task_not_oversold"),
+            models.CheckConstraint(condition=Q(places__gte=1), name="task_has_a_place"),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            # Only open tasks are in it, so taking a batch does not slow down as finished work piles up.
+            models.Index(
+                fields=["pool", "shuffle_key"], condition=Q(places_taken__lt=F("places")), name="task_open_in_order"
+            ),
+        ]
+
+
+class Holder(models.Model):
+    """A person at a pool. Its row is locked while a batch is taken, so that two tabs of one person take turns."""
+
+    pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="holders")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["pool", "person"], name="holder_once"),
+        ]
+
+
+class BatchState(models.TextChoices):
+    OPEN = "open", _("In hand")
+    DONE = "done", _("Submitted")
+    RETURNED = "returned", _("Given back")
+    LAPSED = "lapsed", _("Time ran out")
+
+
+class Batch(models.Model):
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="batches")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="batches")
+    state = models.CharField(max_length=8, choices=BatchState.choices, default=BatchState.OPEN)
+    taken_at = models.DateTimeField()
+    due_at = models.DateTimeField(help_text="When the lease runs out.")
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["pool", "person"], condition=Q(state="open"), name="batch_one_open_per_person_and_pool"
+            ),
+            models.CheckConstraint(condition=Q(state__in=BatchState.values), name="batch_state_known"),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["due_at"], condition=Q(state="open"), name="batch_open_by_due"),
+            models.Index(fields=["person", "-taken_at"], name="batch_of_person"),
+        ]
+
+
+class AssignmentState(models.TextChoices):
+    HELD = "held", _("In hand")
+    DONE = "done", _("Done")
+    RETURNED = "returned", _("Given back")
+    LAPSED = "lapsed", _("Time ran out")
+    LATE = "late", _("Came late, not counted")
+
+
+class Assignment(models.Model):
+    """One task in one person's hands, once and for all: a task never comes to the same person a second time.
+
+    HELD and DONE each take one of the task's places; the other states take none.
+    """
+
+    task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="assignments")
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="assignments")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    position = models.PositiveSmallIntegerField(help_text="From 1, in the order shown.")
+    state = models.CharField(max_length=8, choices=AssignmentState.choices, default=AssignmentState.HELD)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["batch", "position"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["task", "person"], name="assignment_once_per_person"),
+            models.UniqueConstraint(fields=["batch", "position"], name="assignment_one_per_position"),
+            models.CheckConstraint(condition=Q(state__in=AssignmentState.values), name="assignment_state_known"),
+        ]

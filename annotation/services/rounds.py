@@ -1,0 +1,81 @@
+"""Setting up rounds: which images are captioned, in what order, after which English caption."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from itertools import groupby, islice
+
+from django.db import transaction
+
+from allocation.models import Pool, Task
+from annotation.models import CaptionTask, Round, RoundKind
+from corpus.models import Collection
+from inference.models import CaptioningModel, ModelCaption
+from languages.models import Language
+from people.models import Project
+
+SHUFFLE_KEYS = 2**31
+TASKS_PER_INSERT = 5000
+ENGLISH = "en"
+
+
+def create_round(
+    *,
+    project: Project,
+    language: Language,
+    collection: Collection,
+    captioners: Iterable[CaptioningModel],
+    replication: int = 2,
+    batch_size: int = 15,
+    hold_s: int = 24 * 3600,
+    seed: int,
+    kind: RoundKind = RoundKind.MAIN,
+    number: int = 1,
+) -> Round:
+    """Make a round with a task for every image of `collection` that one of `captioners` has described in English."""
+    with transaction.atomic():
+        made = Round.objects.create(
+            project=project,
+            language=language,
+            kind=kind,
+            number=number,
+            collection=collection,
+            replication=replication,
+            pool=Pool.objects.create(batch_size=batch_size, hold_s=hold_s),
+            seed=seed,
+        )
+        made.captioners.set(captioners)
+        add_missing_tasks(made)
+    return made
+
+
+def add_missing_tasks(round: Round) -> int:
+    """Add a task for each image that has got an English caption since; returns how many.
+
+    Where several models described an image, one of their captions is drawn by the round's seed and the image.
+    """
+    with transaction.atomic():
+        Pool.objects.select_for_update().get(pk=round.pool_id)
+        captions = (
+            ModelCaption.objects.filter(
+                model__in=round.captioners.all(), language_id=ENGLISH, image__collections=round.collection_id
+            )
+            .exclude(image__in=CaptionTask.objects.filter(round=round).values("image"))
+            .order_by("image_id", "model_id")
+            .only("pk", "image_id")
+        )
+        added = 0
+        per_image = (list(found) for _, found in groupby(captions.iterator(), key=lambda caption: caption.image_id))
+        while chunk := list(islice(per_image, TASKS_PER_INSERT)):
+            draws = [random.Random(f"{round.seed}:{choice[0].image_id}") for choice in chunk]
+            tasks = Task.objects.bulk_create(
+                Task(pool_id=round.pool_id, shuffle_key=draw.randrange(SHUFFLE_KEYS), places=round.replication)
+                for draw in draws
+            )
+            CaptionTask.objects.bulk_create(
+                CaptionTask(task=task, round=round, image_id=choice[0].image_id, english=draw.choice(choice))
+                for task, draw, choice in zip(tasks, draws, chunk, strict=True)
+            )
+            added += len(tasks)
+    return added

@@ -1,0 +1,203 @@
+"""What the settings are told from outside, read strictly: a missing or malformed variable stops the start by name."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+# All of these together make a production installation; none of them, the embedded one.
+REQUIRED = {
+    "DATABASE_URL": "postgres://USER:PASSWORD@HOST:5432/NAME",
+    "CELERY_BROKER_URL": "redis://HOST:6379/0",
+    "SECRET_KEY": "50 or more random characters",
+    "ALLOWED_HOSTS": "crosslens.example.org,www.example.org",
+    "STORAGE_URL": "s3://BUCKET?region=eu-central-1&endpoint=https://s3.example.org or file:///srv/crosslens/media",
+    "EMAIL_URL": "smtp+tls://USER:PASSWORD@HOST:587 or consolemail://",
+    "DEFAULT_FROM_EMAIL": "Crosslens <noreply@example.org>",
+}
+OPTIONAL = {
+    "CROSSLENS_VAR": "folder of the embedded installation's database, files and queue (default: var/ of the checkout)",
+    "CSRF_TRUSTED_ORIGINS": "https://crosslens.example.org (default: https:// before each of ALLOWED_HOSTS)",
+    "CACHE_URL": "redis://HOST:6379/1 (default: the broker's server)",
+    "HTTPS": "on or off (default: on in production, off embedded); off only behind nothing but a test",
+    "AWS_ACCESS_KEY_ID": "for STORAGE_URL=s3://…, unless the machine has a role",
+    "AWS_SECRET_ACCESS_KEY": "for STORAGE_URL=s3://…, unless the machine has a role",
+}
+
+
+class Environment:
+    """The variables of one start.
+
+    Raises
+    ------
+    ImproperlyConfigured
+        With one sentence that names the variable, what is wrong with it and what it should look like.
+    """
+
+    def __init__(self, variables: Mapping[str, str], base: Path) -> None:
+        self.variables = variables
+        self.var = Path(variables.get("CROSSLENS_VAR") or base / "var")
+        given = [name for name in REQUIRED if variables.get(name)]
+        missing = [name for name in REQUIRED if not variables.get(name)]
+        if given and missing:
+            raise ImproperlyConfigured(
+                f"{missing[0]} is not set, but {given[0]} is: a production installation needs all of "
+                f"{', '.join(REQUIRED)}, the embedded one none of them. Set {missing[0]} to something like: "
+                f"{REQUIRED[missing[0]]}"
+            )
+        self.is_embedded = not given
+
+    def _malformed(self, name: str, why: str) -> ImproperlyConfigured:
+        like = REQUIRED.get(name) or OPTIONAL[name]
+        return ImproperlyConfigured(f"{name} {why}. It should look like: {like}")
+
+    def https(self) -> bool:
+        value = self.variables.get("HTTPS", "").lower() or ("off" if self.is_embedded else "on")
+        if value not in ("on", "off"):
+            raise self._malformed("HTTPS", f"is {value!r}, neither on nor off")
+        return value == "on"
+
+    def secret_key(self) -> str:
+        if self.is_embedded:
+            return _kept_secret(self.var / "secret_key")
+        key = self.variables["SECRET_KEY"]
+        if len(key) < 50 or len(set(key)) < 5 or key.startswith("django-insecure-"):
+            raise self._malformed("SECRET_KEY", f"is too easy to guess ({len(key)} characters)")
+        return key
+
+    def allowed_hosts(self) -> list[str]:
+        if self.is_embedded:
+            return ["127.0.0.1", "localhost", "[::1]"]
+        hosts = [host.strip() for host in self.variables["ALLOWED_HOSTS"].split(",")]
+        for host in hosts:
+            if not host or "/" in host or " " in host or host == "*":
+                raise self._malformed("ALLOWED_HOSTS", f"has {host!r}, which is not the name of a host")
+        return hosts
+
+    def csrf_trusted_origins(self) -> list[str]:
+        value = self.variables.get("CSRF_TRUSTED_ORIGINS", "")
+        if not value:
+            return [] if self.is_embedded else [f"https://{host.lstrip('.')}" for host in self.allowed_hosts()]
+        origins = [origin.strip() for origin in value.split(",")]
+        for origin in origins:
+            if urlsplit(origin).scheme not in ("http", "https") or not urlsplit(origin).hostname:
+                raise self._malformed("CSRF_TRUSTED_ORIGINS", f"has {origin!r}, which is not an origin")
+        return origins
+
+    def database(self) -> dict[str, Any]:
+        if self.is_embedded:
+            return {
+                "ENGINE": "django.db.backends.sqlite3",
+                "NAME": self.var / "crosslens.sqlite3",
+                # One writer at a time, who waits for the lock from the start: nobody fails half-way (docs/decisions).
+                "OPTIONS": {
+                    "timeout": 20,
+                    "transaction_mode": "IMMEDIATE",
+                    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+                },
+                "CONN_MAX_AGE": None,
+            }
+        parts = self._url("DATABASE_URL", {"postgres", "postgresql"})
+        if len(parts.path) < 2:
+            raise self._malformed("DATABASE_URL", "names no database")
+        return {**environ.Env.db_url_config(self.variables["DATABASE_URL"]), "CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
+
+    def celery(self) -> dict[str, Any]:
+        if self.is_embedded:
+            folders = {name: str(self.var / "queue" / name) for name in ("messages", "processed", "control")}
+            for folder in folders.values():
+                Path(folder).mkdir(parents=True, exist_ok=True)
+            return {
+                "broker_url": "filesystem://",
+                "broker_transport_options": {
+                    "data_folder_in": folders["messages"],
+                    "data_folder_out": folders["messages"],
+                    "processed_folder": folders["processed"],
+                    "control_folder": folders["control"],
+                    "polling_interval": 0.05,
+                },
+            }
+        self._url("CELERY_BROKER_URL", {"redis", "rediss"})
+        return {"broker_url": self.variables["CELERY_BROKER_URL"]}
+
+    def cache(self) -> dict[str, Any]:
+        if self.is_embedded:
+            # Files, not memory: the web processes must count failed attempts together.
+            return {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": self.var / "cache"}
+        if self.variables.get("CACHE_URL"):
+            self._url("CACHE_URL", {"redis", "rediss"})
+        location = self.variables.get("CACHE_URL") or self.variables["CELERY_BROKER_URL"]
+        return {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": location, "KEY_PREFIX": "crosslens"}
+
+    def storage(self) -> dict[str, Any]:
+        if self.is_embedded:
+            return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": self.var / "media"}}
+        parts = self._url("STORAGE_URL", {"s3", "file"})
+        if parts.scheme == "file":
+            if not parts.path.startswith("/") or parts.netloc:
+                raise self._malformed("STORAGE_URL", "names no absolute folder")
+            return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": parts.path}}
+        if not parts.hostname:
+            raise self._malformed("STORAGE_URL", "names no bucket")
+        query = parse_qs(parts.query, strict_parsing=bool(parts.query))
+        unknown = set(query) - {"region", "endpoint", "addressing"}
+        if unknown:
+            raise self._malformed("STORAGE_URL", f"has unknown settings ({', '.join(sorted(unknown))})")
+        options: dict[str, Any] = {"bucket_name": parts.netloc, "default_acl": None, "querystring_auth": True, "file_overwrite": True}
+        for ours, theirs in (("region", "region_name"), ("endpoint", "endpoint_url"), ("addressing", "addressing_style")):
+            if ours in query:
+                options[theirs] = query[ours][0]
+        return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+
+    def email(self) -> dict[str, Any]:
+        if self.is_embedded:
+            return {
+                "EMAIL_BACKEND": "django.core.mail.backends.filebased.EmailBackend",
+                "EMAIL_FILE_PATH": self.var / "mail",
+            }
+        self._url("EMAIL_URL", {"smtp", "smtps", "smtp+tls", "smtp+ssl", "consolemail"}, host=False)
+        return environ.Env.email_url_config(self.variables["EMAIL_URL"])
+
+    def from_email(self) -> str:
+        if self.is_embedded:
+            return "Crosslens <noreply@localhost>"
+        address = self.variables["DEFAULT_FROM_EMAIL"]
+        if "@" not in address:
+            raise self._malformed("DEFAULT_FROM_EMAIL", f"is {address!r}, which holds no address")
+        return address
+
+    def _url(self, name: str, schemes: set[str], *, host: bool = True) -> Any:
+        value = self.variables[name]
+        try:
+            parts = urlsplit(value)
+            _ = parts.port
+        except ValueError as error:
+            raise self._malformed(name, f"is not an address ({error})") from error
+        if parts.scheme not in schemes:
+            raise self._malformed(name, f"begins with {parts.scheme or value[:20]!r}, not with {' or '.join(sorted(schemes))}")
+        if host and parts.scheme != "file" and not parts.hostname:
+            raise self._malformed(name, "names no host")
+        return parts
+
+
+def from_process(base: Path) -> Environment:
+    return Environment(os.environ, base)
+
+
+def _kept_secret(path: Path) -> str:
+    """Make a secret on the first start and find it again on the next, so that people stay signed in."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("x") as file:
+            path.chmod(0o600)
+            file.write(secrets.token_urlsafe(64))
+    except FileExistsError:
+        pass
+    return path.read_text()

@@ -1,0 +1,8 @@
+"""What a WSGI server serves: `granian --interface wsgi config.wsgi:application`."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+application = get_wsgi_application()

@@ -1,0 +1,1 @@
+"""Images, collections, imports and the derived sizes that are served."""

@@ -1,0 +1,146 @@
+"""Images stored by content, the collections they are in, and what an import made of each file."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+
+class JobState(models.TextChoices):
+    """Of a row that background work is done for: the row is the truth, the task a nudge."""
+
+    QUEUED = "queued", _("Waiting")
+    RUNNING = "running", _("Running")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed")
+
+
+class Image(models.Model):
+    """One picture, whatever number of times it was uploaded: `sha256` is of the original file's bytes."""
+
+    public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    sha256 = models.CharField(max_length=64, unique=True)
+    original = models.CharField("name in storage", max_length=200)
+    format = models.CharField(max_length=8)
+    bytes = models.PositiveBigIntegerField()
+    width = models.PositiveIntegerField(help_text="pixels, upright")
+    height = models.PositiveIntegerField(help_text="pixels, upright")
+    title = models.CharField(max_length=500, blank=True)
+    author = models.CharField(max_length=500, blank=True)
+    licence = models.CharField(max_length=200, blank=True)
+    licence_url = models.URLField(max_length=500, blank=True)
+    source = models.CharField(max_length=1000, blank=True)
+    latitude = models.FloatField(null=True, blank=True, help_text="degrees north")
+    longitude = models.FloatField(null=True, blank=True, help_text="degrees east")
+    extra = models.JSONField(default=dict, blank=True, help_text="Columns of the manifest that have no field here.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    sizes_state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
+    sizes_lease_until = models.DateTimeField(null=True, blank=True)
+    sizes_attempts = models.PositiveSmallIntegerField(default=0)
+    sizes_error = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                condition=Q(latitude__isnull=True) | Q(latitude__range=(-90, 90)), name="image_latitude_on_earth"
+            ),
+            models.CheckConstraint(
+                condition=Q(longitude__isnull=True) | Q(longitude__range=(-180, 180)), name="image_longitude_on_earth"
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(
+                fields=["sizes_state", "sizes_lease_until"],
+                condition=Q(sizes_state__in=["queued", "running"]),
+                name="image_sizes_to_make",
+            ),
+        ]
+
+
+class Collection(models.Model):
+    """A named set of images. Collections belong to the installation: every manager may use them."""
+
+    slug = models.SlugField(unique=True)
+    name = models.CharField(max_length=120)
+    description = models.TextField(blank=True)
+    images = models.ManyToManyField(Image, through="CollectionImage", related_name="collections")
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["name", "pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class CollectionImage(models.Model):
+    """An image under the key that its collection knows it by (exports and caption files use the key)."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="entries")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="entries")
+    key = models.CharField(max_length=200)
+    position = models.PositiveIntegerField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["collection", "position"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["collection", "image"], name="collection_image_once"),
+            models.UniqueConstraint(fields=["collection", "key"], name="collection_key_once"),
+        ]
+
+
+class ImportKind(models.TextChoices):
+    IMAGES = "images", _("Images")
+    CAPTIONS = "captions", _("Captions by a model")
+
+
+class ImportJob(models.Model):
+    """One import, from the browser or the command line; `rows` is its report, `folder` where its files wait."""
+
+    kind = models.CharField(max_length=8, choices=ImportKind.choices)
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, null=True, blank=True, related_name="imports")
+    options = models.JSONField(default=dict, help_text="What this kind of import needs besides, such as model and language.")
+    source_name = models.CharField(max_length=500)
+    folder = models.CharField(max_length=500, blank=True)
+    state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
+    error = models.TextField(blank=True)
+    total = models.PositiveIntegerField(default=0)
+    done = models.PositiveIntegerField(default=0)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-pk"]
+
+
+class Outcome(models.TextChoices):
+    ADDED = "added", _("Added")
+    ALREADY = "already", _("Already there")
+    REJECTED = "rejected", _("Not taken")
+
+
+class ImportRow(models.Model):
+    """What became of one file or line: `reason` says why where it was not simply added."""
+
+    job = models.ForeignKey(ImportJob, on_delete=models.CASCADE, related_name="rows")
+    number = models.PositiveIntegerField(help_text="Line of the file, or position among the files, from 1.")
+    name = models.CharField(max_length=500)
+    outcome = models.CharField(max_length=8, choices=Outcome.choices)
+    reason = models.TextField(blank=True)
+    image = models.ForeignKey(Image, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["job", "number"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["job", "number"], name="import_row_once_per_number"),
+        ]

@@ -1,0 +1,1 @@
+"""Captioning models and the captions they made."""

@@ -1,0 +1,1 @@
+"""The languages that are written in: names, direction, word spacing, scripts and aliases."""

@@ -1,0 +1,34 @@
+"""A language as the platform knows it. The 36 of Crossmodal-3600 are seeded by a migration; any other tag can be added."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models.functions import Lower
+
+
+class Direction(models.TextChoices):
+    LTR = "ltr", "left to right"
+    RTL = "rtl", "right to left"
+
+
+class Language(models.Model):
+    tag = models.CharField("BCP-47 tag", max_length=35, primary_key=True)
+    english_name = models.CharField(max_length=80)
+    own_name = models.CharField(max_length=80)
+    direction = models.CharField(max_length=3, choices=Direction.choices, default=Direction.LTR)
+    spaced = models.BooleanField("spaces separate words", default=True)
+    scripts = models.JSONField(
+        default=list, help_text="ISO 15924 codes of the scripts it is written in, such as Latn; empty: not checked."
+    )
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["english_name"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(Lower("tag"), name="language_tag_unique_whatever_case"),
+            models.CheckConstraint(condition=models.Q(direction__in=Direction.values), name="language_direction_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.english_name

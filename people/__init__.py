@@ -1,0 +1,1 @@
+"""Accounts, projects and the roles people have in them, language skills, invitations, consent."""

@@ -1,0 +1,144 @@
+"""Accounts, projects, roles per project, language skills, invitations by link, and consent."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
+
+from languages.models import Language
+
+
+class User(AbstractUser):
+    """An account. What a person may do is in their memberships, project by project; `is_superuser` installs."""
+
+    reads_english = models.BooleanField(_("reads English well"), default=False)
+    interface_language = models.CharField(_("interface language"), max_length=35, blank=True)
+
+    class Meta(AbstractUser.Meta):
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(Lower("email"), condition=~Q(email=""), name="user_email_unique_whatever_case"),
+        ]
+
+
+class Project(models.Model):
+    """The room people work together in; everything a manager sets up belongs to one."""
+
+    slug = models.SlugField(unique=True)
+    name = models.CharField(max_length=120)
+    description = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["name", "pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Role(models.TextChoices):
+    MANAGER = "manager", _("Manager")
+    ANNOTATOR = "annotator", _("Annotator")
+    RATER = "rater", _("Rater")
+    PLAYER = "player", _("Player")
+    RESEARCHER = "researcher", _("Researcher")
+
+
+class Membership(models.Model):
+    """One role of one person in one project; a person may have several, as `rules.conflicting_roles` allows."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=12, choices=Role.choices)
+    joined_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["project", "user", "role"], name="membership_once_per_role"),
+            models.CheckConstraint(condition=Q(role__in=Role.values), name="membership_role_known"),
+        ]
+
+
+class Level(models.TextChoices):
+    NATIVE = "native", _("Native")
+    FLUENT = "fluent", _("Fluent")
+    ADVANCED = "advanced", _("Advanced")
+
+
+class LanguageSkill(models.Model):
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="language_skills")
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
+    level = models.CharField(max_length=8, choices=Level.choices)
+    recorded_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["user", "language"], name="language_skill_once_per_language"),
+            models.CheckConstraint(condition=Q(level__in=Level.values), name="language_skill_level_known"),
+        ]
+
+
+class Invitation(models.Model):
+    """A link that lets up to `places` people in, in one role, for some languages."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="invitations")
+    token = models.CharField(max_length=43, unique=True)
+    role = models.CharField(max_length=12, choices=Role.choices)
+    languages = models.ManyToManyField(Language, blank=True, related_name="+")
+    email = models.EmailField(blank=True)
+    note = models.CharField(max_length=200, blank=True)
+    places = models.PositiveIntegerField(default=1)
+    places_taken = models.PositiveIntegerField(default=0)
+    created_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=Q(places_taken__lte=F("places")), name="invitation_not_oversold"),
+            models.CheckConstraint(condition=Q(role__in=Role.values), name="invitation_role_known"),
+        ]
+
+
+class InvitationUse(models.Model):
+    invitation = models.ForeignKey(Invitation, on_delete=models.CASCADE, related_name="uses")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    used_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["invitation", "user"], name="invitation_used_once_per_person"),
+        ]
+
+
+class ConsentText(models.Model):
+    """A version of what people agree to before they work in a project; never edited, only followed by the next."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="consent_texts")
+    version = models.PositiveIntegerField()
+    body = models.TextField(help_text="Markdown")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["project", "version"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["project", "version"], name="consent_text_version_once"),
+        ]
+
+
+class Consent(models.Model):
+    text = models.ForeignKey(ConsentText, on_delete=models.PROTECT, related_name="consents")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="consents")
+    given_at = models.DateTimeField()
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["text", "user"], name="consent_once_per_version"),
+        ]

@@ -1,0 +1,37 @@
+"""Who may: from a user and a slug to the object, or 404. Pages, API and commands all come through here."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import Http404
+from django.utils.translation import gettext as _
+
+from people.models import Membership, Project, Role, User
+
+
+def project_for(user: User | AnonymousUser, slug: str, *roles: Role) -> Project:
+    """The project `slug`, if `user` has one of `roles` in it (any role where none is named).
+
+    Raises
+    ------
+    Http404
+        Also where the project exists: an outsider is not told so.
+    """
+    members = Membership.objects.filter(user_id=user.pk, project__slug=slug)
+    if roles:
+        members = members.filter(role__in=roles)
+    member = members.select_related("project").first()
+    if member is None:
+        raise Http404(_("There is no such project among yours."))
+    return member.project
+
+
+def has_role(user: User | AnonymousUser, project: Project, *roles: Role) -> bool:
+    return Membership.objects.filter(user_id=user.pk, project=project, role__in=roles).exists()
+
+
+def manages_anything(user: User | AnonymousUser) -> bool:
+    """Whether `user` may see and fill the installation's collections: a manager of any project, or who may start one."""
+    if not user.is_authenticated:
+        return False
+    return user.has_perm("people.add_project") or Membership.objects.filter(user_id=user.pk, role=Role.MANAGER).exists()
