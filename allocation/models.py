@@ -15,6 +15,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from people.models import User
+
 
 class Pool(models.Model):
     """Tasks that are handed out together, and how."""
@@ -30,11 +32,20 @@ class Pool(models.Model):
         ]
 
 
+class TaskQuerySet(models.QuerySet["Task"]):
+    def open_for(self, person: User, pool: Pool) -> TaskQuerySet:
+        """Tasks with a free place that `person` never held."""
+        had = Assignment.objects.filter(task=models.OuterRef("pk"), person=person)
+        return self.filter(~models.Exists(had), pool=pool, places_taken__lt=F("places"))
+
+
 class Task(models.Model):
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="tasks")
     shuffle_key = models.PositiveIntegerField(help_text="Random order in which tasks are handed out.")
     places = models.PositiveSmallIntegerField()
     places_taken = models.PositiveSmallIntegerField(default=0)
+
+    objects = TaskQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -46,18 +57,6 @@ class Task(models.Model):
             models.Index(
                 fields=["pool", "shuffle_key"], condition=Q(places_taken__lt=F("places")), name="task_open_in_order"
             ),
-        ]
-
-
-class Holder(models.Model):
-    """A person at a pool. Its row is locked while a batch is taken, so that two tabs of one person take turns."""
-
-    pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="holders")
-    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-
-    class Meta:
-        constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(fields=["pool", "person"], name="holder_once"),
         ]
 
 

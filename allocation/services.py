@@ -1,0 +1,228 @@
+"""Handing out work and taking it back, one transaction each.
+
+Locks are always taken in this order: person, batch, tasks (by primary key). Only `_take_free` takes tasks out of
+order, and it never waits for one (`SKIP LOCKED`), so nobody can wait for each other in a circle.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from random import Random
+
+from django.db import transaction
+from django.db.models import F, Q
+
+from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task, TaskQuerySet
+from people.models import User
+
+BUSY_PAUSES_S = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
+SHUFFLE_KEYS = 2**31
+SWEEP_AT_ONCE = 500
+
+Prepare = Callable[[Batch, list[Assignment]], None]
+
+
+class PoolBusy(Exception):
+    """Places are open, but others are taking all of them right now: try again in a moment."""
+
+
+class PoolClosed(Exception):
+    """No new batches are handed out from this pool at present."""
+
+
+class NothingFree(Exception):
+    """Everything in this batch has gone to other people since."""
+
+
+class BatchInHand(Exception):
+    """The person already has an open batch of this pool."""
+
+    def __init__(self, batch: Batch) -> None:
+        super().__init__(batch.pk)
+        self.batch = batch
+
+
+def take_batch(
+    *,
+    pool: Pool,
+    person: User,
+    now: datetime,
+    rng: Random,
+    prepare: Prepare,
+    without: Q | None = None,
+) -> Batch | None:
+    """Hand `person` up to `pool.batch_size` open tasks, or None when none is left for them.
+
+    Whoever has an open batch of the pool gets that one again. `without` leaves out tasks besides those that the
+    person had before; `prepare` makes the rows of the app whose work it is, in the same transaction.
+
+    Raises
+    ------
+    PoolClosed
+        The pool hands out nothing at present.
+    PoolBusy
+        Tasks are open, but rivals are taking all of them right now.
+    """
+    for pause_s in BUSY_PAUSES_S:
+        time.sleep(pause_s)
+        is_last_try = pause_s == BUSY_PAUSES_S[-1]
+        with transaction.atomic(durable=True):
+            _lock_person(person)
+            in_hand = _open_batch(pool, person, now)
+            if in_hand:
+                return in_hand
+            pool.refresh_from_db()
+            if not pool.is_open:
+                raise PoolClosed
+            open_tasks = Task.objects.open_for(person, pool).exclude(without or Q(pk__in=[]))
+            tasks = _take_free(open_tasks, pool.batch_size, rng)
+            if len(tasks) < pool.batch_size:
+                # Either these are the last, or rivals hold some in this instant; nobody should get a crumb for that.
+                free = open_tasks.values_list("pk", flat=True)[: pool.batch_size]
+                if len(free) > len(tasks) and not (is_last_try and tasks):
+                    continue
+            if not tasks:
+                return None
+            return _assign(pool, person, tasks, now, prepare)
+    raise PoolBusy(pool.pk)
+
+
+def _lock_person(person: User) -> None:
+    """Make the tabs of one person take turns; the lock leaves foreign keys to the person free."""
+    User.objects.select_for_update(no_key=True).only("pk").get(pk=person.pk)
+
+
+def _open_batch(pool: Pool, person: User, now: datetime) -> Batch | None:
+    batch = (
+        Batch.objects.select_for_update(no_key=True).filter(pool=pool, person=person, state=BatchState.OPEN).first()
+    )
+    if batch and batch.due_at <= now:
+        _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
+        return None
+    return batch
+
+
+def _take_free(open_tasks: TaskQuerySet, size: int, rng: Random) -> list[Task]:
+    """Lock up to `size` of `open_tasks`, beginning at a random place in the pool's order and going round once.
+
+    The random start spreads rivals over the pool and keeps one who did most of it from skipping over it all again.
+    """
+    start = rng.randrange(SHUFFLE_KEYS)
+    in_order = open_tasks.order_by("shuffle_key").select_for_update(skip_locked=True, no_key=True, of=("self",))
+    tasks = list(in_order.filter(shuffle_key__gte=start)[:size])
+    if len(tasks) < size:
+        tasks += in_order.filter(shuffle_key__lt=start)[: size - len(tasks)]
+    return tasks
+
+
+def _assign(pool: Pool, person: User, tasks: list[Task], now: datetime, prepare: Prepare) -> Batch:
+    Task.objects.filter(pk__in=[task.pk for task in tasks]).update(places_taken=F("places_taken") + 1)
+    batch = Batch.objects.create(
+        pool=pool, person=person, taken_at=now, due_at=now + timedelta(seconds=pool.hold_s)
+    )
+    assignments = Assignment.objects.bulk_create(
+        Assignment(task=task, batch=batch, person=person, position=position)
+        for position, task in enumerate(tasks, start=1)
+    )
+    prepare(batch, assignments)
+    return batch
+
+
+def lock_batch(*, batch_id: object, person: User) -> Batch:
+    """The batch, locked for the rest of the transaction."""
+    return Batch.objects.select_for_update(no_key=True).get(pk=batch_id, person=person)
+
+
+def renew_lease(*, batch: Batch, hold_s: int, now: datetime) -> None:
+    """Give a full lease again once half of it is gone: whoever is at work does not lose the batch while at it."""
+    hold = timedelta(seconds=hold_s)
+    if batch.due_at - now < hold / 2:
+        Batch.objects.filter(pk=batch.pk, state=BatchState.OPEN, due_at__gt=now).update(due_at=now + hold)
+
+
+def finish_batch(*, batch: Batch, now: datetime) -> bool:
+    """Close a locked batch with its work done. True if that counts; False if the lease ran out before: it came late."""
+    if batch.state == BatchState.OPEN and batch.due_at <= now:
+        _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
+    if batch.state != BatchState.OPEN:
+        batch.assignments.filter(state=AssignmentState.LAPSED).update(state=AssignmentState.LATE)
+        return False
+    batch.assignments.filter(state=AssignmentState.HELD).update(state=AssignmentState.DONE)
+    _close(batch, BatchState.DONE, now)
+    return True
+
+
+def return_batch(*, batch: Batch, now: datetime) -> None:
+    """Give the places of a locked open batch back."""
+    if batch.state == BatchState.OPEN:
+        _let_go(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
+
+
+def resume_batch(*, batch_id: object, person: User, now: datetime) -> Batch:
+    """Take a lapsed or returned batch up again, as far as its places are still free.
+
+    Raises
+    ------
+    PoolClosed, NothingFree, BatchInHand
+    """
+    with transaction.atomic():
+        _lock_person(person)
+        batch = Batch.objects.select_for_update(no_key=True, of=("self",)).select_related("pool").get(pk=batch_id, person=person)
+        if batch.state == BatchState.OPEN:
+            if batch.due_at > now:
+                return batch
+            _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
+        if batch.state == BatchState.DONE:
+            raise NothingFree
+        if not batch.pool.is_open:
+            raise PoolClosed
+        in_hand = _open_batch(batch.pool, person, now)
+        if in_hand:
+            raise BatchInHand(in_hand)
+        let_go = batch.assignments.filter(state__in=[AssignmentState.LAPSED, AssignmentState.RETURNED])
+        tasks = Task.objects.filter(assignments__in=let_go).order_by("pk").select_for_update(no_key=True, of=("self",))
+        free = [task.pk for task in tasks if task.places_taken < task.places]
+        if not free:
+            raise NothingFree
+        Task.objects.filter(pk__in=free).update(places_taken=F("places_taken") + 1)
+        let_go.filter(task__in=free).update(state=AssignmentState.HELD)
+        batch.state = BatchState.OPEN
+        batch.due_at = now + timedelta(seconds=batch.pool.hold_s)
+        batch.closed_at = None
+        batch.save(update_fields=["state", "due_at", "closed_at"])
+        return batch
+
+
+def lapse_overdue(*, now: datetime, pool: Pool | None = None) -> int:
+    """Give back the places of every batch whose lease has run out; returns how many batches that were."""
+    overdue = Batch.objects.filter(state=BatchState.OPEN, due_at__lte=now)
+    if pool:
+        overdue = overdue.filter(pool=pool)
+    lapsed = 0
+    for pk in list(overdue.order_by("due_at").values_list("pk", flat=True)[:SWEEP_AT_ONCE]):
+        with transaction.atomic():
+            batch = overdue.select_for_update(no_key=True, skip_locked=True).filter(pk=pk).first()
+            if batch:
+                _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
+                lapsed += 1
+    return lapsed
+
+
+def _let_go(batch: Batch, state: BatchState, assignment_state: AssignmentState, now: datetime) -> None:
+    held = batch.assignments.filter(state=AssignmentState.HELD)
+    _free_places(held.values_list("task_id", flat=True))
+    held.update(state=assignment_state)
+    _close(batch, state, now)
+
+
+def _free_places(task_ids: Iterable[int]) -> None:
+    # Locked by primary key first: two batches let go at once update the same tasks in the same order.
+    locked = Task.objects.filter(pk__in=list(task_ids)).order_by("pk").select_for_update(no_key=True)
+    Task.objects.filter(pk__in=[task.pk for task in locked]).update(places_taken=F("places_taken") - 1)
+
+
+def _close(batch: Batch, state: BatchState, now: datetime) -> None:
+    batch.state, batch.closed_at = state, now
+    batch.save(update_fields=["state", "closed_at"])

@@ -1,0 +1,11 @@
+"""Background work of the allocation."""
+
+from celery import shared_task
+from django.utils import timezone
+
+from allocation import services
+
+
+@shared_task
+def sweep_leases() -> None:
+    services.lapse_overdue(now=timezone.now())
