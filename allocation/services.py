@@ -65,6 +65,15 @@ def take_batch(
     PoolBusy
         Tasks are open, but rivals are taking all of them right now.
     """
+    batch = _try_to_take(pool, person, now, rng, prepare, without)
+    if batch is None and lapse_overdue(now=now, pool=pool):
+        batch = _try_to_take(pool, person, now, rng, prepare, without)
+    return batch
+
+
+def _try_to_take(
+    pool: Pool, person: User, now: datetime, rng: Random, prepare: Prepare, without: Q | None
+) -> Batch | None:
     for pause_s in BUSY_PAUSES_S:
         time.sleep(pause_s)
         is_last_try = pause_s == BUSY_PAUSES_S[-1]

@@ -1,4 +1,24 @@
-from django.urls import URLPattern
+"""Addresses of annotation: the annotator's and the manager's pages."""
+
+from django.urls import path
+
+from annotation.views import batches, work
 
 app_name = "annotation"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("work/", work.work_show, name="work-show"),
+    path("work/history/", work.history_show, name="history-show"),
+    path("rounds/<int:round_id>/take/", work.batch_take, name="batch-take"),
+    path("projects/<slug:slug>/guidelines/", work.guidelines_show, name="guidelines-show"),
+    path("batches/<uuid:batch_id>/", batches.batch_show, name="batch-show"),
+    path("batches/<uuid:batch_id>/rate/", batches.batch_rate, name="batch-rate"),
+    path("batches/<uuid:batch_id>/rate/<int:position>/", batches.rating_save, name="rating-save"),
+    path("batches/<uuid:batch_id>/write/open/", batches.writing_open, name="writing-open"),
+    path("batches/<uuid:batch_id>/write/<int:position>/", batches.caption_write, name="caption-write"),
+    path("batches/<uuid:batch_id>/write/<int:position>/draft/", batches.draft_save, name="draft-save"),
+    path("batches/<uuid:batch_id>/review/", batches.batch_review, name="batch-review"),
+    path("batches/<uuid:batch_id>/submit/", batches.batch_submit, name="batch-submit"),
+    path("batches/<uuid:batch_id>/done/", batches.batch_done, name="batch-done"),
+    path("batches/<uuid:batch_id>/return/", work.batch_return, name="batch-return"),
+    path("batches/<uuid:batch_id>/resume/", work.batch_resume, name="batch-resume"),
+]

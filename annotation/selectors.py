@@ -1,0 +1,291 @@
+"""What the annotator's pages show. Nothing of other people's work, and on screen 2 nothing of screen 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Count, Q, QuerySet
+
+from allocation.models import AssignmentState, BatchState, Task
+from annotation import rules
+from annotation.models import CaptionBatch, Item, Rating, Round, Stage
+from annotation.permissions import Blocker, blockers_of_rounds
+from corpus.selectors import Picture, picture_of
+from languages.models import Language
+from people.models import Project, Role, User
+
+
+@dataclass(frozen=True)
+class BatchHead:
+    """What stands above every page of a batch."""
+
+    id: UUID
+    project: Project
+    language: Language
+    round_id: int
+    size: int
+    stage: Stage
+    state: BatchState
+    due_at: datetime
+    submitted_at: datetime | None
+    guidelines_version: int
+    is_late: bool
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == BatchState.OPEN and not self.is_late
+
+
+@dataclass(frozen=True)
+class LevelChoice:
+    value: str
+    label: str
+    key: str
+    guidance: str
+
+
+@dataclass(frozen=True)
+class RateItem:
+    position: int
+    picture: Picture
+    english: str
+    rating: str
+
+
+@dataclass(frozen=True)
+class RatePage:
+    batch: BatchHead
+    items: Sequence[RateItem]
+    levels: Sequence[LevelChoice]
+    rated: int
+
+
+@dataclass(frozen=True)
+class WriteItem:
+    """`number` counts from 1 among the images worked on; `position` is the address."""
+
+    position: int
+    number: int
+    picture: Picture
+    text: str
+    revision: int
+    warnings: Sequence[rules.Problem]
+    error: rules.Problem | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    position: int
+    number: int
+    is_written: bool
+    is_current: bool
+
+
+@dataclass(frozen=True)
+class WritePage:
+    batch: BatchHead
+    item: WriteItem
+    language: Language
+    steps: Sequence[Step]
+    written: int
+    previous: int | None
+    following: int | None
+
+
+@dataclass(frozen=True)
+class RoundWork:
+    """A round as one annotator sees it."""
+
+    round: Round
+    open_batch: BatchHead | None
+    resumable: Sequence[BatchHead]
+    finished: int
+    blockers: Sequence[Blocker]
+    is_anything_left: bool
+
+    @property
+    def project(self) -> Project:
+        return self.round.project
+
+    @property
+    def language(self) -> Language:
+        return self.round.language
+
+
+def workable(batch: CaptionBatch) -> QuerySet[Item]:
+    """The items that are worked on: of a batch taken up again, only those whose place was still free."""
+    items = Item.objects.filter(batch=batch).order_by("position")
+    if batch.batch.state == BatchState.OPEN:
+        return items.filter(assignment__state=AssignmentState.HELD)
+    return items
+
+
+def warnings_of(item: Item, siblings: Sequence[Item] | None = None) -> list[rules.Problem]:
+    """The soft checks of one text, against the others of its batch and the English caption that was rated."""
+    if not item.text.strip():
+        return []
+    if siblings is None:
+        siblings = list(item.batch.items.exclude(pk=item.pk).exclude(text="").only("text"))
+    return rules.soft_warnings(
+        item.text,
+        language=rules.traits_of(item.batch.round.language),
+        others=[other.text for other in siblings if other.pk != item.pk and other.text],
+        english=item.english.text,
+    )
+
+
+def batch_head(batch: CaptionBatch, *, size: int, now: datetime) -> BatchHead:
+    lease = batch.batch
+    return BatchHead(
+        id=lease.pk,
+        project=batch.round.project,
+        language=batch.round.language,
+        round_id=batch.round_id,
+        size=size,
+        stage=Stage(batch.stage),
+        state=BatchState(lease.state),
+        due_at=lease.due_at,
+        submitted_at=batch.submitted_at,
+        guidelines_version=batch.guidelines.version,
+        is_late=lease.state == BatchState.LAPSED or (lease.state == BatchState.OPEN and lease.due_at <= now),
+    )
+
+
+def rate_page(batch: CaptionBatch, viewer: User, now: datetime) -> RatePage:
+    items = [
+        RateItem(item.position, picture_of(item.image, viewer), item.english.text, item.rating)
+        for item in workable(batch).select_related("image", "english")
+    ]
+    return RatePage(
+        batch=batch_head(batch, size=len(items), now=now),
+        items=items,
+        levels=[
+            LevelChoice(level.value, str(level.label), str(key), str(rules.LEVEL_GUIDANCE[level.value]))
+            for key, level in enumerate(Rating, start=1)
+        ],
+        rated=sum(1 for item in items if item.rating),
+    )
+
+
+def written_so_far(batch: CaptionBatch) -> int:
+    return workable(batch).exclude(text="").count()
+
+
+def ratings_so_far(batch: CaptionBatch) -> tuple[int, int]:
+    """(rated, size)"""
+    counts = workable(batch).aggregate(rated=Count("pk", filter=~Q(rating="")), size=Count("pk"))
+    return counts["rated"], counts["size"]
+
+
+def first_to_write(batch: CaptionBatch) -> int | None:
+    """The position to begin at: the first without a text, else the first; None where nothing is left to work on."""
+    items = list(workable(batch).values_list("position", "text"))
+    return next((position for position, text in items if not text.strip()), items[0][0] if items else None)
+
+
+def write_page(batch: CaptionBatch, position: int, viewer: User, now: datetime) -> WritePage | None:
+    """Screen 2 at one image, or None where `position` is not one of those worked on."""
+    items = list(workable(batch).select_related("image", "english"))
+    for item in items:
+        item.batch = batch
+    index = next((index for index, item in enumerate(items) if item.position == position), None)
+    if index is None:
+        return None
+    item = items[index]
+    return WritePage(
+        batch=batch_head(batch, size=len(items), now=now),
+        item=WriteItem(
+            position=position,
+            number=index + 1,
+            picture=picture_of(item.image, viewer),
+            text=item.text,
+            revision=item.revision,
+            warnings=warnings_of(item, items),
+        ),
+        language=batch.round.language,
+        steps=[
+            Step(other.position, number, bool(other.text.strip()), other is item)
+            for number, other in enumerate(items, start=1)
+        ],
+        written=sum(1 for other in items if other.text.strip()),
+        previous=items[index - 1].position if index else None,
+        following=items[index + 1].position if index + 1 < len(items) else None,
+    )
+
+
+def own_captions(batch: CaptionBatch, viewer: User, *, items: Iterable[Item] | None = None) -> list[WriteItem]:
+    """All texts of a batch with what the checks say of them; of a submitted batch, what was handed in."""
+    found = list(items if items is not None else workable(batch).select_related("image", "english"))
+    for item in found:
+        item.batch = batch
+    return [
+        WriteItem(
+            position=item.position,
+            number=number,
+            picture=picture_of(item.image, viewer),
+            text=item.text,
+            revision=item.revision,
+            warnings=warnings_of(item, found),
+            error=rules.hard_error(item.text),
+        )
+        for number, item in enumerate(found, start=1)
+    ]
+
+
+def handed_in(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
+    items = Item.objects.filter(batch=batch, caption__isnull=False).select_related("image", "caption")
+    return [
+        WriteItem(item.position, number, picture_of(item.image, viewer), item.caption.text, item.revision, ())
+        for number, item in enumerate(items.order_by("position"), start=1)
+    ]
+
+
+def batches_of(annotator: User) -> QuerySet[CaptionBatch]:
+    return CaptionBatch.objects.filter(batch__person=annotator).select_related(
+        "batch", "round__project", "round__language", "guidelines"
+    )
+
+
+def work_of(annotator: User, now: datetime) -> list[RoundWork]:
+    """Every round of the languages of `annotator`, in projects where they have the role, with what is theirs in it."""
+    languages = annotator.language_skills.values("language")
+    rounds = list(
+        Round.objects.filter(
+            project__memberships__user=annotator, project__memberships__role=Role.ANNOTATOR, language__in=languages
+        ).select_related("project", "language", "pool")
+    )
+    unfinished = (
+        batches_of(annotator)
+        .filter(round__in=rounds)
+        .exclude(stage=Stage.SUBMITTED)
+        .annotate(size=Count("items"))
+        .order_by("-batch__taken_at")
+    )
+    in_hand: dict[int, BatchHead] = {}
+    resumable: dict[int, list[BatchHead]] = {round.pk: [] for round in rounds}
+    for batch in unfinished:
+        head = batch_head(batch, size=batch.size, now=now)
+        if head.is_open:
+            in_hand[batch.round_id] = head
+        else:
+            resumable[batch.round_id].append(head)
+    finished = dict(
+        CaptionBatch.objects.filter(batch__person=annotator, stage=Stage.SUBMITTED)
+        .values_list("round")
+        .annotate(Count("pk"))
+    )
+    stops = blockers_of_rounds(annotator, rounds)
+    return [
+        RoundWork(
+            round=round,
+            open_batch=in_hand.get(round.pk),
+            resumable=resumable[round.pk],
+            finished=finished.get(round.pk, 0),
+            blockers=stops[round.pk],
+            is_anything_left=round.pool.is_open and Task.objects.open_for(annotator, round.pool).exists(),
+        )
+        for round in rounds
+    ]

@@ -1,0 +1,314 @@
+"""Rate, then write: the life of a batch, one transaction a step.
+
+Every step locks the batch's rows first, so that two tabs, a double click and a late request take turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import Random
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+
+from allocation import services as allocation
+from allocation.models import Assignment, Batch, BatchState
+from annotation import rules
+from annotation.models import Caption, CaptionBatch, CaptionTask, Guidelines, Item, Rating, Round, Stage
+from annotation.permissions import Blocker, blockers
+from annotation.selectors import warnings_of, workable
+from people.models import User
+
+# (ours) Longer than this between two signs of life of one image is not time on task, whatever a browser says.
+LONGEST_SITTING = timedelta(minutes=30)
+
+
+class NotQualified(Exception):
+    """The person may not work on the round, for the reasons in `blockers`."""
+
+    def __init__(self, found: list[Blocker]) -> None:
+        super().__init__("; ".join(blocker.message for blocker in found))
+        self.blockers = found
+
+
+class MovedOn(Exception):
+    """The batch is past the stage that the request is about."""
+
+
+class TimeRanOut(Exception):
+    """The lease is over: the batch can be taken up again, as far as its images are still free."""
+
+
+class GivenBack(Exception):
+    """The batch was given back; it can be taken up again, as far as its images are still free."""
+
+
+class NotAllRated(Exception):
+    """Screen 2 opens when every image is rated."""
+
+    def __init__(self, positions: list[int]) -> None:
+        super().__init__(positions)
+        self.positions = positions
+
+
+class Refused(Exception):
+    """A text that no caption can be."""
+
+    def __init__(self, problem: rules.Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+class Conflict(Exception):
+    """The text was changed elsewhere since the sender saw it; `item` holds what is stored."""
+
+    def __init__(self, item: Item) -> None:
+        super().__init__(item.pk)
+        self.item = item
+
+
+class Unfinished(Exception):
+    """Captions are missing or cannot be handed in: {position: what is wrong}."""
+
+    def __init__(self, problems: dict[int, rules.Problem]) -> None:
+        super().__init__(problems)
+        self.problems = problems
+
+
+@dataclass(frozen=True)
+class Draft:
+    item: Item
+    warnings: Sequence[rules.Problem]
+
+
+def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> CaptionBatch | None:
+    """Hand `annotator` a batch of `round` (the open one, where there is one), or None when nothing is left for them.
+
+    Raises
+    ------
+    NotQualified, allocation.services.PoolClosed, allocation.services.PoolBusy
+    """
+    found = blockers(annotator, round)
+    if found:
+        raise NotQualified(found)
+    guidelines = Guidelines.objects.filter(project=round.project_id).latest("version")
+
+    def prepare(batch: Batch, assignments: list[Assignment]) -> None:
+        caption_batch = CaptionBatch.objects.create(batch=batch, round=round, guidelines=guidelines)
+        tasks = CaptionTask.objects.in_bulk([assignment.task_id for assignment in assignments])
+        Item.objects.bulk_create(
+            Item(
+                assignment=assignment,
+                batch=caption_batch,
+                person=annotator,
+                position=assignment.position,
+                image_id=tasks[assignment.task_id].image_id,
+                english_id=tasks[assignment.task_id].english_id,
+            )
+            for assignment in assignments
+        )
+
+    batch = allocation.take_batch(
+        pool=round.pool, person=annotator, now=now, rng=rng, prepare=prepare, without=_met_before(annotator, round)
+    )
+    return CaptionBatch.objects.select_related("batch", "round").get(pk=batch.pk) if batch else None
+
+
+def _met_before(annotator: User, round: Round) -> Q:
+    """Tasks whose English caption the person must not see (again).
+
+    An image met in this project does not come back in another round of it, and one that is in the person's hands in
+    another project waits: screen 1 of one batch would show what screen 2 of the other must not.
+    """
+    met = Item.objects.filter(person=annotator, image=OuterRef("caption_task__image")).filter(
+        Q(batch__round__project=round.project_id) | ~Q(batch__stage=Stage.SUBMITTED)
+    )
+    return Q(Exists(met))
+
+
+def save_rating(
+    *, batch_id: UUID, annotator: User, position: int, rating: Rating, active_ms: int, now: datetime
+) -> Item:
+    """Keep a rating of screen 1; it may be changed until screen 2 opens.
+
+    Raises
+    ------
+    CaptionBatch.DoesNotExist, Item.DoesNotExist, MovedOn, TimeRanOut, GivenBack
+    """
+    with transaction.atomic():
+        item = _locked_item(batch_id, annotator, position)
+        _must_be_in_screen_1(item.batch, now)
+        item.rating_ms += _credible_ms(active_ms, since=item.rated_at or item.batch.batch.taken_at, now=now)
+        item.rating, item.rated_at = rating, now
+        item.save(update_fields=["rating", "rated_at", "rating_ms"])
+        allocation.renew_lease(batch=item.batch.batch, hold_s=item.batch.round.pool.hold_s, now=now)
+    return item
+
+
+def save_ratings(*, batch_id: UUID, annotator: User, ratings: dict[int, Rating], now: datetime) -> None:
+    """Keep many ratings at once, as the form without scripts sends them."""
+    with transaction.atomic():
+        batch = _locked_batch(batch_id, annotator)
+        _must_be_in_screen_1(batch, now)
+        changed = []
+        for item in batch.items.filter(position__in=ratings):
+            if item.rating != ratings[item.position]:
+                item.rating, item.rated_at = ratings[item.position], now
+                changed.append(item)
+        Item.objects.bulk_update(changed, ["rating", "rated_at"])
+        allocation.renew_lease(batch=batch.batch, hold_s=batch.round.pool.hold_s, now=now)
+
+
+def open_writing(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBatch:
+    """Go from screen 1 to screen 2, for good. Asked twice, it is done once.
+
+    Raises
+    ------
+    CaptionBatch.DoesNotExist, NotAllRated, TimeRanOut, GivenBack
+    """
+    with transaction.atomic():
+        batch = _locked_batch(batch_id, annotator)
+        if batch.stage != Stage.RATE:
+            return batch
+        _must_be_in_screen_1(batch, now)
+        unrated = list(workable(batch).filter(rating="").values_list("position", flat=True))
+        if unrated:
+            raise NotAllRated(unrated)
+        batch.stage, batch.writing_opened_at = Stage.WRITE, now
+        batch.save(update_fields=["stage", "writing_opened_at"])
+        allocation.renew_lease(batch=batch.batch, hold_s=batch.round.pool.hold_s, now=now)
+    return batch
+
+
+def save_draft(
+    *, batch_id: UUID, annotator: User, position: int, text: str, revision: int, active_ms: int, now: datetime
+) -> Draft:
+    """Keep what was typed so far, letter for letter. `revision` is of the text that the writer began from.
+
+    Sending the same again changes nothing. After the lease ran out a draft is still kept.
+
+    Raises
+    ------
+    CaptionBatch.DoesNotExist, Item.DoesNotExist, MovedOn, GivenBack, Refused, Conflict
+    """
+    problem = rules.unstorable(text)
+    if problem:
+        raise Refused(problem)
+    with transaction.atomic():
+        item = _locked_item(batch_id, annotator, position)
+        batch = item.batch
+        if batch.stage != Stage.WRITE:
+            raise MovedOn
+        if batch.batch.state == BatchState.RETURNED:
+            raise GivenBack
+        if text != item.text:
+            if revision != item.revision:
+                raise Conflict(item)
+            item.revision += 1
+        began_at = item.saved_at or batch.writing_opened_at or now
+        item.writing_ms += _credible_ms(active_ms, since=began_at, now=now)
+        item.text, item.saved_at = text, now
+        item.save(update_fields=["text", "revision", "saved_at", "writing_ms"])
+        allocation.renew_lease(batch=batch.batch, hold_s=batch.round.pool.hold_s, now=now)
+    return Draft(item, warnings_of(item))
+
+
+def submit_batch(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBatch:
+    """Hand in all captions of a batch. Asked twice, it is done once.
+
+    If the lease ran out before, the captions are kept, flagged as late, and never counted.
+
+    Raises
+    ------
+    CaptionBatch.DoesNotExist, MovedOn, GivenBack, Unfinished
+    """
+    with transaction.atomic():
+        batch = _locked_batch(batch_id, annotator)
+        if batch.stage == Stage.SUBMITTED:
+            return batch
+        if batch.stage != Stage.WRITE:
+            raise MovedOn
+        if batch.batch.state == BatchState.RETURNED:
+            raise GivenBack
+        items = list(workable(batch).select_related("english", "batch__round__language"))
+        problems = {item.position: problem for item in items if (problem := rules.hard_error(item.text))}
+        if problems:
+            raise Unfinished(problems)
+        counts = allocation.finish_batch(batch=batch.batch, now=now)
+        Caption.objects.bulk_create(
+            Caption(
+                item=item,
+                round_id=batch.round_id,
+                image_id=item.image_id,
+                author=annotator,
+                guidelines_id=batch.guidelines_id,
+                text=rules.as_nfc(item.text).strip(),
+                text_as_typed=item.text,
+                warnings=[warning.code for warning in warnings_of(item, items)],
+                is_late=not counts,
+                submitted_at=now,
+            )
+            for item in items
+        )
+        batch.stage, batch.submitted_at = Stage.SUBMITTED, now
+        batch.save(update_fields=["stage", "submitted_at"])
+    return batch
+
+
+def give_back(*, batch_id: UUID, annotator: User, now: datetime) -> None:
+    """Return a batch's places to the round. What was rated and written stays with the batch."""
+    with transaction.atomic():
+        batch = _locked_batch(batch_id, annotator)
+        allocation.return_batch(batch=batch.batch, now=now)
+
+
+def resume_batch(*, batch_id: UUID, annotator: User, now: datetime) -> Batch:
+    """Take a lapsed or returned batch up again, as far as its images are still free.
+
+    Raises
+    ------
+    NotQualified, MovedOn, and those of allocation.services.resume_batch
+    """
+    batch = CaptionBatch.objects.select_related("round__project", "round__language").get(
+        pk=batch_id, batch__person=annotator
+    )
+    if batch.stage == Stage.SUBMITTED:
+        raise MovedOn
+    found = blockers(annotator, batch.round)
+    if found:
+        raise NotQualified(found)
+    return allocation.resume_batch(batch_id=batch_id, person=annotator, now=now)
+
+
+def _locked_item(batch_id: UUID, annotator: User, position: int) -> Item:
+    # The batch's lock covers its items; locking an item first could wait in a circle with who holds the batch.
+    batch = _locked_batch(batch_id, annotator)
+    item = Item.objects.select_related("english").get(batch=batch, position=position)
+    item.batch = batch
+    return item
+
+
+def _locked_batch(batch_id: UUID, annotator: User) -> CaptionBatch:
+    return (
+        CaptionBatch.objects.select_for_update(no_key=True, of=("self", "batch"))
+        .select_related("batch", "round__language", "round__pool")
+        .get(pk=batch_id, batch__person=annotator)
+    )
+
+
+def _must_be_in_screen_1(batch: CaptionBatch, now: datetime) -> None:
+    if batch.stage != Stage.RATE:
+        raise MovedOn
+    if batch.batch.state == BatchState.RETURNED:
+        raise GivenBack
+    if batch.batch.state != BatchState.OPEN or batch.batch.due_at <= now:
+        raise TimeRanOut
+
+
+def _credible_ms(active_ms: int, *, since: datetime, now: datetime) -> int:
+    """What a browser says it was active, at most as long as the clock ran; a repeated request adds nothing."""
+    longest = min(now - since, LONGEST_SITTING)
+    return max(0, min(active_ms, int(longest.total_seconds() * 1000)))

@@ -1,0 +1,259 @@
+"""Screen 1 (rate) and screen 2 (write), their saving as one goes, and handing in."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from allocation.models import BatchState
+from annotation import rules
+from annotation.models import CaptionBatch, Item, Rating, Stage
+from annotation.permissions import batch_for
+from annotation.selectors import (
+    batch_head,
+    first_to_write,
+    handed_in,
+    own_captions,
+    rate_page,
+    ratings_so_far,
+    write_page,
+    written_so_far,
+)
+from annotation.services import batches as services
+from annotation.views.saving import active_ms_of, saving_view
+
+
+def _standing(request: HttpRequest, batch_id: UUID, stage: Stage) -> tuple[CaptionBatch, HttpResponse | None]:
+    """The batch, and where to go instead where it does not stand at `stage`."""
+    batch = batch_for(request.user, batch_id)
+    is_away = batch.batch.state == BatchState.RETURNED or (
+        stage == Stage.RATE and (batch.batch.state != BatchState.OPEN or batch.batch.due_at <= timezone.now())
+    )
+    if batch.stage == stage and not is_away:
+        return batch, None
+    return batch, redirect("annotation:batch-show", batch_id)
+
+
+@require_safe
+@never_cache
+@login_required
+def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    """Go to where the batch stands."""
+    batch = batch_for(request.user, batch_id)
+    now = timezone.now()
+    if batch.stage == Stage.SUBMITTED:
+        return redirect("annotation:batch-done", batch_id)
+    head = batch_head(batch, size=batch.items.count(), now=now)
+    if head.state == BatchState.RETURNED or (batch.stage == Stage.RATE and not head.is_open):
+        return render(request, "annotation/away.html", {"batch": head})
+    if batch.stage == Stage.RATE:
+        return redirect("annotation:batch-rate", batch_id)
+    position = first_to_write(batch)
+    if position is None:
+        raise Http404(_("Nothing of this batch is left."))
+    return redirect("annotation:caption-write", batch_id, position)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@login_required
+def batch_rate(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    batch, elsewhere = _standing(request, batch_id, Stage.RATE)
+    if elsewhere:
+        return elsewhere
+    if request.method == "POST":
+        return _keep_ratings(request, batch)
+    return render(request, "annotation/rate.html", vars(rate_page(batch, request.user, timezone.now())))
+
+
+def _keep_ratings(request: HttpRequest, batch: CaptionBatch) -> HttpResponse:
+    ratings = {
+        item.position: Rating(value)
+        for item in batch.items.only("position")
+        if (value := request.POST.get(f"rating-{item.position}")) in Rating.values
+    }
+    try:
+        services.save_ratings(batch_id=batch.pk, annotator=request.user, ratings=ratings, now=timezone.now())
+        if request.POST.get("open"):
+            return _open_writing(request, batch.pk)
+    except (services.MovedOn, services.TimeRanOut, services.GivenBack):
+        return redirect("annotation:batch-show", batch.pk)
+    return redirect("annotation:batch-rate", batch.pk)
+
+
+@require_POST
+@saving_view
+def rating_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
+    rating = request.POST.get("rating", "")
+    if rating not in Rating.values:
+        message = _("%(rating)s is not a level. Choose one of %(levels)s.")
+        levels = ", ".join(Rating.values)
+        return JsonResponse({"state": "refused", "message": message % {"rating": rating, "levels": levels}}, status=422)
+    item = services.save_rating(
+        batch_id=batch_id,
+        annotator=request.user,
+        position=position,
+        rating=Rating(rating),
+        active_ms=active_ms_of(request),
+        now=timezone.now(),
+    )
+    rated, size = ratings_so_far(item.batch)
+    return JsonResponse({"state": "saved", "rated": rated, "size": size})
+
+
+@require_POST
+@login_required
+def writing_open(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    batch_for(request.user, batch_id)
+    return _open_writing(request, batch_id)
+
+
+def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    try:
+        services.open_writing(batch_id=batch_id, annotator=request.user, now=timezone.now())
+    except services.NotAllRated as stopped:
+        missing = ", ".join(map(str, stopped.positions))
+        messages.error(request, _("Rate every caption first. Not rated yet: %(missing)s.") % {"missing": missing})
+        return redirect("annotation:batch-rate", batch_id)
+    except (services.TimeRanOut, services.GivenBack):
+        return redirect("annotation:batch-show", batch_id)
+    response = redirect("annotation:batch-show", batch_id)
+    # Screen 1 must be gone from the browser too, from its cache and from what the back button would bring up.
+    response["Clear-Site-Data"] = '"cache"'
+    return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@login_required
+def caption_write(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
+    batch, elsewhere = _standing(request, batch_id, Stage.WRITE)
+    if elsewhere:
+        return elsewhere
+    if request.method == "POST":
+        return _keep_caption(request, batch, position)
+    return _writing(request, batch, position)
+
+
+def _writing(request: HttpRequest, batch: CaptionBatch, position: int, status: int = 200, **more: Any) -> HttpResponse:
+    page = write_page(batch, position, request.user, timezone.now())
+    if page is None:
+        raise Http404(_("This image is not in your hands any more."))
+    return render(request, "annotation/write.html", {**vars(page), **more}, status=status)
+
+
+def _keep_caption(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpResponse:
+    text = request.POST.get("text", "")
+    try:
+        services.save_draft(
+            batch_id=batch.pk,
+            annotator=request.user,
+            position=position,
+            text=text,
+            revision=_number(request.POST.get("revision")),
+            active_ms=active_ms_of(request),
+            now=timezone.now(),
+        )
+    except (services.MovedOn, services.GivenBack):
+        return redirect("annotation:batch-show", batch.pk)
+    except services.Refused as refused:
+        return _writing(request, batch, position, 422, error=refused.problem.message, typed=text)
+    except services.Conflict:
+        message = _("This caption was changed in another tab meanwhile. Below is what is stored; yours is kept here.")
+        return _writing(request, batch, position, 409, error=message, typed=text)
+    except Item.DoesNotExist as gone:
+        raise Http404(_("This image is not in your hands any more.")) from gone
+    return _go_on(request, batch, position, text)
+
+
+def _go_on(request: HttpRequest, batch: CaptionBatch, position: int, text: str) -> HttpResponse:
+    go = request.POST.get("go")
+    positions = list(services.workable(batch).values_list("position", flat=True))
+    if go == "following" and (problem := rules.hard_error(text)):
+        return _writing(request, batch, position, 422, error=problem.message)
+    place = positions.index(position) if position in positions else 0
+    if go == "previous" and place > 0:
+        return redirect("annotation:caption-write", batch.pk, positions[place - 1])
+    if go == "following" and place + 1 < len(positions):
+        return redirect("annotation:caption-write", batch.pk, positions[place + 1])
+    return redirect("annotation:batch-review", batch.pk)
+
+
+@require_POST
+@saving_view
+def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
+    draft = services.save_draft(
+        batch_id=batch_id,
+        annotator=request.user,
+        position=position,
+        text=request.POST.get("text", ""),
+        revision=_number(request.POST.get("revision")),
+        active_ms=active_ms_of(request),
+        now=timezone.now(),
+    )
+    return JsonResponse(
+        {
+            "state": "saved",
+            "revision": draft.item.revision,
+            "warnings": [{"code": warning.code, "message": str(warning.message)} for warning in draft.warnings],
+            "written": written_so_far(draft.item.batch),
+        }
+    )
+
+
+@require_safe
+@never_cache
+@login_required
+def batch_review(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    batch, elsewhere = _standing(request, batch_id, Stage.WRITE)
+    return elsewhere or _review(request, batch)
+
+
+def _review(request: HttpRequest, batch: CaptionBatch, status: int = 200) -> HttpResponse:
+    items = own_captions(batch, request.user)
+    context = {
+        "batch": batch_head(batch, size=len(items), now=timezone.now()),
+        "items": items,
+        "missing": [item.position for item in items if item.error],
+        "language": batch.round.language,
+    }
+    return render(request, "annotation/review.html", context, status=status)
+
+
+@require_POST
+@login_required
+def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    batch = batch_for(request.user, batch_id)
+    try:
+        services.submit_batch(batch_id=batch_id, annotator=request.user, now=timezone.now())
+    except services.Unfinished:
+        return _review(request, batch, 422)
+    except (services.MovedOn, services.GivenBack):
+        return redirect("annotation:batch-show", batch_id)
+    return redirect("annotation:batch-done", batch_id)
+
+
+@require_safe
+@never_cache
+@login_required
+def batch_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    batch, elsewhere = _standing(request, batch_id, Stage.SUBMITTED)
+    if elsewhere:
+        return elsewhere
+    items = handed_in(batch, request.user)
+    head = batch_head(batch, size=len(items), now=timezone.now())
+    context = {"batch": head, "items": items, "late": head.is_late, "language": batch.round.language}
+    return render(request, "annotation/done.html", context)
+
+
+def _number(value: str | None) -> int:
+    return int(value) if value and value.isdecimal() and len(value) < 10 else 0

@@ -1,0 +1,54 @@
+"""How a page's script saves as one goes: JSON answers that say what became of what it sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from annotation.models import CaptionBatch, Item
+from annotation.services import batches as services
+
+MS_PER_DAY = 24 * 3600 * 1000
+
+
+def saving_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Answer in JSON whatever happens: 401 signed out, 404 not yours, 409 moved on or conflict, 410 closed, 422 refused."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, batch_id: UUID, *args: Any, **kwargs: Any) -> HttpResponse:
+        location = reverse("annotation:batch-show", args=[batch_id])
+        if not request.user.is_authenticated:
+            sign_in = f"{reverse('account_login')}?next={location}"
+            return _no(401, "signed-out", _("You are signed out. What you wrote is kept on this device."), sign_in)
+        try:
+            return view(request, batch_id, *args, **kwargs)
+        except (CaptionBatch.DoesNotExist, Item.DoesNotExist):
+            return _no(404, "gone", _("This image is not in your hands."), reverse("annotation:work-show"))
+        except services.MovedOn:
+            return _no(409, "moved-on", _("This batch has moved on in another tab."), location)
+        except services.Conflict as conflict:
+            stored = {"state": "conflict", "revision": conflict.item.revision, "text": conflict.item.text}
+            return JsonResponse(stored, status=409)
+        except services.TimeRanOut:
+            return _no(410, "closed", _("The time for this batch ran out. You can take it up again."), location)
+        except services.GivenBack:
+            return _no(410, "closed", _("This batch was given back. You can take it up again."), location)
+        except services.Refused as refused:
+            return JsonResponse({"state": "refused", "message": str(refused.problem.message)}, status=422)
+
+    return answer
+
+
+def _no(status: int, state: str, message: str, location: str) -> JsonResponse:
+    return JsonResponse({"state": state, "message": message, "location": location}, status=status)
+
+
+def active_ms_of(request: HttpRequest) -> int:
+    value = request.POST.get("active_ms", "")
+    return min(int(value), MS_PER_DAY) if value.isdecimal() and len(value) < 12 else 0

@@ -1,0 +1,117 @@
+"""The annotator's way to a batch and back from one: what waits, what was done, the guidelines."""
+
+from __future__ import annotations
+
+from random import Random, SystemRandom
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from allocation.services import BatchInHand, NothingFree, PoolBusy, PoolClosed
+from annotation.markdown import to_html
+from annotation.models import Guidelines, Stage
+from annotation.permissions import batch_for, round_for
+from annotation.selectors import batch_head, batches_of, work_of
+from annotation.services import batches as services
+from people.permissions import project_for
+
+BATCHES_PER_PAGE = 30
+
+
+@require_safe
+@login_required
+def work_show(request: HttpRequest) -> HttpResponse:
+    return render(request, "annotation/work.html", {"rounds": work_of(request.user, timezone.now())})
+
+
+@require_POST
+@login_required
+def batch_take(request: HttpRequest, round_id: int) -> HttpResponse:
+    round = round_for(request.user, round_id)
+    rng: Random = SystemRandom()
+    try:
+        batch = services.take_batch(round=round, annotator=request.user, now=timezone.now(), rng=rng)
+    except services.NotQualified as stopped:
+        for blocker in stopped.blockers:
+            messages.error(request, blocker.message)
+    except PoolClosed:
+        messages.info(request, _("This round is closed at present; its manager opens it again."))
+    except PoolBusy:
+        messages.info(request, _("Others are taking the last images this very moment. Try again in a few seconds."))
+    else:
+        if batch:
+            return redirect("annotation:batch-show", batch.pk)
+        messages.info(request, _("There is nothing left for you in this round: every image has gone to somebody."))
+    return redirect("annotation:work-show")
+
+
+@require_safe
+@login_required
+def history_show(request: HttpRequest) -> HttpResponse:
+    now = timezone.now()
+    done = batches_of(request.user).filter(stage=Stage.SUBMITTED).annotate(size=Count("items__caption"))
+    page = Paginator(done.order_by("-submitted_at"), BATCHES_PER_PAGE).get_page(request.GET.get("page"))
+    heads = [batch_head(batch, size=batch.size, now=now) for batch in page]
+    return render(request, "annotation/history.html", {"page": page, "batches": heads})
+
+
+@require_safe
+@login_required
+def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug)
+    versions = Guidelines.objects.filter(project=project)
+    asked = request.GET.get("version", "")
+    shown = versions.filter(version=asked).first() if asked.isdecimal() else versions.order_by("version").last()
+    if shown is None:
+        raise Http404(_("There are no such guidelines."))
+    context = {
+        "project": project,
+        "guidelines": shown,
+        "rating_html": to_html(shown.rating),
+        "writing_html": to_html(shown.writing),
+    }
+    return render(request, "annotation/guidelines.html", context)
+
+
+@login_required
+def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    batch = batch_for(request.user, batch_id)
+    if request.method == "POST":
+        services.give_back(batch_id=batch_id, annotator=request.user, now=timezone.now())
+        messages.success(request, _("The batch was given back. Others can take its images now."))
+        return redirect("annotation:work-show")
+    if batch.stage == Stage.SUBMITTED:
+        return redirect("annotation:batch-done", batch_id)
+    head = batch_head(batch, size=batch.items.count(), now=timezone.now())
+    return render(request, "annotation/return.html", {"batch": head})
+
+
+@require_POST
+@login_required
+def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    batch_for(request.user, batch_id)
+    try:
+        services.resume_batch(batch_id=batch_id, annotator=request.user, now=timezone.now())
+    except services.NotQualified as stopped:
+        for blocker in stopped.blockers:
+            messages.error(request, blocker.message)
+    except NothingFree:
+        messages.info(request, _("All images of this batch have gone to others since. What you wrote is kept."))
+    except PoolClosed:
+        messages.info(request, _("This round is closed at present; its manager opens it again."))
+    except BatchInHand as stopped:
+        messages.info(request, _("Finish or give back the batch that you have in hand first; here it is."))
+        return redirect("annotation:batch-show", stopped.batch.pk)
+    except services.MovedOn:
+        pass
+    else:
+        return redirect("annotation:batch-show", batch_id)
+    return redirect("annotation:work-show")
