@@ -1,4 +1,8 @@
-from django.urls import URLPattern
+from django.urls import path
+
+from corpus.views import pictures
 
 app_name = "corpus"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("pictures/<uuid:public_id>/<int:size>/<str:signature>/", pictures.picture_show, name="picture-show"),
+]

@@ -1,0 +1,23 @@
+"""Which sizes of a picture are served, and how large each comes out."""
+
+from __future__ import annotations
+
+SIZES = (320, 800, 1600)
+"""Longest side in pixels of what is served. The original is never sent to a browser."""
+
+
+def sizes_of(width: int, height: int) -> dict[int, tuple[int, int]]:
+    """The sizes made of a picture, as {size: (width, height)} in pixels, from small to large.
+
+    A picture is never enlarged, and no size is made that would equal the one below it.
+    """
+    longest = max(width, height)
+    made = {}
+    below = 0
+    for size in SIZES:
+        if longest <= below:
+            break
+        scale = min(1.0, size / longest)
+        made[size] = max(1, round(width * scale)), max(1, round(height * scale))
+        below = size
+    return made

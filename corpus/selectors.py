@@ -1,0 +1,85 @@
+"""Pictures as pages show them."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from uuid import UUID
+
+from django.contrib.auth.models import AnonymousUser
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from corpus.models import Image, JobState
+from corpus.rules.sizes import sizes_of
+from people.models import User
+
+ADDRESS_DAYS = 2
+"""An address holds for the rest of the day it was given out on and the day after, UTC; so it is the same all day, and cached."""
+
+SHOWN_SIZE = 800
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture for one viewer. Addresses tell neither its name nor its title; `width` and `height` are of `src`."""
+
+    src: str
+    srcset: str
+    large: str
+    width: int
+    height: int
+    author: str
+    licence: str
+    licence_url: str
+    is_ready: bool
+
+
+def picture_of(image: Image, viewer: User, *, now: datetime | None = None) -> Picture:
+    """`image` for `viewer`, whom alone its addresses work for. Asks the database nothing."""
+    expiry = _day(now) + timedelta(days=ADDRESS_DAYS)
+    sizes = sizes_of(image.width, image.height)
+    addresses = {size: _address(image.public_id, size, viewer.pk, expiry) for size in sizes}
+    shown = max(size for size in sizes if size <= SHOWN_SIZE)
+    width, height = sizes[shown]
+    return Picture(
+        src=addresses[shown],
+        srcset=", ".join(f"{addresses[size]} {sizes[size][0]}w" for size in sizes),
+        large=addresses[max(sizes)],
+        width=width,
+        height=height,
+        author=image.author,
+        licence=image.licence,
+        licence_url=image.licence_url,
+        is_ready=image.sizes_state == JobState.DONE,
+    )
+
+
+def is_address_of(
+    *, public_id: UUID, size: int, signature: str, viewer: User | AnonymousUser, now: datetime | None = None
+) -> bool:
+    """Whether the address was given out to `viewer`, and still holds."""
+    day, _, _ = signature.partition(".")
+    if viewer.pk is None or not day.isascii() or not day.isdigit() or len(day) > 7:
+        return False
+    try:
+        expiry = date.fromordinal(int(day))
+    except (ValueError, OverflowError):
+        return False
+    return expiry > _day(now) and constant_time_compare(signature, _signature(public_id, size, viewer.pk, expiry))
+
+
+def _day(now: datetime | None) -> date:
+    return (now or timezone.now()).astimezone(UTC).date()
+
+
+def _address(public_id: UUID, size: int, viewer_id: int, expiry: date) -> str:
+    return reverse("corpus:picture-show", args=[public_id, size, _signature(public_id, size, viewer_id, expiry)])
+
+
+def _signature(public_id: UUID, size: int, viewer_id: int, expiry: date) -> str:
+    day = expiry.toordinal()
+    digest = salted_hmac("corpus.picture", f"{public_id.hex}:{size}:{viewer_id}:{day}", algorithm="sha256").digest()
+    return f"{day}.{base64.urlsafe_b64encode(digest[:18]).decode()}"

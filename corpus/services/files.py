@@ -1,0 +1,67 @@
+"""The names of pictures in storage, and writing them so that a half-written one is never found under its name."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import IO
+from uuid import UUID
+
+from django.core.files.base import ContentFile, File
+from django.core.files.storage import default_storage
+
+CHUNK_BYTES = 1 << 20
+
+
+def original_name(sha256: str) -> str:
+    return f"originals/{sha256[:2]}/{sha256}"
+
+
+def size_name(public_id: UUID, size: int) -> str:
+    return f"sizes/{public_id.hex[:2]}/{public_id.hex}/{size}.webp"
+
+
+def put(name: str, content: bytes | IO[bytes]) -> None:
+    """Write `content` under exactly `name`, replacing what was there, in one step."""
+    try:
+        path = Path(default_storage.path(name))
+    except NotImplementedError:  # object storage, which replaces in one step by itself
+        default_storage.save(name, ContentFile(content) if isinstance(content, bytes) else File(content))
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=".unfinished-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if isinstance(content, bytes):
+                file.write(content)
+            else:
+                while chunk := content.read(CHUNK_BYTES):
+                    file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(unfinished).chmod(0o644)
+        Path(unfinished).replace(path)
+    except BaseException:
+        Path(unfinished).unlink(missing_ok=True)
+        raise
+
+
+def read_size(public_id: UUID, size: int) -> bytes | None:
+    """The served picture (WebP), or None where it has not been made yet."""
+    try:
+        with default_storage.open(size_name(public_id, size)) as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def drop_folder(folder: str) -> None:
+    """Remove the files that waited in `folder` for an import; what is gone already does not matter."""
+    try:
+        _, names = default_storage.listdir(folder)
+    except FileNotFoundError:
+        return
+    for name in names:
+        default_storage.delete(f"{folder}/{name}")
+    default_storage.delete(folder)
