@@ -1,0 +1,398 @@
+"""Rate, then write: what each step allows, and what it refuses."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from random import Random
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from allocation.models import Assignment, AssignmentState, Batch, BatchState
+from annotation.models import Caption, CaptionBatch, Guidelines, Item, Rating, Stage
+from annotation.services import batches as services
+from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Role, User
+from tests.factories import (
+    MINUTE,
+    NOW,
+    make_annotator,
+    make_captioner,
+    make_collection,
+    make_round,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def take(round, person, now=NOW, seed=0):
+    return services.take_batch(round=round, annotator=person, now=now, rng=Random(seed))
+
+
+def rate(batch, person, rating=Rating.GOOD, now=NOW):
+    positions = batch.items.values_list("position", flat=True)
+    services.save_ratings(
+        batch_id=batch.pk, annotator=person, ratings=dict.fromkeys(positions, rating), now=now
+    )
+
+
+def open_writing(batch, person, now=NOW):
+    rate(batch, person, now=now)
+    return services.open_writing(batch_id=batch.pk, annotator=person, now=now)
+
+
+def save(batch, person, text, position=1, revision=0, active_ms=0, now=NOW):
+    return services.save_draft(
+        batch_id=batch.pk,
+        annotator=person,
+        position=position,
+        text=text,
+        revision=revision,
+        active_ms=active_ms,
+        now=now,
+    )
+
+
+def write_all(batch, person, now=NOW):
+    for item in batch.items.all():
+        save(batch, person, f"Ein schönes Bild, das Nummer {item.position} zeigt", item.position, now=now)
+
+
+def submit(batch, person, now=NOW):
+    return services.submit_batch(batch_id=batch.pk, annotator=person, now=now)
+
+
+@pytest.fixture
+def round():
+    return make_round(images=3)
+
+
+@pytest.fixture
+def ann(round):
+    return make_annotator(round, "ann")
+
+
+@pytest.fixture
+def batch(round, ann):
+    return take(round, ann)
+
+
+@pytest.fixture
+def writing(batch, ann):
+    return open_writing(batch, ann)
+
+
+class TestWhoGetsABatch:
+    def test_a_qualified_annotator_gets_every_image_with_its_english_caption(self, round, ann):
+        batch = take(round, ann)
+
+        assert {item.image_id for item in batch.items.all()} == {task.image_id for task in round.tasks.all()}
+        assert all(item.english.image_id == item.image_id for item in batch.items.select_related("english"))
+        assert batch.guidelines == Guidelines.objects.get(project=round.project)
+
+    @pytest.mark.parametrize("level", [Level.NATIVE, Level.FLUENT])
+    def test_native_and_fluent_speakers_qualify(self, round, level):
+        assert take(round, make_annotator(round, level=level))
+
+    def test_an_advanced_speaker_does_not(self, round):
+        with pytest.raises(services.NotQualified, match="native or fluent"):
+            take(round, make_annotator(round, level=Level.ADVANCED))
+
+    def test_who_does_not_read_english_does_not(self, round, ann):
+        User.objects.filter(pk=ann.pk).update(reads_english=False)
+        ann.refresh_from_db()
+        with pytest.raises(services.NotQualified, match="read English"):
+            take(round, ann)
+
+    def test_who_speaks_another_language_does_not(self, round, ann):
+        LanguageSkill.objects.filter(user=ann).update(language="fr")
+        with pytest.raises(services.NotQualified, match="German"):
+            take(round, ann)
+
+    def test_who_is_no_annotator_of_the_project_does_not(self, round, ann):
+        Membership.objects.filter(user=ann).update(role=Role.RATER)
+        with pytest.raises(services.NotQualified, match="not an annotator"):
+            take(round, ann)
+
+    def test_who_withdrew_consent_does_not(self, round, ann):
+        Consent.objects.filter(user=ann).update(withdrawn_at=NOW)
+        with pytest.raises(services.NotQualified, match="consent"):
+            take(round, ann)
+
+    def test_who_agreed_to_an_older_text_is_asked_again_first(self, round, ann):
+        ConsentText.objects.create(project=round.project, version=2, body="More.")
+        with pytest.raises(services.NotQualified, match="consent"):
+            take(round, ann)
+
+
+class TestWhatIsNotHandedOut:
+    def test_an_image_met_in_one_language_does_not_come_back_in_another(self, round, ann):
+        LanguageSkill.objects.create(user=ann, language_id="fr", level=Level.FLUENT)
+        other = make_round(project=round.project, collection=round.collection, language="fr",
+                           captioners=round.captioners.all())
+        take(round, ann)
+
+        assert take(other, ann) is None
+
+    def test_an_image_in_hand_in_another_project_waits_until_that_is_submitted(self, round, ann, writing):
+        other = make_round(collection=round.collection, captioners=round.captioners.all())
+        Membership.objects.create(project=other.project, user=ann, role=Role.ANNOTATOR)
+        Consent.objects.create(text=other.project.consent_texts.get(), user=ann, given_at=NOW)
+        assert take(other, ann) is None
+
+        write_all(writing, ann)
+        submit(writing, ann)
+
+        assert take(other, ann).items.count() == 3
+
+    def test_images_without_an_english_caption_are_left_out_until_they_have_one(self):
+        from annotation.services.rounds import add_missing_tasks
+        from inference.models import ModelCaption
+
+        collection = make_collection(3)
+        model = make_captioner(collection)
+        held_back = ModelCaption.objects.first()
+        image = held_back.image
+        held_back.delete()
+        round = make_round(collection=collection, captioners=[model])
+        assert round.tasks.count() == 2
+
+        ModelCaption.objects.create(model=model, image=image, language_id="en", text="now there is one")
+        assert add_missing_tasks(round) == 1
+        assert add_missing_tasks(round) == 0
+
+    def test_one_of_several_captions_of_an_image_is_drawn_by_the_seed(self):
+        collection = make_collection(40)
+        models = [make_captioner(collection, name) for name in ("first", "second")]
+
+        drawn = [
+            [task.english.model.name for task in make_round(collection=collection, captioners=models, seed=seed)
+             .tasks.order_by("image").select_related("english__model")]
+            for seed in (7, 7, 8)
+        ]
+
+        assert drawn[0] == drawn[1] != drawn[2]
+        assert set(drawn[0]) == {"first", "second"}
+
+
+class TestScreenOne:
+    def test_a_rating_is_kept_and_may_be_changed(self, batch, ann):
+        for rating in (Rating.BAD, Rating.EXCELLENT):
+            services.save_rating(
+                batch_id=batch.pk, annotator=ann, position=2, rating=rating, active_ms=0, now=NOW
+            )
+
+        assert batch.items.get(position=2).rating == Rating.EXCELLENT
+
+    def test_writing_does_not_open_before_all_are_rated(self, batch, ann):
+        services.save_rating(batch_id=batch.pk, annotator=ann, position=2, rating=Rating.BAD, active_ms=0, now=NOW)
+
+        with pytest.raises(services.NotAllRated) as stopped:
+            services.open_writing(batch_id=batch.pk, annotator=ann, now=NOW)
+        assert stopped.value.positions == [1, 3]
+
+    def test_no_rating_changes_once_writing_is_open(self, writing, ann):
+        with pytest.raises(services.MovedOn):
+            services.save_rating(
+                batch_id=writing.pk, annotator=ann, position=1, rating=Rating.BAD, active_ms=0, now=NOW
+            )
+        with pytest.raises(services.MovedOn):
+            rate(writing, ann, Rating.BAD)
+        assert set(writing.items.values_list("rating", flat=True)) == {Rating.GOOD}
+
+    def test_nobody_rates_in_another_ones_batch(self, batch, round):
+        bob = make_annotator(round, "bob")
+        with pytest.raises(CaptionBatch.DoesNotExist):
+            services.save_rating(
+                batch_id=batch.pk, annotator=bob, position=1, rating=Rating.BAD, active_ms=0, now=NOW
+            )
+
+    def test_rating_after_the_lease_is_refused(self, batch, ann):
+        with pytest.raises(services.TimeRanOut):
+            rate(batch, ann, now=batch.batch.due_at)
+
+    def test_time_on_task_is_at_most_what_the_clock_says(self, batch, ann):
+        item = services.save_rating(
+            batch_id=batch.pk, annotator=ann, position=1, rating=Rating.BAD, active_ms=10**8, now=NOW + MINUTE
+        )
+        assert item.rating_ms == 60_000
+
+
+class TestScreenTwo:
+    def test_a_draft_is_kept_letter_for_letter(self, writing, ann):
+        typed = "  Cafe\u0301 am Morgen \n"
+        save(writing, ann, typed)
+
+        assert writing.items.get(position=1).text == typed
+
+    def test_nothing_is_written_before_screen_two(self, batch, ann):
+        with pytest.raises(services.MovedOn):
+            save(batch, ann, "zu früh")
+
+    def test_the_same_draft_twice_is_one(self, writing, ann):
+        assert save(writing, ann, "Ein Hund").item.revision == 1
+        assert save(writing, ann, "Ein Hund").item.revision == 1
+
+    def test_a_stale_tab_does_not_overwrite(self, writing, ann):
+        save(writing, ann, "Ein Hund")
+
+        with pytest.raises(services.Conflict) as stopped:
+            save(writing, ann, "Eine Katze", revision=0)
+        assert (stopped.value.item.text, stopped.value.item.revision) == ("Ein Hund", 1)
+
+    def test_a_repeated_request_adds_no_time(self, writing, ann):
+        later = NOW + MINUTE
+        for _ in range(2):
+            item = save(writing, ann, "Ein Hund", active_ms=30_000, now=later).item
+        assert item.writing_ms == 30_000
+
+    def test_a_draft_after_the_lease_is_still_kept(self, writing, ann):
+        save(writing, ann, "Ein später Satz", now=writing.batch.due_at + MINUTE)
+
+        assert writing.items.get(position=1).text == "Ein später Satz"
+
+    def test_a_batch_given_back_takes_no_more(self, writing, ann):
+        services.give_back(batch_id=writing.pk, annotator=ann, now=NOW)
+        with pytest.raises(services.GivenBack):
+            save(writing, ann, "Ein Hund")
+
+    def test_typing_in_the_second_half_of_the_lease_renews_it(self, writing, ann):
+        now = writing.batch.due_at - MINUTE
+        save(writing, ann, "Ein Hund", now=now)
+
+        assert Batch.objects.get().due_at == now + timedelta(seconds=writing.round.pool.hold_s)
+
+    def test_what_cannot_be_stored_is_refused(self, writing, ann):
+        with pytest.raises(services.Refused):
+            save(writing, ann, "null\x00 byte")
+
+
+class TestHandingIn:
+    def test_captions_are_kept_as_typed_and_in_nfc(self, writing, ann):
+        write_all(writing, ann)
+        save(writing, ann, " Ein Cafe\u0301 am Morgen ", revision=1)
+        submit(writing, ann)
+
+        caption = Caption.objects.get(item__position=1)
+        assert caption.text_as_typed == " Ein Cafe\u0301 am Morgen "
+        assert caption.text == "Ein Caf\u00e9 am Morgen"
+        assert (caption.author, caption.guidelines_id, caption.is_late) == (ann, writing.guidelines_id, False)
+        assert set(Assignment.objects.values_list("state", flat=True)) == {AssignmentState.DONE}
+
+    def test_sent_twice_it_is_one(self, writing, ann):
+        write_all(writing, ann)
+        submit(writing, ann)
+        submit(writing, ann)
+
+        assert Caption.objects.count() == 3
+
+    def test_missing_captions_are_named(self, writing, ann):
+        save(writing, ann, "Ein Hund im Garten", position=2)
+
+        with pytest.raises(services.Unfinished) as stopped:
+            submit(writing, ann)
+        assert set(stopped.value.problems) == {1, 3}
+        assert Caption.objects.count() == 0
+
+    @pytest.mark.parametrize("text", ["", "   \n\t", "\u200b\u200e", "x" * 1001])
+    def test_what_is_no_caption_is_not_handed_in(self, writing, ann, text):
+        write_all(writing, ann)
+        save(writing, ann, text, revision=1)
+
+        with pytest.raises(services.Unfinished):
+            submit(writing, ann)
+
+    def test_the_warnings_that_were_overridden_are_recorded(self, writing, ann):
+        write_all(writing, ann)
+        save(writing, ann, "Hund", revision=1)
+        submit(writing, ann)
+
+        assert Caption.objects.get(item__position=1).warnings != []
+        assert Caption.objects.get(item__position=2).warnings == []
+
+    def test_late_captions_are_kept_flagged_and_not_counted(self, writing, ann, round):
+        write_all(writing, ann)
+        submit(writing, ann, now=writing.batch.due_at)
+
+        assert set(Caption.objects.values_list("is_late", flat=True)) == {True}
+        assert {task.places_taken for task in round.pool.tasks.all()} == {0}
+        assert CaptionBatch.objects.get().stage == Stage.SUBMITTED
+
+    def test_nobody_hands_in_another_ones_batch(self, writing, ann, round):
+        write_all(writing, ann)
+        with pytest.raises(CaptionBatch.DoesNotExist):
+            submit(writing, make_annotator(round, "bob"))
+
+    def test_a_submitted_batch_takes_no_more_drafts(self, writing, ann):
+        write_all(writing, ann)
+        submit(writing, ann)
+        with pytest.raises(services.MovedOn):
+            save(writing, ann, "Nachtrag", revision=1)
+
+
+class TestTakingUpAgain:
+    def test_drafts_are_still_there(self, writing, ann):
+        save(writing, ann, "Ein Hund im Garten")
+        services.give_back(batch_id=writing.pk, annotator=ann, now=NOW)
+        services.resume_batch(batch_id=writing.pk, annotator=ann, now=NOW)
+
+        assert writing.items.get(position=1).text == "Ein Hund im Garten"
+        assert Batch.objects.get().state == BatchState.OPEN
+
+    def test_only_what_is_still_free_is_handed_in(self, round, ann):
+        others = [make_annotator(round) for _ in range(2)]
+        mine = open_writing(take(round, ann), ann)
+        write_all(mine, ann)
+        later = mine.batch.due_at
+        theirs = [take(round, person, now=later) for person in others]
+        for batch, person in zip(theirs, others, strict=True):
+            open_writing(batch, person, now=later)
+            write_all(batch, person, now=later)
+            if person == others[0]:
+                submit(batch, person, now=later)
+        gone = theirs[1].items.get(position=1)
+        services.give_back(batch_id=theirs[1].pk, annotator=others[1], now=later)
+        Assignment.objects.filter(pk=gone.pk).update(state=AssignmentState.DONE)
+        gone.assignment.task.places_taken = 2
+        gone.assignment.task.save()
+
+        services.resume_batch(batch_id=mine.pk, annotator=ann, now=later)
+        submit(mine, ann, now=later)
+
+        assert Caption.objects.filter(author=ann).count() == 2
+        assert not Caption.objects.filter(author=ann, image=gone.image_id).exists()
+
+    def test_a_submitted_batch_is_not_taken_up_again(self, writing, ann):
+        write_all(writing, ann)
+        submit(writing, ann, now=writing.batch.due_at)
+        with pytest.raises(services.MovedOn):
+            services.resume_batch(batch_id=writing.pk, annotator=ann, now=writing.batch.due_at)
+
+
+class TestTheDatabaseSaysNeverToo:
+    @pytest.mark.parametrize(
+        ("model", "values", "name"),
+        [
+            (CaptionBatch, {"stage": "elsewhere"}, "caption_batch_stage_known"),
+            (CaptionBatch, {"stage": "rate"}, "caption_batch_writing_dated"),
+            (CaptionBatch, {"stage": "submitted"}, "caption_batch_submission_dated"),
+            (Item, {"rating": "SUPERB"}, "item_rating_known"),
+        ],
+    )
+    def test_a_row_outside_its_range_is_refused(self, writing, model, values, name):
+        with pytest.raises(IntegrityError, match=name), transaction.atomic():
+            model.objects.update(**values)
+
+    def test_an_empty_caption_is_refused(self, writing, ann):
+        write_all(writing, ann)
+        submit(writing, ann)
+        with pytest.raises(IntegrityError, match="caption_not_empty"), transaction.atomic():
+            Caption.objects.update(text="")
+
+    def test_a_second_round_of_the_same_name_is_refused(self, round):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            make_round(project=round.project)
+
+    def test_an_image_stands_once_in_a_round(self, round):
+        first, second = round.tasks.all()[:2]
+        with pytest.raises(IntegrityError), transaction.atomic():
+            type(first).objects.filter(pk=second.pk).update(image=first.image_id)
