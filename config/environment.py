@@ -26,6 +26,7 @@ OPTIONAL = {
     "CROSSLENS_VAR": "folder of the embedded installation's database, files and queue (default: var/ of the checkout)",
     "CSRF_TRUSTED_ORIGINS": "https://crosslens.example.org (default: https:// before each of ALLOWED_HOSTS)",
     "CACHE_URL": "redis://HOST:6379/1 (default: the broker's server)",
+    "PROXIES": "how many reverse proxies of yours add to X-Forwarded-For (default: 1 in production, 0 embedded)",
     "HTTPS": "on or off (default: on in production, off embedded); off only behind nothing but a test",
     "AWS_ACCESS_KEY_ID": "for STORAGE_URL=s3://…, unless the machine has a role",
     "AWS_SECRET_ACCESS_KEY": "for STORAGE_URL=s3://…, unless the machine has a role",
@@ -63,6 +64,12 @@ class Environment:
         if value not in ("on", "off"):
             raise self._malformed("HTTPS", f"is {value!r}, neither on nor off")
         return value == "on"
+
+    def proxies(self) -> int:
+        value = self.variables.get("PROXIES") or ("0" if self.is_embedded else "1")
+        if not value.isascii() or not value.isdecimal() or int(value) > 9:
+            raise self._malformed("PROXIES", f"is {value!r}, not a number from 0 to 9")
+        return int(value)
 
     def secret_key(self) -> str:
         if self.is_embedded:
@@ -104,10 +111,16 @@ class Environment:
                 },
                 "CONN_MAX_AGE": None,
             }
-        parts = self._url("DATABASE_URL", {"postgres", "postgresql"})
+        # A local server may be reached by its socket: postgres://USER@/NAME?host=/run/postgresql
+        has_socket = "host" in parse_qs(urlsplit(self.variables["DATABASE_URL"]).query)
+        parts = self._url("DATABASE_URL", {"postgres", "postgresql"}, host=not has_socket)
         if len(parts.path) < 2:
             raise self._malformed("DATABASE_URL", "names no database")
-        return {**environ.Env.db_url_config(self.variables["DATABASE_URL"]), "CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
+        return {
+            **environ.Env.db_url_config(self.variables["DATABASE_URL"]),
+            "CONN_MAX_AGE": None,
+            "CONN_HEALTH_CHECKS": True,
+        }
 
     def celery(self) -> dict[str, Any]:
         if self.is_embedded:
@@ -130,15 +143,27 @@ class Environment:
     def cache(self) -> dict[str, Any]:
         if self.is_embedded:
             # Files, not memory: the web processes must count failed attempts together.
-            return {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": self.var / "cache"}
+            return {
+                "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
+                "LOCATION": self.var / "cache",
+                # The default of 300 would let a flood of attempts push out the counters of others.
+                "OPTIONS": {"MAX_ENTRIES": 10_000},
+            }
         if self.variables.get("CACHE_URL"):
             self._url("CACHE_URL", {"redis", "rediss"})
         location = self.variables.get("CACHE_URL") or self.variables["CELERY_BROKER_URL"]
-        return {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": location, "KEY_PREFIX": "crosslens"}
+        return {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": location,
+            "KEY_PREFIX": "crosslens",
+        }
 
     def storage(self) -> dict[str, Any]:
         if self.is_embedded:
-            return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": self.var / "media"}}
+            return {
+                "BACKEND": "django.core.files.storage.FileSystemStorage",
+                "OPTIONS": {"location": self.var / "media"},
+            }
         parts = self._url("STORAGE_URL", {"s3", "file"})
         if parts.scheme == "file":
             if not parts.path.startswith("/") or parts.netloc:
@@ -150,8 +175,17 @@ class Environment:
         unknown = set(query) - {"region", "endpoint", "addressing"}
         if unknown:
             raise self._malformed("STORAGE_URL", f"has unknown settings ({', '.join(sorted(unknown))})")
-        options: dict[str, Any] = {"bucket_name": parts.netloc, "default_acl": None, "querystring_auth": True, "file_overwrite": True}
-        for ours, theirs in (("region", "region_name"), ("endpoint", "endpoint_url"), ("addressing", "addressing_style")):
+        options: dict[str, Any] = {
+            "bucket_name": parts.netloc,
+            "default_acl": None,
+            "querystring_auth": True,
+            "file_overwrite": True,
+        }
+        for ours, theirs in (
+            ("region", "region_name"),
+            ("endpoint", "endpoint_url"),
+            ("addressing", "addressing_style"),
+        ):
             if ours in query:
                 options[theirs] = query[ours][0]
         return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
@@ -181,7 +215,9 @@ class Environment:
         except ValueError as error:
             raise self._malformed(name, f"is not an address ({error})") from error
         if parts.scheme not in schemes:
-            raise self._malformed(name, f"begins with {parts.scheme or value[:20]!r}, not with {' or '.join(sorted(schemes))}")
+            raise self._malformed(
+                name, f"begins with {parts.scheme or value[:20]!r}, not with {' or '.join(sorted(schemes))}"
+            )
         if host and parts.scheme != "file" and not parts.hostname:
             raise self._malformed(name, "names no host")
         return parts

@@ -65,6 +65,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "people.context.navigation",
             ],
         },
     }
@@ -86,7 +87,6 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 AUTH_USER_MODEL = "people.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "django.contrib.auth.backends.ModelBackend",
     "allauth.account.auth_backends.AuthenticationBackend",
 ]
 AUTH_PASSWORD_VALIDATORS = [
@@ -102,19 +102,49 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "people:home-show"
 LOGOUT_REDIRECT_URL = "account_login"
 
+ALLAUTH_TRUSTED_PROXY_COUNT = _environment.proxies()
+ACCOUNT_ADAPTER = "people.accounts.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
-ACCOUNT_PRESERVE_USERNAME_CASING = False
+ACCOUNT_PRESERVE_USERNAME_CASING = True
 ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+# A stranger's address gets no mail from here.
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+# A classroom joins from one address.
+ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "signup": "120/m/ip"}
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_TOTP_ISSUER = "Crosslens"
+MFA_TOTP_TOLERANCE = 1
+
+# Failures are counted in the database, which all web processes share; see people/lockout.py for what locks whom out.
+AXES_HANDLER = "people.lockout.LockOutHandler"
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]
+AXES_USERNAME_FORM_FIELD = "login"
+AXES_USERNAME_CALLABLE = "people.lockout.name_tried"
+AXES_CLIENT_IP_CALLABLE = "people.lockout.address_of"
+AXES_LOCKOUT_CALLABLE = "people.lockout.locked_out"
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # hours
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_RESET_ON_SUCCESS = True
+AXES_DISABLE_ACCESS_LOG = True
+AXES_SENSITIVE_PARAMETERS = ["login", "username", "ip_address"]
 
 EMAIL_CONFIG = _environment.email()
 vars().update(EMAIL_CONFIG)
 DEFAULT_FROM_EMAIL = _environment.from_email()
+EMAIL_TIMEOUT = 10  # seconds
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("ar", "العربية")]
+LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_I18N = True
@@ -145,6 +175,7 @@ if HTTPS:
     SECURE_HSTS_PRELOAD = True
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
+    LANGUAGE_COOKIE_SECURE = True
 
 CELERY = {
     **_environment.celery(),

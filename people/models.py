@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, UserManager
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower
@@ -13,15 +13,25 @@ from django.utils.translation import gettext_lazy as _
 from languages.models import Language
 
 
+class Accounts(UserManager["User"]):
+    @classmethod
+    def normalize_email(cls, email: str | None) -> str:
+        """In lower case whole: sign-in and password reset look for it so."""
+        return super().normalize_email(email).lower()
+
+
 class User(AbstractUser):
     """An account. What a person may do is in their memberships, project by project; `is_superuser` installs."""
 
     reads_english = models.BooleanField(_("reads English well"), default=False)
     interface_language = models.CharField(_("interface language"), max_length=35, blank=True)
 
+    objects: ClassVar[Accounts] = Accounts()  # type: ignore[assignment]
+
     class Meta(AbstractUser.Meta):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(Lower("email"), condition=~Q(email=""), name="user_email_unique_whatever_case"),
+            models.UniqueConstraint(Lower("username"), name="user_name_unique_whatever_case"),
         ]
 
 
@@ -71,6 +81,8 @@ class Level(models.TextChoices):
 
 
 class LanguageSkill(models.Model):
+    """How well somebody says that they know a language."""
+
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="language_skills")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
     level = models.CharField(max_length=8, choices=Level.choices)
@@ -102,11 +114,14 @@ class Invitation(models.Model):
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(condition=Q(places_taken__lte=F("places")), name="invitation_not_oversold"),
+            models.CheckConstraint(condition=Q(places__gte=1), name="invitation_has_a_place"),
             models.CheckConstraint(condition=Q(role__in=Role.values), name="invitation_role_known"),
         ]
 
 
 class InvitationUse(models.Model):
+    """One place of an invitation, and who took it."""
+
     invitation = models.ForeignKey(Invitation, on_delete=models.CASCADE, related_name="uses")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     used_at = models.DateTimeField(auto_now_add=True)
@@ -129,10 +144,13 @@ class ConsentText(models.Model):
         ordering: ClassVar[list[str]] = ["project", "version"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["project", "version"], name="consent_text_version_once"),
+            models.CheckConstraint(condition=Q(version__gte=1), name="consent_text_version_from_one"),
         ]
 
 
 class Consent(models.Model):
+    """That somebody agreed to a version. One that is withdrawn stays on record; agreeing again is a new row."""
+
     text = models.ForeignKey(ConsentText, on_delete=models.PROTECT, related_name="consents")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="consents")
     given_at = models.DateTimeField()
@@ -140,5 +158,11 @@ class Consent(models.Model):
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(fields=["text", "user"], name="consent_once_per_version"),
+            models.UniqueConstraint(
+                fields=["text", "user"], condition=Q(withdrawn_at=None), name="consent_once_per_version"
+            ),
+            models.CheckConstraint(
+                condition=Q(withdrawn_at=None) | Q(withdrawn_at__gte=F("given_at")),
+                name="consent_withdrawn_after_given",
+            ),
         ]

@@ -1,0 +1,8 @@
+"""Texts that a new project begins with."""
+
+from pathlib import Path
+
+
+def consent_text() -> str:
+    """The first consent text of a project, in Markdown; its manager fills in what is in brackets."""
+    return Path(__file__).with_name("consent.en.md").read_text(encoding="utf-8")

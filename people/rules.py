@@ -1,0 +1,60 @@
+"""Decisions about people from values alone. Roles and levels are given by their stored names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+MANAGER, ANNOTATOR, RATER, PLAYER, RESEARCHER = "manager", "annotator", "rater", "player", "researcher"
+OVERSEERS = frozenset({MANAGER, RESEARCHER})
+JUDGES = frozenset({ANNOTATOR, RATER})
+# Whose answers are collected, and who therefore agree to the consent text first.
+CONTRIBUTORS = frozenset({ANNOTATOR, RATER, PLAYER})
+WRITING_LEVELS = frozenset({"native", "fluent"})
+
+
+class InvitationState(TextChoices):
+    OPEN = "open", gettext_lazy("Open")
+    USED_UP = "used-up", gettext_lazy("Used up")
+    EXPIRED = "expired", gettext_lazy("Expired")
+    REVOKED = "revoked", gettext_lazy("Revoked")
+
+
+def conflicting_roles(roles: Collection[str]) -> str | None:
+    """Why nobody may have all of `roles` in one project, as a sentence; None where they go together."""
+    if OVERSEERS.isdisjoint(roles) or JUDGES.isdisjoint(roles):
+        return None
+    return _(
+        "Managers and researchers of a project see what the models and the annotators wrote, so they cannot also be "
+        "annotators or raters of it: their answers would not be independent. Use a second person, or another project."
+    )
+
+
+def qualifies_to_write(*, reads_english: bool, level: str | None) -> bool:
+    """Whether captions may be written in a language: by who reads English and is native or fluent in it."""
+    return reads_english and level in WRITING_LEVELS
+
+
+def needs_consent(role: str) -> bool:
+    return role in CONTRIBUTORS
+
+
+def invitation_state(
+    *, places: int, places_taken: int, expires_at: datetime, revoked_at: datetime | None, now: datetime
+) -> InvitationState:
+    if revoked_at is not None:
+        return InvitationState.REVOKED
+    if places_taken >= places:
+        return InvitationState.USED_UP
+    return InvitationState.EXPIRED if expires_at <= now else InvitationState.OPEN
+
+
+def home_of(roles: Collection[str], *, may_start_projects: bool) -> str | None:
+    """The name of the address where someone with `roles`, over all projects, begins; None where none fits yet."""
+    if MANAGER in roles or may_start_projects:
+        return "annotation:project-list"
+    return "annotation:work-show" if ANNOTATOR in roles else None
