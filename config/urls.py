@@ -1,12 +1,15 @@
 """Every address, app by app."""
 
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import include, path
 
+# The administration is entered by the same sign-in as all else, second factor and lock-out included.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+
 urlpatterns = [
     path("", include("people.urls")),
-    path("accounts/", include("allauth.urls")),
-    path("i18n/", include("django.conf.urls.i18n")),
+    path("", include("people.account_urls")),
     path("admin/", admin.site.urls),
     path("", include("corpus.urls")),
     path("", include("inference.urls")),
