@@ -30,7 +30,13 @@ class AccountAdapter(DefaultAccountAdapter):
 
 
 def keep_language(response: HttpResponse, language: str) -> None:
-    """Let the browser ask for `language` from now on: costs no query per request, unlike asking the account."""
+    """Let the browser ask for `language` from now on ("": for what it is set to itself).
+
+    Costs no query per request, unlike asking the account.
+    """
+    if not language:
+        response.delete_cookie(settings.LANGUAGE_COOKIE_NAME)
+        return
     response.set_cookie(
         settings.LANGUAGE_COOKIE_NAME,
         language,

@@ -73,6 +73,9 @@ class Membership(models.Model):
             models.CheckConstraint(condition=Q(role__in=Role.values), name="membership_role_known"),
         ]
 
+    def __str__(self) -> str:
+        return f"{self.role} {self.user_id} of project {self.project_id}"
+
 
 class Level(models.TextChoices):
     NATIVE = "native", _("Native")
@@ -93,6 +96,9 @@ class LanguageSkill(models.Model):
             models.UniqueConstraint(fields=["user", "language"], name="language_skill_once_per_language"),
             models.CheckConstraint(condition=Q(level__in=Level.values), name="language_skill_level_known"),
         ]
+
+    def __str__(self) -> str:
+        return f"{self.level} {self.language_id}"
 
 
 class Invitation(models.Model):
@@ -118,6 +124,9 @@ class Invitation(models.Model):
             models.CheckConstraint(condition=Q(role__in=Role.values), name="invitation_role_known"),
         ]
 
+    def __str__(self) -> str:
+        return f"{self.role} of project {self.project_id}, {self.places_taken} of {self.places}"
+
 
 class InvitationUse(models.Model):
     """One place of an invitation, and who took it."""
@@ -130,6 +139,9 @@ class InvitationUse(models.Model):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["invitation", "user"], name="invitation_used_once_per_person"),
         ]
+
+    def __str__(self) -> str:
+        return f"invitation {self.invitation_id} used by {self.user_id}"
 
 
 class ConsentText(models.Model):
@@ -146,6 +158,9 @@ class ConsentText(models.Model):
             models.UniqueConstraint(fields=["project", "version"], name="consent_text_version_once"),
             models.CheckConstraint(condition=Q(version__gte=1), name="consent_text_version_from_one"),
         ]
+
+    def __str__(self) -> str:
+        return f"project {self.project_id}, version {self.version}"
 
 
 class Consent(models.Model):
@@ -166,3 +181,6 @@ class Consent(models.Model):
                 name="consent_withdrawn_after_given",
             ),
         ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} to text {self.text_id}"

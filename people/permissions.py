@@ -31,7 +31,7 @@ def has_role(user: User | AnonymousUser, project: Project, *roles: Role) -> bool
 
 
 def manages_anything(user: User | AnonymousUser) -> bool:
-    """Whether `user` may see and fill the installation's collections: a manager of any project, or who may start one."""
+    """Whether `user` may see and fill the installation's collections: manages one project or may start one."""
     if not user.is_authenticated:
         return False
     if may_start_projects(user):

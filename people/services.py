@@ -27,6 +27,7 @@ from people.models import (
     Role,
     User,
 )
+from people.selectors import invitation_state
 
 SLUG_LENGTH = 40
 TOKEN_BYTES = 32
@@ -207,16 +208,6 @@ def _take_place(invitation: Invitation, user: User, now: datetime) -> None:
         raise InvitationClosed(state)
     Invitation.objects.filter(pk=invitation.pk).update(places_taken=F("places_taken") + 1)
     InvitationUse.objects.create(invitation=invitation, user=user)
-
-
-def invitation_state(invitation: Invitation, now: datetime) -> rules.InvitationState:
-    return rules.invitation_state(
-        places=invitation.places,
-        places_taken=invitation.places_taken,
-        expires_at=invitation.expires_at,
-        revoked_at=invitation.revoked_at,
-        now=now,
-    )
 
 
 def join(

@@ -1,4 +1,24 @@
-from django.urls import URLPattern
+"""Addresses of people: the start page, one's profile and consent, invitations, and the manager's pages about people."""
+
+from django.urls import path
+
+from people.views import consent, home, invitations, members, profile
 
 app_name = "people"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", home.home_show, name="home-show"),
+    path("profile/", profile.profile_show, name="profile-show"),
+    path("join/<str:token>/", invitations.invitation_accept, name="invitation-accept"),
+    path("projects/<slug:slug>/consent/", consent.consent_give, name="consent-give"),
+    path("projects/<slug:slug>/consent/withdraw/", consent.consent_withdraw, name="consent-withdraw"),
+    path("projects/<slug:slug>/people/", members.member_list, name="member-list"),
+    path("projects/<slug:slug>/people/<int:pk>/remove/", members.member_remove, name="member-remove"),
+    path("projects/<slug:slug>/people/consent/", consent.consent_publish, name="consent-publish"),
+    path("projects/<slug:slug>/people/invitations/", invitations.invitation_list, name="invitation-list"),
+    path("projects/<slug:slug>/people/invitations/new/", invitations.invitation_create, name="invitation-create"),
+    path(
+        "projects/<slug:slug>/people/invitations/<int:pk>/revoke/",
+        invitations.invitation_revoke,
+        name="invitation-revoke",
+    ),
+]

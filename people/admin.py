@@ -1,0 +1,85 @@
+"""The installer's view. Roles, invitations and consent are looked up here; they change by the pages of a project."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.db.models import Model
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from people.models import Consent, ConsentText, Invitation, InvitationUse, LanguageSkill, Membership, Project, User
+
+
+class LookUpOnly:
+    def has_add_permission(self, request: HttpRequest, *about: Any) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, row: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, row: Model | None = None) -> bool:
+        return False
+
+
+class MembershipInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
+    model = Membership
+    extra = 0
+
+
+class LanguageSkillInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
+    model = LanguageSkill
+    extra = 0
+
+
+class ConsentTextInline(LookUpOnly, admin.StackedInline):  # type: ignore[type-arg]
+    model = ConsentText
+    extra = 0
+
+
+class InvitationUseInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
+    model = InvitationUse
+    extra = 0
+
+
+@admin.register(User)
+class PersonAdmin(UserAdmin):
+    fieldsets = (
+        *(UserAdmin.fieldsets or ()),
+        (_("Languages"), {"fields": ("reads_english", "interface_language")}),
+    )
+    list_display = ("username", "email", "is_active", "is_staff", "last_login")
+    inlines = (MembershipInline, LanguageSkillInline)
+
+
+@admin.register(Project)
+class ProjectAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("name", "slug", "created_by", "created_at")
+    search_fields = ("name", "slug")
+    inlines = (MembershipInline, ConsentTextInline)
+
+
+@admin.register(Membership)
+class MembershipAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("user", "role", "project", "joined_at")
+    list_filter = ("role", "project")
+    search_fields = ("user__username", "user__email", "project__name")
+    list_select_related = ("user", "project")
+
+
+@admin.register(Invitation)
+class InvitationAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("project", "role", "places", "places_taken", "expires_at", "revoked_at", "created_by")
+    list_filter = ("role", "project")
+    exclude = ("token",)
+    list_select_related = ("project", "created_by")
+    inlines = (InvitationUseInline,)
+
+
+@admin.register(Consent)
+class ConsentAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("user", "text", "given_at", "withdrawn_at")
+    search_fields = ("user__username", "text__project__name")
+    list_select_related = ("user", "text__project")

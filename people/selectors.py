@@ -1,0 +1,166 @@
+"""Page-shaped reads about people."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Prefetch
+
+from people import rules
+from people.models import Consent, ConsentText, Invitation, LanguageSkill, Membership, Project, Role, User
+from people.rules import InvitationState, needs_consent
+
+
+def roles_of(user: User) -> set[str]:
+    """The roles of `user` over all projects."""
+    return set(Membership.objects.filter(user=user).values_list("role", flat=True))
+
+
+@dataclass(frozen=True)
+class OwnProject:
+    """A project of somebody, their roles in it, and how they stand to its consent text."""
+
+    project: Project
+    roles: list[str]
+    newest: int | None
+    given: int | None
+    given_at: datetime | None
+    is_due: bool
+
+
+def own_projects(user: User) -> list[OwnProject]:
+    memberships = defaultdict(list)
+    for membership in Membership.objects.filter(user=user).select_related("project").order_by("project__name", "role"):
+        memberships[membership.project].append(Role(membership.role))
+    newest = _newest_versions(list(memberships))
+    given = {
+        consent.text.project_id: consent
+        for consent in Consent.objects.filter(user=user, withdrawn_at=None, text__project__in=memberships)
+        .select_related("text")
+        .order_by("text__version")
+    }
+    return [
+        _own_project(project, roles, newest.get(project.pk), given.get(project.pk))
+        for project, roles in memberships.items()
+    ]
+
+
+def _own_project(project: Project, roles: list[Role], newest: int | None, consent: Consent | None) -> OwnProject:
+    version = consent.text.version if consent else None
+    return OwnProject(
+        project=project,
+        roles=[str(role.label) for role in roles],
+        newest=newest,
+        given=version,
+        given_at=consent.given_at if consent else None,
+        is_due=any(needs_consent(role) for role in roles) and newest is not None and version != newest,
+    )
+
+
+def _newest_versions(projects: list[Project]) -> dict[int, int]:
+    texts = ConsentText.objects.filter(project__in=projects).order_by("version")
+    return dict(texts.values_list("project", "version"))
+
+
+def newest_consent_text(project: Project) -> ConsentText | None:
+    return project.consent_texts.order_by("-version").first()
+
+
+def has_consented(user: User, text: ConsentText) -> bool:
+    return Consent.objects.filter(user=user, text=text, withdrawn_at=None).exists()
+
+
+@dataclass(frozen=True)
+class RoleHeld:
+    pk: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Member:
+    """Somebody in a project, as its managers see them. `consent` is the newest version they agreed to."""
+
+    user: User
+    roles: list[RoleHeld]
+    skills: list[LanguageSkill]
+    consent: int | None
+    is_consent_due: bool
+
+
+def members_of(project: Project) -> list[Member]:
+    """Everybody in `project` by user name, in four queries however many they are."""
+    memberships = Membership.objects.filter(project=project).order_by("role")
+    skills = LanguageSkill.objects.select_related("language").order_by("language__english_name")
+    people = (
+        User.objects.filter(memberships__project=project)
+        .distinct()
+        .order_by("username")
+        .prefetch_related(
+            Prefetch("memberships", queryset=memberships, to_attr="here"),
+            Prefetch("language_skills", queryset=skills),
+        )
+    )
+    given = dict(
+        Consent.objects.filter(text__project=project, withdrawn_at=None)
+        .order_by("text__version")
+        .values_list("user", "text__version")
+    )
+    newest = _newest_versions([project]).get(project.pk)
+    return [_member(user, given.get(user.pk), newest) for user in people]
+
+
+def _member(user: User, consent: int | None, newest: int | None) -> Member:
+    here: list[Membership] = user.here  # type: ignore[attr-defined]
+    return Member(
+        user=user,
+        roles=[RoleHeld(pk=held.pk, label=str(Role(held.role).label)) for held in here],
+        skills=list(user.language_skills.all()),
+        consent=consent,
+        is_consent_due=any(needs_consent(held.role) for held in here) and consent != newest,
+    )
+
+
+def invitation_state(invitation: Invitation, now: datetime) -> InvitationState:
+    return rules.invitation_state(
+        places=invitation.places,
+        places_taken=invitation.places_taken,
+        expires_at=invitation.expires_at,
+        revoked_at=invitation.revoked_at,
+        now=now,
+    )
+
+
+@dataclass(frozen=True)
+class InvitationRow:
+    invitation: Invitation
+    role: str
+    languages: list[str]
+    state: InvitationState
+    used_by: list[str]
+
+    @property
+    def is_open(self) -> bool:
+        return self.state is InvitationState.OPEN
+
+
+def invitations_of(project: Project, now: datetime) -> list[InvitationRow]:
+    """All invitations into `project`, the latest first."""
+    found = project.invitations.order_by("-created_at", "-pk").prefetch_related("languages", "uses__user")
+    return [
+        InvitationRow(
+            invitation=invitation,
+            role=str(Role(invitation.role).label),
+            languages=[language.english_name for language in invitation.languages.all()],
+            state=invitation_state(invitation, now),
+            used_by=[use.user.username for use in invitation.uses.all()],
+        )
+        for invitation in found
+    ]
+
+
+def managers_of(project: Project) -> list[User]:
+    """Whom to write to about `project`."""
+    managing = Membership.objects.filter(project=project, role=Role.MANAGER)
+    return list(User.objects.filter(memberships__in=managing).order_by("username"))

@@ -1,0 +1,27 @@
+"""Signing in, with the lock-out around it, and the language of the pages."""
+
+from __future__ import annotations
+
+from allauth.account.views import LoginView
+from axes.decorators import axes_dispatch
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import require_POST
+from django.views.i18n import set_language
+
+from people.models import User
+
+
+@method_decorator(axes_dispatch, name="dispatch")
+class SignInView(LoginView):  # type: ignore[misc]
+    """Who is locked out is told so before the password is looked at; the failure that locks is AxesMiddleware's."""
+
+
+@require_POST
+def language_choose(request: HttpRequest) -> HttpResponseBase:
+    """Django's own choice of a language, which also stays with the account of who is signed in."""
+    language = request.POST.get("language", "")
+    if request.user.is_authenticated and language in dict(settings.LANGUAGES):
+        User.objects.filter(pk=request.user.pk).update(interface_language=language)
+    return set_language(request)

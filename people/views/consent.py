@@ -1,0 +1,68 @@
+"""Consent: giving it, taking it back, and a manager's next version of the text."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from people import selectors, services
+from people.forms import ConsentForm, ConsentTextForm
+from people.markdown import to_html
+from people.models import Role
+from people.permissions import project_for
+from people.requests import user_of
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def consent_give(request: HttpRequest, slug: str) -> HttpResponse:
+    user = user_of(request)
+    project = project_for(user, slug)
+    text = selectors.newest_consent_text(project)
+    if text is None:
+        raise Http404(_("This project has no consent text."))
+    form = ConsentForm(request.POST or None, initial={"version": text.version})
+    if form.is_valid():
+        try:
+            services.give_consent(project=project, user=user, version=form.cleaned_data["version"], now=timezone.now())
+        except services.ConsentOutdated as refusal:
+            form = ConsentForm(initial={"version": text.version})
+            messages.warning(request, str(refusal))
+        else:
+            messages.success(request, _("Thank you. Your agreement is recorded."))
+            return redirect("people:home-show")
+    context = {"project": project, "text": text, "text_html": to_html(text.body), "form": form}
+    context["has_consented"] = selectors.has_consented(user, text)
+    return render(request, "people/consent.html", context, status=422 if form.is_bound else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def consent_withdraw(request: HttpRequest, slug: str) -> HttpResponse:
+    user = user_of(request)
+    project = project_for(user, slug)
+    if request.method != "POST":
+        context = {"project": project, "managers": selectors.managers_of(project)}
+        return render(request, "people/consent_withdraw.html", context)
+    services.withdraw_consent(project=project, user=user, now=timezone.now())
+    messages.success(request, _("Your consent is withdrawn. No more work of this project is handed to you."))
+    return redirect("people:profile-show")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def consent_publish(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    text = selectors.newest_consent_text(project)
+    form = ConsentTextForm(request.POST or None, initial={"body": text.body if text else ""})
+    if form.is_valid():
+        published = services.publish_consent_text(project=project, body=form.cleaned_data["body"])
+        messages.success(request, _("Version %(version)d is in force.") % {"version": published.version})
+        return redirect("people:consent-publish", slug)
+    context = {"project": project, "text": text, "form": form, "text_html": to_html(text.body) if text else ""}
+    return render(request, "people/consent_publish.html", context, status=422 if form.is_bound else 200)

@@ -1,0 +1,166 @@
+"""Invitations: a manager makes links, somebody follows one."""
+
+from __future__ import annotations
+
+from allauth.account.utils import perform_login
+from allauth.decorators import rate_limit
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from people import selectors, services
+from people.forms import InvitationForm, JoinForm
+from people.markdown import to_html
+from people.models import Invitation, Project, Role, User
+from people.permissions import project_for
+from people.requests import user_of
+from people.rules import InvitationState, qualifies_to_write
+
+
+@require_safe
+@login_required
+def invitation_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    rows = selectors.invitations_of(project, timezone.now())
+    links = [(row, _link(request, row.invitation)) for row in rows]
+    return render(request, "people/invitations.html", {"project": project, "invitations": links})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def invitation_create(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    form = InvitationForm(request.POST or None)
+    if not form.is_valid():
+        status = 422 if form.is_bound else 200
+        return render(request, "people/invitation_create.html", {"project": project, "form": form}, status=status)
+    _send(request, _invite(request, project, form))
+    return redirect("people:invitation-list", slug)
+
+
+def _invite(request: HttpRequest, project: Project, form: InvitationForm) -> Invitation:
+    given = form.cleaned_data
+    return services.invite(
+        project=project,
+        role=Role(given["role"]),
+        languages=given["languages"],
+        places=given["places"],
+        email=given["email"],
+        note=given["note"],
+        expires_at=form.expires_at(timezone.now()),
+        created_by=user_of(request),
+    )
+
+
+def _send(request: HttpRequest, invitation: Invitation) -> None:
+    address = {"address": invitation.email}
+    if not invitation.email:
+        messages.success(request, _("The link is ready. Copy it and pass it on."))
+    elif services.send_invitation(invitation=invitation, url=_link(request, invitation)):
+        messages.success(request, _("The link was sent to %(address)s. You can also pass it on yourself.") % address)
+    else:
+        messages.warning(
+            request, _("The link is ready, but no mail could be sent to %(address)s. Pass it on yourself.") % address
+        )
+
+
+def _link(request: HttpRequest, invitation: Invitation) -> str:
+    return request.build_absolute_uri(reverse("people:invitation-accept", args=[invitation.token]))
+
+
+@require_POST
+@login_required
+def invitation_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    invitation = get_object_or_404(project.invitations, pk=pk)
+    services.revoke_invitation(invitation=invitation, now=timezone.now())
+    messages.success(request, _("The link no longer lets anybody in."))
+    return redirect("people:invitation-list", slug)
+
+
+@never_cache
+@sensitive_post_parameters("password1", "password2")
+@rate_limit(action="signup")
+@require_http_methods(["GET", "HEAD", "POST"])
+def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
+    invitation = Invitation.objects.select_related("project").filter(token=token).first()
+    if invitation is None:
+        return render(request, "people/invitation_closed.html", {"state": "unknown"}, status=404)
+    user = user_of(request) if request.user.is_authenticated else None
+    if user is not None and invitation.uses.filter(user=user).exists():
+        return redirect("people:home-show")
+    state = selectors.invitation_state(invitation, timezone.now())
+    if state is not InvitationState.OPEN:
+        return _closed(request, invitation, state)
+    text = selectors.newest_consent_text(invitation.project)
+    form = JoinForm(request.POST or None, invitation=invitation, user=user, text=text)
+    return (form.is_valid() and _joined(request, invitation, form, user)) or _join_page(request, invitation, form)
+
+
+def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: User | None) -> HttpResponse | None:
+    """Take the place, and sign a new account in at once. None, with the reason in `form`, where that may not be."""
+    given = form.cleaned_data
+    about = {
+        "token": invitation.token,
+        "levels": {tag: level for tag, level in form.levels().items() if level},
+        "reads_english": given.get("reads_english", user.reads_english if user else False),
+        "consent_version": given.get("consent_version"),
+        "now": timezone.now(),
+    }
+    account = {"username": given.get("username"), "email": given.get("email"), "password": given.get("password1")}
+    try:
+        if user is not None:
+            services.accept_invitation(user=user, **about)
+            member = user
+        else:
+            member = services.join(**account, interface_language=get_language() or "", **about)
+    except services.InvitationClosed as closed:
+        return _closed(request, invitation, closed.state)
+    except services.Refused as refusal:
+        form.add_error(None, str(refusal))
+        return None
+    _welcome(request, invitation, member)
+    home = reverse("people:home-show")
+    return redirect(home) if user else perform_login(request, member, email_verification="none", redirect_url=home)
+
+
+def _welcome(request: HttpRequest, invitation: Invitation, user: User) -> None:
+    messages.success(request, _("Welcome to %(project)s.") % {"project": invitation.project.name})
+    if invitation.role != Role.ANNOTATOR:
+        return
+    levels = user.language_skills.filter(language__in=invitation.languages.all()).values_list("level", flat=True)
+    if not any(qualifies_to_write(reads_english=user.reads_english, level=level) for level in levels):
+        messages.warning(
+            request,
+            _("Captions are written by people who read English and are native or fluent in the language. By what you "
+              "said you do not get such work; if you made a mistake, correct it in your profile."),
+        )  # fmt: skip
+
+
+def _closed(request: HttpRequest, invitation: Invitation, state: InvitationState) -> HttpResponse:
+    context = {"state": state.value, "project": invitation.project}
+    return render(request, "people/invitation_closed.html", context, status=410)
+
+
+def _join_page(request: HttpRequest, invitation: Invitation, form: JoinForm) -> HttpResponse:
+    text = selectors.newest_consent_text(invitation.project)
+    if text:
+        form.show(text)
+    context = {
+        "invitation": invitation,
+        "project": invitation.project,
+        "role": Role(invitation.role).label,
+        "languages": invitation.languages.all(),
+        "form": form,
+        "text": text,
+        "text_html": to_html(text.body) if text else "",
+    }
+    return render(request, "people/join.html", context, status=422 if form.is_bound else 200)
