@@ -15,6 +15,7 @@ from allauth.account.adapter import get_adapter
 from axes.handlers.database import AxesDatabaseHandler
 from axes.helpers import get_cool_off
 from axes.models import AccessAttempt
+from django.core.exceptions import PermissionDenied
 from django.db.models import Max, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -66,8 +67,12 @@ def name_tried(request: HttpRequest, credentials: Credentials = None) -> str:
     return name.lower()[:255]
 
 
-def address_of(request: HttpRequest) -> str:
-    address: str = get_adapter().get_client_ip(request)
+def address_of(request: HttpRequest) -> str | None:
+    """Where a request comes from, behind as many proxies as the settings say; None where none is known."""
+    try:
+        address: str = get_adapter().get_client_ip(request)
+    except PermissionDenied:
+        return None
     return address
 
 

@@ -1,0 +1,183 @@
+from datetime import timedelta
+
+import pytest
+
+from people import services
+from people.models import Consent, Invitation, InvitationUse, Level, Membership, Project, Role, User
+from people.services import InvitationClosed
+from tests.factories import NOW, make_language, make_project, make_user
+
+pytestmark = pytest.mark.django_db
+LATER = NOW + timedelta(days=2)
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project()
+
+
+def make_invitation(project: Project, **about) -> Invitation:
+    values = {"role": Role.ANNOTATOR, "languages": [make_language("de")], "expires_at": NOW + timedelta(days=1)}
+    return services.invite(project=project, created_by=project.created_by, **(values | about))
+
+
+def accept(invitation: Invitation, user: User, **about) -> Membership:
+    values = {"levels": {"de": Level.NATIVE}, "reads_english": True, "consent_version": 1, "now": NOW}
+    return services.accept_invitation(token=invitation.token, user=user, **(values | about))
+
+
+def test_a_new_project_has_its_manager_and_a_consent_text_that_names_what_matters():
+    manager = make_user()
+    project = services.create_project(name="Löwen & Zebras", manager=manager)
+    assert project.slug == "lowen-zebras"
+    assert [(held.user, held.role) for held in project.memberships.all()] == [(manager, Role.MANAGER)]
+    text = project.consent_texts.get()
+    assert text.version == 1
+    for matter in ("ratings, captions", "how long", "licence", "pseudonym", "withdraw"):
+        assert matter in text.body
+
+
+def test_projects_of_one_name_get_addresses_of_their_own_even_where_the_name_has_no_latin_letter():
+    manager = make_user()
+    slugs = [services.create_project(name="مشروع", manager=manager).slug for _ in range(3)]
+    assert slugs == ["project", "project-2", "project-3"]
+
+
+def test_accepting_gives_the_role_records_the_languages_and_the_version_agreed_to(project: Project):
+    user = make_user()
+    invitation = make_invitation(project)
+    accept(invitation, user)
+    assert Membership.objects.get(project=project, user=user).role == Role.ANNOTATOR
+    assert user.language_skills.get().level == Level.NATIVE
+    assert User.objects.get(pk=user.pk).reads_english
+    consent = Consent.objects.get(user=user)
+    assert (consent.text.version, consent.given_at) == (1, NOW)
+    invitation.refresh_from_db()
+    assert invitation.places_taken == 1
+
+
+def test_accepting_twice_takes_one_place(project: Project):
+    user = make_user()
+    invitation = make_invitation(project, places=2)
+    assert accept(invitation, user) == accept(invitation, user)
+    invitation.refresh_from_db()
+    assert invitation.places_taken == 1
+    assert InvitationUse.objects.count() == Consent.objects.count() == 1
+
+
+def test_who_has_the_role_already_takes_no_place(project: Project):
+    user = make_user()
+    services.add_member(project=project, user=user, role=Role.ANNOTATOR)
+    invitation = make_invitation(project)
+    accept(invitation, user)
+    invitation.refresh_from_db()
+    assert invitation.places_taken == 0
+
+
+def test_a_closed_invitation_lets_nobody_in_and_says_which_way_it_is_closed(project: Project):
+    used_up = make_invitation(project)
+    accept(used_up, make_user())
+    revoked = make_invitation(project)
+    services.revoke_invitation(invitation=revoked, now=NOW)
+    for invitation, now, state in ((used_up, NOW, "used-up"), (revoked, NOW, "revoked"), (make_invitation(project), LATER, "expired")):
+        late = make_user()
+        with pytest.raises(InvitationClosed) as refusal:
+            accept(invitation, late, now=now)
+        assert refusal.value.state == state
+        assert not Membership.objects.filter(user=late).exists()
+
+
+def test_a_second_revocation_keeps_the_time_of_the_first(project: Project):
+    invitation = make_invitation(project)
+    services.revoke_invitation(invitation=invitation, now=NOW)
+    services.revoke_invitation(invitation=invitation, now=LATER)
+    invitation.refresh_from_db()
+    assert invitation.revoked_at == NOW
+
+
+def test_a_manager_cannot_come_in_as_annotator_and_no_place_is_lost(project: Project):
+    invitation = make_invitation(project)
+    with pytest.raises(services.RoleConflict, match="independent"):
+        accept(invitation, project.created_by)
+    invitation.refresh_from_db()
+    assert invitation.places_taken == 0
+
+
+def test_the_same_two_roles_in_two_projects_are_fine(project: Project):
+    user = make_user()
+    services.add_member(project=project, user=user, role=Role.ANNOTATOR)
+    services.add_member(project=make_project(), user=user, role=Role.MANAGER)
+    with pytest.raises(services.RoleConflict):
+        services.add_member(project=project, user=user, role=Role.RESEARCHER)
+
+
+def test_consent_to_a_version_that_is_no_longer_the_newest_is_not_taken(project: Project):
+    invitation, user = make_invitation(project), make_user()
+    services.publish_consent_text(project=project, body="New.")
+    with pytest.raises(services.ConsentOutdated):
+        accept(invitation, user)
+    assert not Membership.objects.filter(user=user).exists()
+
+
+def test_joining_makes_the_account_and_takes_the_place_or_does_neither(project: Project):
+    invitation = make_invitation(project)
+    about = {"token": invitation.token, "levels": {}, "reads_english": True, "consent_version": 1, "now": NOW}
+    services.join(username="Ann", email="Ann@Example.org", password="x", **about)
+    assert User.objects.get(username="Ann").email == "ann@example.org"
+    with pytest.raises(InvitationClosed):
+        services.join(username="bob", email="", password="x", **about)
+    assert not User.objects.filter(username="bob").exists()
+
+
+def test_joining_under_a_name_or_address_that_is_taken_is_refused_in_words(project: Project):
+    make_user("ann", email="ann@example.org")
+    about = {"levels": {}, "reads_english": True, "consent_version": 1, "now": NOW, "password": "x"}
+    for username, email in (("ANN", ""), ("bob", "Ann@example.org")):
+        with pytest.raises(services.NameTaken, match="sign in"):
+            services.join(token=make_invitation(project).token, username=username, email=email, **about)
+
+
+def test_a_text_that_did_not_change_is_no_new_version(project: Project):
+    assert services.publish_consent_text(project=project, body="New.").version == 2
+    assert services.publish_consent_text(project=project, body="New.").version == 2
+
+
+def test_consent_can_be_withdrawn_and_given_again_and_all_of_it_stays_on_record(project: Project):
+    user = make_user()
+    services.give_consent(project=project, user=user, version=1, now=NOW)
+    services.give_consent(project=project, user=user, version=1, now=NOW)
+    assert services.withdraw_consent(project=project, user=user, now=LATER) == 1
+    services.give_consent(project=project, user=user, version=1, now=LATER)
+    assert [found.withdrawn_at for found in Consent.objects.order_by("pk")] == [LATER, None]
+
+
+def test_withdrawing_takes_back_every_version_of_that_project_and_of_no_other(project: Project):
+    user, other = make_user(), make_project()
+    services.give_consent(project=other, user=user, version=1, now=NOW)
+    services.give_consent(project=project, user=user, version=1, now=NOW)
+    services.publish_consent_text(project=project, body="New.")
+    services.give_consent(project=project, user=user, version=2, now=NOW)
+    assert services.withdraw_consent(project=project, user=user, now=LATER) == 2
+    assert Consent.objects.get(withdrawn_at=None).text.project == other
+
+
+def test_the_last_manager_cannot_be_removed_but_one_of_two_can(project: Project):
+    first = project.memberships.get()
+    with pytest.raises(services.LastManager):
+        services.remove_member(membership=first)
+    services.add_member(project=project, user=make_user(), role=Role.MANAGER)
+    services.remove_member(membership=first)
+    assert project.memberships.count() == 1
+
+
+def test_language_skills_are_changed_forgotten_and_left_alone():
+    user = make_user()
+    services.set_language_skills(
+        user=user, levels={"de": Level.NATIVE, "fr": Level.FLUENT}, reads_english=True, interface_language="ar"
+    )
+    services.set_language_skills(
+        user=user, levels={"de": Level.ADVANCED, "fr": None}, reads_english=False, interface_language=""
+    )
+    assert list(user.language_skills.values_list("language", "level")) == [("de", "advanced")]
+    user.refresh_from_db()
+    assert (user.reads_english, user.interface_language) == (False, "")

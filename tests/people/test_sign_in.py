@@ -1,0 +1,288 @@
+"""Signing in, being locked out, resetting a password, and the second factor."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+from unittest.mock import patch
+from urllib.parse import urlsplit
+
+import pytest
+from allauth.mfa.adapter import get_adapter
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value, yield_hotp_counters_from_time
+from axes.models import AccessAttempt
+from django.core import mail
+from django.core.cache import cache
+from django.db.models import F
+from django.test import Client
+from django.urls import reverse
+
+from people.models import User
+from tests.factories import make_user
+from tests.people.conftest import PASSWORD
+
+pytestmark = pytest.mark.django_db
+NEW_PASSWORD = "four grey elephants"
+TRIES = 5
+
+
+def sign_in(client: Client, login: str, password: str = PASSWORD, **about: Any):
+    return client.post(reverse("account_login"), {"login": login, "password": password}, **about)
+
+
+def is_signed_in(client: Client) -> bool:
+    return "_auth_user_id" in client.session
+
+
+@pytest.mark.parametrize("login", ["Ann", "ann", "ann@example.org", "ANN@Example.org", " ann "])
+def test_one_signs_in_by_user_name_or_e_mail_in_any_case(client: Client, ann_with_password: User, login: str):
+    response = sign_in(client, login)
+    assert (response.status_code, response["Location"]) == (302, reverse("people:home-show"))
+    assert is_signed_in(client)
+
+
+def test_signing_in_leads_to_where_one_wanted_to_go_but_never_to_another_host(client: Client, ann_with_password: User):
+    wanted = reverse("people:profile-show")
+    response = client.post(reverse("account_login"), {"login": "ann", "password": PASSWORD, "next": wanted})
+    assert response["Location"] == wanted
+    client.post(reverse("account_logout"))
+    elsewhere = {"login": "ann", "password": PASSWORD, "next": "https://evil.example/"}
+    assert client.post(reverse("account_login"), elsewhere)["Location"] == reverse("people:home-show")
+
+
+def test_a_wrong_password_and_an_unknown_name_are_told_the_same(client: Client, ann_with_password: User):
+    wrong, unknown = (sign_in(client, name, "nope").content for name in ("ann", "nobody"))
+    csrf_and_name = re.compile(rb'value="[^"]*"')
+    assert csrf_and_name.sub(b"", wrong) == csrf_and_name.sub(b"", unknown)
+
+
+def test_repeated_failures_lock_out_even_the_right_password_and_say_for_how_long(
+    client: Client, ann_with_password: User
+):
+    answers = [sign_in(client, "ann", "wrong").status_code for _ in range(TRIES)]
+    assert answers == [200] * (TRIES - 1) + [429]
+    response = sign_in(client, "ann")
+    assert response.status_code == 429
+    assert "15 more minutes" in response.content.decode()
+    assert reverse("account_reset_password") in response.content.decode()
+    assert response["Retry-After"] == "900"
+    assert not is_signed_in(client)
+
+
+def test_name_and_address_in_any_case_and_browser_count_as_one_account(client: Client, ann_with_password: User):
+    for number, login in enumerate(["ann", "Ann", "ann@example.org", "ANN@example.org", " ann"]):
+        response = sign_in(client, login, "wrong", headers={"user-agent": f"browser {number}"})
+    assert response.status_code == 429
+
+
+def test_attempts_while_locked_do_not_make_it_longer_and_it_ends(client: Client, ann_with_password: User):
+    for _ in range(TRIES):
+        sign_in(client, "ann", "wrong")
+    AccessAttempt.objects.update(attempt_time=F("attempt_time") - timedelta(minutes=10))
+    assert "5 more minutes" in sign_in(client, "ann").content.decode()
+    AccessAttempt.objects.update(attempt_time=F("attempt_time") - timedelta(minutes=5))
+    cache.clear()  # allauth counts by the clock of the machine
+    sign_in(client, "ann")
+    assert is_signed_in(client)
+
+
+def test_somebody_else_at_the_same_address_still_signs_in(client: Client, ann_with_password: User):
+    for _ in range(TRIES):
+        sign_in(client, "bob", "wrong")
+    sign_in(client, "ann")
+    assert is_signed_in(client)
+
+
+def test_the_same_account_is_not_locked_at_another_address(client: Client, ann_with_password: User):
+    for _ in range(TRIES - 1):
+        sign_in(client, "ann", "wrong", REMOTE_ADDR="192.0.2.1")
+    with patch("allauth.account.adapter.ratelimit.consume"):
+        assert sign_in(client, "ann", "wrong", REMOTE_ADDR="192.0.2.1").status_code == 429
+        sign_in(client, "ann", REMOTE_ADDR="192.0.2.2")
+    assert is_signed_in(client)
+
+
+def test_an_address_that_tries_many_names_is_locked_out_whole(client: Client, ann_with_password: User):
+    with patch("allauth.account.adapter.ratelimit.consume"):  # which would slow it down before
+        for number in range(50):
+            response = sign_in(client, f"name{number}", "wrong")
+    assert response.status_code == 429
+    assert sign_in(client, "ann").status_code == 429
+
+
+def test_signing_in_forgets_ones_own_failures_but_not_those_of_others(client: Client, ann_with_password: User):
+    for login in ("ann", "bob", "cem"):
+        sign_in(client, login, "wrong")
+    sign_in(client, "ann")
+    assert set(AccessAttempt.objects.values_list("username", flat=True)) == {"bob", "cem"}
+
+
+def test_no_password_is_kept_with_the_attempts(client: Client, ann_with_password: User):
+    sign_in(client, "ann", "my secret")
+    attempt = AccessAttempt.objects.get()
+    assert "my secret" not in f"{attempt.post_data}{attempt.get_data}"
+
+
+def test_behind_a_proxy_the_address_is_the_one_that_the_proxy_saw(client: Client, ann_with_password: User, settings: Any):
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
+    forged_and_real = {"x-forwarded-for": "198.51.100.7, 192.0.2.1"}
+    sign_in(client, "ann", "wrong", headers=forged_and_real)
+    assert AccessAttempt.objects.get().ip_address == "192.0.2.1"
+
+
+def test_a_forgotten_password_is_reset_by_e_mail(client: Client, ann_with_password: User):
+    client.post(reverse("account_reset_password"), {"email": "Ann@example.org"})
+    (message,) = mail.outbox
+    assert message.to == ["ann@example.org"]
+    link = urlsplit(re.search(r"https?://\S+", message.body)[0])
+    form = client.get(link.path, follow=True)
+    changed = client.post(form.request["PATH_INFO"], {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD})
+    assert changed["Location"] == reverse("account_reset_password_from_key_done")
+    assert not is_signed_in(client)
+    sign_in(client, "ann")
+    assert not is_signed_in(client)
+    sign_in(client, "ann", NEW_PASSWORD)
+    assert is_signed_in(client)
+    used = Client().get(link.path, follow=True).content.decode()
+    assert "password1" not in used
+
+
+def test_asking_to_reset_an_unknown_address_looks_the_same_and_sends_nothing(client: Client):
+    response = client.post(reverse("account_reset_password"), {"email": "nobody@example.org"})
+    assert response["Location"] == reverse("account_reset_password_done")
+    assert mail.outbox == []
+
+
+def code_now(secret: str, number: int) -> str:
+    """One of the codes that are good now; each is good once."""
+    return format_hotp_value(hotp_value(secret, list(yield_hotp_counters_from_time())[number]))
+
+
+def enrol(client: Client) -> str:
+    """Turn the second factor on, which asks for the password once more; returns its secret."""
+    client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+    page = client.get(reverse("mfa_activate_totp"))
+    secret: str = page.context["form"].secret
+    response = client.post(reverse("mfa_activate_totp"), {"code": code_now(secret, 0)})
+    assert response["Location"] == reverse("mfa_view_recovery_codes")
+    return secret
+
+
+def test_with_a_second_factor_the_password_alone_does_not_sign_in(client: Client, ann_with_password: User):
+    sign_in(client, "ann")
+    secret = enrol(client)
+    client.post(reverse("account_logout"))
+    assert sign_in(client, "ann")["Location"].startswith(reverse("mfa_authenticate"))
+    assert not is_signed_in(client)
+    client.post(reverse("mfa_authenticate"), {"code": "000000"})
+    assert not is_signed_in(client)
+    client.post(reverse("mfa_authenticate"), {"code": code_now(secret, 1)})
+    assert is_signed_in(client)
+
+
+def test_a_recovery_code_stands_in_for_the_second_factor_once(client: Client, ann_with_password: User):
+    sign_in(client, "ann")
+    enrol(client)
+    code = Authenticator.objects.get(type=Authenticator.Type.RECOVERY_CODES).wrap().get_unused_codes()[0]
+    for works in (True, False):
+        client.post(reverse("account_logout"))
+        sign_in(client, "ann")
+        client.post(reverse("mfa_authenticate"), {"code": code})
+        assert is_signed_in(client) is works
+
+
+def test_codes_cannot_be_guessed_without_end(client: Client, ann_with_password: User):
+    sign_in(client, "ann")
+    secret = enrol(client)
+    client.post(reverse("account_logout"))
+    sign_in(client, "ann")
+    for _ in range(TRIES):
+        client.post(reverse("mfa_authenticate"), {"code": "000000"})
+    response = client.post(reverse("mfa_authenticate"), {"code": code_now(secret, 1)})
+    assert "Too many failed" in response.content.decode()
+    assert not is_signed_in(client)
+
+
+def test_the_secret_is_named_after_the_platform():
+    assert "issuer=Crosslens" in get_adapter().build_totp_url(make_user("ann"), "SECRET")
+
+
+def test_nobody_signs_up_without_an_invitation(client: Client):
+    account = {"username": "eve", "password1": PASSWORD, "password2": PASSWORD}
+    for response in (client.get(reverse("account_signup")), client.post(reverse("account_signup"), account)):
+        assert "by invitation" in response.content.decode()
+    assert not User.objects.filter(username="eve").exists()
+    assert reverse("account_signup") not in client.get(reverse("account_login")).content.decode()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "account_login",
+        "account_signup",
+        "account_reset_password",
+        "account_reset_password_done",
+        "account_reset_password_from_key_done",
+        "account_inactive",
+        "account_email_verification_sent",
+    ],
+)
+def test_pages_before_sign_in_are_in_our_clothes_and_hold_nothing_inline(client: Client, name: str):
+    check_clothes(client.get(reverse(name)))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "account_logout",
+        "account_change_password",
+        "account_email",
+        "account_reauthenticate",
+        "mfa_index",
+        "mfa_activate_totp",
+        "mfa_view_recovery_codes",
+        "mfa_generate_recovery_codes",
+        "mfa_deactivate_totp",
+        "mfa_reauthenticate",
+    ],
+)
+def test_account_pages_are_in_our_clothes_and_hold_nothing_inline(client: Client, ann_with_password: User, name: str):
+    sign_in(client, "ann")
+    client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+    if name not in ("mfa_activate_totp", "account_reauthenticate"):
+        enrol(client)
+    check_clothes(client.get(reverse(name)))
+
+
+def check_clothes(response: Any) -> None:
+    page = response.content.decode()
+    assert response.status_code == 200
+    assert 'class="site-header"' in page
+    assert "default-src 'self'" in response["Content-Security-Policy"]
+    assert " style=" not in page
+    assert not re.search(r"<script(?![^>]*src=)|\son\w+=", page)
+
+
+def test_the_administration_is_entered_by_the_same_sign_in(client: Client, ann_with_password: User):
+    response = client.get("/admin/login/?next=/admin/")
+    assert response.status_code == 302
+    assert response["Location"].startswith(reverse("account_login"))
+    response = client.post("/admin/login/", {"username": "ann", "password": PASSWORD})
+    assert response["Location"].startswith(reverse("account_login"))
+
+
+def test_an_e_mail_address_is_added_by_confirming_it(client: Client):
+    user = make_user("bob", email="")
+    user.set_password(PASSWORD)
+    user.save()
+    sign_in(client, "bob")
+    client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+    client.post(reverse("account_email"), {"action_add": "", "email": "Bob@example.org"})
+    user.refresh_from_db()
+    assert user.email == ""
+    link = urlsplit(re.search(r"https?://\S+", mail.outbox[-1].body)[0])
+    client.post(link.path)
+    user.refresh_from_db()
+    assert user.email == "bob@example.org"
