@@ -1,0 +1,59 @@
+// What the annotator's scripts share: sending, announcing, and word from tab to tab.
+
+const TIMEOUT_MS = 15_000;
+
+/** POST `fields`; resolves to {status, moved, data}, and rejects where no answer came. Outlives the page. */
+export async function send(url, fields) {
+  const response = await fetch(url, {
+    method: "POST",
+    body: fields instanceof FormData ? new URLSearchParams(fields) : new URLSearchParams(Object.entries(fields)),
+    headers: { "X-CSRFToken": csrfToken(), Accept: "application/json" },
+    redirect: "manual",
+    keepalive: true,
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
+  return { status: response.status, moved: response.type === "opaqueredirect", data: isJson ? await response.json() : {} };
+}
+
+// The cookie, not the form: signing in again in another tab renews the one and leaves the other stale.
+function csrfToken() {
+  const cookie = document.cookie.split("; ").find((pair) => pair.startsWith("csrftoken="));
+  return cookie?.slice("csrftoken=".length) ?? document.querySelector("[name=csrfmiddlewaretoken]").value;
+}
+
+/** Have a screen reader say `text`, also when it is what was said last. */
+export function announce(text) {
+  const status = document.getElementById("status");
+  status.textContent = "";
+  setTimeout(() => (status.textContent = text), 50);
+}
+
+export function signInLink(form, { newTab = false } = {}) {
+  const link = document.createElement("a");
+  link.href = `${form.dataset.signIn}?next=${encodeURIComponent(location.pathname)}`;
+  link.textContent = form.dataset.textSignedOutLink;
+  if (newTab) Object.assign(link, { target: "_blank", rel: "noopener" });
+  return link;
+}
+
+export const waitBeforeAttempt = (attempt) => Math.min(30_000, 1000 * 2 ** attempt);
+
+const NEWS = "crosslens.batch-moved";
+const channel = "BroadcastChannel" in window ? new BroadcastChannel(NEWS) : null;
+
+/** Tell the other tabs that `batch` has left screen 1. */
+export function tellMoved(batch) {
+  channel?.postMessage(batch);
+  try {
+    localStorage.setItem(NEWS, `${batch} ${Date.now()}`);
+    localStorage.removeItem(NEWS);
+  } catch {
+    // No storage: the channel has told them.
+  }
+}
+
+export function onMoved(batch, act) {
+  channel?.addEventListener("message", (event) => event.data === batch && act());
+  addEventListener("storage", (event) => event.key === NEWS && event.newValue?.startsWith(batch) && act());
+}

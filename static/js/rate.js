@@ -1,0 +1,248 @@
+// Screen 1: a level for each caption, one key each. Nothing of it is kept on the device, nor left in the page.
+
+import { ActiveTime } from "./active_time.js";
+import { announce, onMoved, send, signInLink, tellMoved, waitBeforeAttempt } from "./page.js";
+
+const KEYS_WANTED = "crosslens.rating-keys";
+const LET_IT_BE_SEEN_MS = 250;
+const SETTLE_MS = 900;
+
+const form = document.getElementById("rate");
+const texts = form.dataset;
+const items = [...form.querySelectorAll(".rate__item")];
+const time = new ActiveTime();
+const openButton = form.elements.open;
+const keysWanted = document.getElementById("keys");
+const guidance = Object.fromEntries([...form.querySelectorAll("[data-level]")].map((line) => [line.dataset.level, line.textContent]));
+
+const radios = (item) => [...item.querySelectorAll("input[type=radio]")];
+const isRated = (item) => radios(item).some((radio) => radio.checked);
+const firstUnrated = (from = 0) => {
+  const order = [...items.slice(from), ...items.slice(0, from)];
+  return order.find((item) => !isRated(item)) ?? null;
+};
+
+// Which caption the keys and the clock are about.
+let current = null;
+let settlingUntil = 0;
+
+function makeCurrent(item) {
+  if (item === current) return;
+  current?.classList.remove("is-current");
+  current = item;
+  item.classList.add("is-current");
+  time.look(item.dataset.position);
+}
+
+function goTo(item) {
+  settlingUntil = performance.now() + SETTLE_MS;
+  makeCurrent(item);
+  const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  (radios(item).find((radio) => radio.checked) ?? radios(item)[0]).focus({ preventScroll: true });
+  const fits = item.offsetHeight < innerHeight * 0.8;
+  item.scrollIntoView({ block: fits ? "center" : "start", behavior: isStill ? "instant" : "smooth" });
+}
+
+function goOnFrom(item) {
+  const next = firstUnrated(items.indexOf(item) + 1);
+  if (next) return goTo(next);
+  announce(texts.textAllRated);
+  settlingUntil = performance.now() + SETTLE_MS;
+  openButton.focus();
+}
+
+// Saving: the newest rating of each caption, one request at a time for each, again until it got through.
+const pending = new Map();
+
+function save(item) {
+  pending.set(item, 0);
+  show(item, "saving");
+  if (!item.flight) item.flight = sendRating(item).finally(() => (item.flight = null));
+  return item.flight;
+}
+
+async function sendRating(item) {
+  const { position } = item.dataset;
+  const rating = radios(item).find((radio) => radio.checked).value;
+  const ms = time.take(position);
+  let answer;
+  try {
+    answer = await send(item.dataset.save, { rating, active_ms: ms });
+  } catch {
+    answer = { status: 0 };
+  }
+  if (answer.status === 200) {
+    if (rating !== radios(item).find((radio) => radio.checked).value) return sendRating(item);
+    pending.delete(item);
+    show(item, "saved");
+    return;
+  }
+  time.putBack(position, ms);
+  if (answer.data?.location && answer.status !== 401) return leave(answer.data.location);
+  if (answer.status === 401 || answer.status === 403) return show(item, "signed-out");
+  if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) {
+    pending.delete(item);
+    return show(item, "failed");
+  }
+  show(item, "offline");
+  const attempt = pending.get(item) ?? 0;
+  pending.set(item, attempt + 1);
+  setTimeout(() => pending.has(item) && !item.flight && retry(item), waitBeforeAttempt(attempt));
+}
+
+function retry(item) {
+  item.flight ??= sendRating(item).finally(() => (item.flight = null));
+}
+
+const retryAll = () => pending.forEach((_, item) => retry(item));
+addEventListener("online", retryAll);
+addEventListener("focus", retryAll);
+addEventListener("beforeunload", (event) => pending.size && event.preventDefault());
+
+function show(item, name) {
+  const state = item.querySelector("[data-state]");
+  const said = { saving: texts.textSaving, saved: texts.textSaved, offline: texts.textOffline, "signed-out": texts.textSignedOut }[name] ?? texts.textFailed;
+  if (name !== "saving" && name !== "saved" && state.dataset.state !== name) announce(said);
+  state.dataset.state = name;
+  state.replaceChildren(said);
+  if (name === "signed-out") state.append(" ", signInLink(form, { newTab: true }));
+}
+
+function showProgress() {
+  const rated = items.filter(isRated).length;
+  form.querySelector("[data-rated-count]").textContent = rated;
+  form.querySelector("progress").value = rated;
+  // Not `disabled`: who asks why it does not open is taken to the caption that lacks a rating.
+  openButton.setAttribute("aria-disabled", String(rated < items.length));
+  document.getElementById("open-help").hidden = rated === items.length;
+}
+
+const hint = (item, level) => (item.querySelector("[data-hint]").textContent = guidance[level] ?? "");
+
+// Choosing. Arrow keys walk through the levels, so that they do not go on to the next caption.
+let isWalking = false;
+form.addEventListener("keydown", (event) => (isWalking = event.key.startsWith("Arrow")), { capture: true });
+form.addEventListener("pointerdown", (event) => {
+  isWalking = false;
+  const item = event.target.closest(".rate__item");
+  if (item) makeCurrent(item);
+});
+
+function choose(item, { andGoOn }) {
+  item.dataset.rated = "";
+  item.classList.remove("is-missing");
+  makeCurrent(item);
+  showProgress();
+  save(item);
+  if (andGoOn) setTimeout(() => current === item && goOnFrom(item), LET_IT_BE_SEEN_MS);
+}
+
+for (const item of items) {
+  item.addEventListener("change", (event) => {
+    hint(item, event.target.value);
+    choose(item, { andGoOn: !isWalking });
+  });
+  item.addEventListener("focusin", (event) => {
+    makeCurrent(item);
+    if (event.target.type === "radio") hint(item, event.target.value);
+  });
+  item.addEventListener("pointerover", (event) => {
+    const radio = event.target.closest(".level")?.querySelector("input");
+    if (radio && event.pointerType === "mouse") hint(item, radio.value);
+  });
+}
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
+  if (document.querySelector("dialog[open]") || event.target.matches?.("textarea, select, input:not([type=radio], [type=checkbox])")) return;
+  if (event.key === "Enter" && event.target.type === "radio") {
+    event.preventDefault();
+    return goOnFrom(event.target.closest(".rate__item"));
+  }
+  const radio = keysWanted.checked && current && radios(current)["12345".indexOf(event.key)];
+  if (!radio) return;
+  event.preventDefault();
+  radio.checked = true;
+  hint(current, radio.value);
+  choose(current, { andGoOn: true });
+});
+
+// What is scrolled to is what the keys are about.
+const inTheMiddle = new IntersectionObserver(
+  (seen) => {
+    const entry = seen.find(({ isIntersecting }) => isIntersecting);
+    if (entry && performance.now() > settlingUntil) makeCurrent(entry.target);
+  },
+  { rootMargin: "-49% 0px -50% 0px" },
+);
+for (const item of items) inTheMiddle.observe(item);
+
+// Going on: asked for once, and gone for good.
+const dialog = document.getElementById("confirm");
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const missing = firstUnrated();
+  if (missing) {
+    missing.classList.add("is-missing");
+    announce(texts.textMissing);
+    return goTo(missing);
+  }
+  dialog.returnValue = "";
+  dialog.showModal();
+});
+
+dialog.addEventListener("close", () => dialog.returnValue === "open" && openWriting());
+
+async function openWriting() {
+  openButton.setAttribute("aria-disabled", "true");
+  const problem = dialog.querySelector("[data-problem]");
+  problem.hidden = true;
+  try {
+    await Promise.all(items.map((item) => item.flight));
+    const fields = new FormData(form);
+    fields.set("open", "1");
+    const answer = await send(form.action, fields);
+    if (!answer.moved && answer.status !== 200) throw new Error(`answer ${answer.status}`);
+    pending.clear();
+    tellMoved(texts.batch);
+    leave(texts.batchUrl);
+  } catch {
+    problem.hidden = false;
+    dialog.showModal();
+  }
+  showProgress();
+}
+
+// Leaving: the captions go first, and the page does not stay in the history.
+const wipe = () => form.querySelectorAll("[data-english]").forEach((caption) => caption.replaceChildren());
+
+function leave(where) {
+  pending.clear();
+  wipe();
+  location.replace(where);
+}
+
+onMoved(texts.batch, () => leave(texts.batchUrl));
+addEventListener("pagehide", wipe);
+addEventListener("pageshow", (event) => event.persisted && location.reload());
+
+// Keys as the person last wanted them: a preference, nothing of the batch.
+try {
+  keysWanted.checked = localStorage.getItem(KEYS_WANTED) !== "off";
+  keysWanted.addEventListener("change", () => localStorage.setItem(KEYS_WANTED, keysWanted.checked ? "on" : "off"));
+} catch {
+  // No storage: on, as the page came.
+}
+
+// Guidance is open where there is room beside the captions.
+const wide = matchMedia("(min-width: 64rem)");
+const guide = form.querySelector(".guidance");
+const fit = () => (guide.open = wide.matches);
+wide.addEventListener("change", fit);
+fit();
+for (const hidden of form.querySelectorAll("[data-needs-script]")) hidden.hidden = false;
+showProgress();
+const begin = firstUnrated();
+if (begin && begin !== items[0]) goTo(begin);
+else makeCurrent(begin ?? items[0]);

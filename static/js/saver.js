@@ -1,0 +1,221 @@
+// Saving a text as it is typed: first on this device, then on the server, until the server has that very text.
+
+import { send, waitBeforeAttempt } from "./page.js";
+
+const PAUSE_MS = 600;
+const KEPT_DAYS = 60;
+const PREFIX = "crosslens.draft/";
+
+/** Texts that the server has not confirmed, on this device, apart for each person, batch, position and revision. */
+export class Kept {
+  #prefix;
+
+  constructor(user, batch, position) {
+    this.#prefix = `${PREFIX}${user}/${batch}/${position}/`;
+    this.#forgetOld();
+  }
+
+  /** Whether it could be kept. `sent` are the texts that the server may have without our knowing. */
+  put(revision, text, sent) {
+    try {
+      localStorage.setItem(this.#prefix + revision, JSON.stringify({ revision, text, sent: [...sent], at: Date.now() }));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  newest() {
+    const found = this.#keys(this.#prefix).map(read).filter(Boolean);
+    return found.sort((one, other) => other.at - one.at)[0] ?? null;
+  }
+
+  clear({ but = null } = {}) {
+    for (const key of this.#keys(this.#prefix)) if (key !== this.#prefix + but) localStorage.removeItem(key);
+  }
+
+  #forgetOld() {
+    const oldest = Date.now() - KEPT_DAYS * 24 * 3600 * 1000;
+    for (const key of this.#keys(PREFIX)) if (!(read(key)?.at > oldest)) localStorage.removeItem(key);
+  }
+
+  #keys(prefix) {
+    try {
+      return Object.keys(localStorage).filter((key) => key.startsWith(prefix));
+    } catch {
+      return [];
+    }
+  }
+}
+
+function read(key) {
+  try {
+    return JSON.parse(localStorage.getItem(key));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * `show(state, details)` is told of every change of state: saving, saved, offline, signed-out, conflict, closed,
+ * refused or failed. `time` has take() and putBack(ms).
+ */
+export class Saver {
+  text;
+  revision;
+  conflict = null;
+  isKept = true;
+  #saved;
+  #sent = new Set();
+  #url;
+  #kept;
+  #time;
+  #show;
+  #flight = null;
+  #timer = null;
+  #attempt = 0;
+  #mustWaitForTyping = false;
+
+  constructor({ url, revision, text, kept, time, show }) {
+    Object.assign(this, { revision, text });
+    this.#saved = text;
+    this.#url = url;
+    this.#kept = kept;
+    this.#time = time;
+    this.#show = show;
+    addEventListener("online", () => this.#retry());
+    addEventListener("focus", () => this.#retry());
+    document.addEventListener("visibilitychange", () => this.#retry());
+    addEventListener("pagehide", () => this.#retry());
+  }
+
+  get isDirty() {
+    return this.text !== this.#saved;
+  }
+
+  /** What this device kept and the server lacks, or null. Sends it, or asks which to keep where both have moved on. */
+  restore() {
+    const found = this.#kept.newest();
+    if (!found || found.text === this.#saved) {
+      this.#kept.clear();
+      return null;
+    }
+    this.text = found.text;
+    this.#sent = new Set(found.sent);
+    if (found.revision === this.revision || this.#sent.has(this.#saved)) {
+      this.change(found.text);
+      this.flush();
+    } else {
+      this.askWhich({ revision: this.revision, text: this.#saved });
+    }
+    return found.text;
+  }
+
+  change(text) {
+    this.text = text;
+    this.#mustWaitForTyping = false;
+    this.isKept = this.#kept.put(this.revision, text, this.#sent);
+    if (this.conflict) return;
+    this.#show("saving");
+    this.#later(PAUSE_MS);
+  }
+
+  /** Whether the server has the text now. `withTime`: send the time on task also where the text is the same. */
+  async flush({ withTime = false } = {}) {
+    clearTimeout(this.#timer);
+    this.#flight ??= this.#send(withTime).finally(() => (this.#flight = null));
+    const isSaved = await this.#flight;
+    return isSaved && this.isDirty ? this.flush() : isSaved;
+  }
+
+  askWhich(stored) {
+    this.conflict = stored;
+    this.#show("conflict", stored);
+  }
+
+  keepMine() {
+    this.revision = this.conflict.revision;
+    this.#saved = this.conflict.text;
+    this.conflict = null;
+    this.change(this.text);
+    return this.flush();
+  }
+
+  takeStored() {
+    ({ revision: this.revision, text: this.text } = this.conflict);
+    this.#saved = this.text;
+    this.conflict = null;
+    this.#confirm();
+    this.#show("saved");
+  }
+
+  async #send(withTime) {
+    if (this.conflict) return false;
+    if (!this.isDirty && !withTime) {
+      this.#confirm();
+      this.#show("saved");
+      return true;
+    }
+    const text = this.text;
+    const ms = this.#time.take();
+    if (this.isDirty) this.isKept = this.#kept.put(this.revision, text, this.#sent.add(text));
+    let answer;
+    try {
+      answer = await send(this.#url, { text, revision: this.revision, active_ms: ms });
+    } catch {
+      answer = { status: 0 };
+    }
+    if (answer.status !== 200) this.#time.putBack(ms);
+    return this.#take(answer, text);
+  }
+
+  #take({ status, data }, text) {
+    if (status === 200) {
+      this.revision = data.revision;
+      this.#saved = text;
+      this.#attempt = 0;
+      this.#confirm();
+      this.#show(this.isDirty ? "saving" : "saved", data);
+      return true;
+    }
+    if (status === 409 && data.state === "conflict") {
+      if (!this.#sent.has(data.text)) {
+        this.askWhich(data);
+        return false;
+      }
+      // Ours: it was saved, only the answer was lost on the way.
+      this.revision = data.revision;
+      this.#saved = data.text;
+      return this.#send(false);
+    }
+    if (status === 401 || status === 403) this.#show("signed-out", data);
+    else if (status === 404 || status === 409 || status === 410) this.#stop("closed", data);
+    else if (status === 422) this.#stop("refused", data);
+    else if (status >= 400 && status < 500 && status !== 429) this.#stop("failed", data);
+    else {
+      this.#show("offline");
+      this.#later(waitBeforeAttempt(this.#attempt++));
+    }
+    return false;
+  }
+
+  #stop(state, data) {
+    this.#mustWaitForTyping = true;
+    this.#show(state, data);
+  }
+
+  #confirm() {
+    this.#sent.clear();
+    if (this.isDirty) this.isKept = this.#kept.put(this.revision, this.text, this.#sent);
+    this.#kept.clear({ but: this.isDirty ? this.revision : null });
+  }
+
+  #later(ms) {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.flush(), ms);
+  }
+
+  #retry() {
+    if (this.isDirty && !this.conflict && !this.#mustWaitForTyping) this.flush();
+  }
+}

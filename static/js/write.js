@@ -1,0 +1,176 @@
+// Screen 2: one picture, one caption, saved as it is typed.
+
+import { ActiveTime } from "./active_time.js";
+import { announce, signInLink, tellMoved } from "./page.js";
+import { Kept, Saver } from "./saver.js";
+import { openZoomOn } from "./zoom.js";
+
+const LONGEST = 1000;
+const COUNT_FROM = 900;
+// Safari ends a composition before it tells of the Enter that ended it.
+const AFTER_COMPOSITION_MS = 100;
+
+const form = document.getElementById("write");
+const field = form.elements.text;
+const texts = form.dataset;
+const part = (name) => document.querySelector(`[data-${name}]`);
+const state = part("state");
+const counter = part("counter");
+const conflict = part("conflict");
+
+const time = new ActiveTime();
+time.look("caption");
+const saver = new Saver({
+  url: texts.draft,
+  revision: Number(form.elements.revision.value),
+  text: field.dataset.stored.replaceAll("\r\n", "\n"),
+  kept: new Kept(texts.user, texts.batch, texts.position),
+  time: { take: () => time.take("caption"), putBack: (ms) => time.putBack("caption", ms) },
+  show,
+});
+
+let shown = "saved";
+
+function show(name, details = {}) {
+  const said = {
+    saving: texts.textSaving,
+    saved: texts.textSaved,
+    offline: saver.isKept ? texts.textOffline : texts.textOfflineUnkept,
+    "signed-out": saver.isKept ? texts.textSignedOut : details.message,
+    conflict: texts.textConflict,
+    closed: details.message,
+    refused: details.message,
+    failed: texts.textFailed,
+  }[name] ?? texts.textFailed;
+  state.dataset.state = name;
+  state.replaceChildren(said);
+  if (name === "signed-out") state.append(" ", signInLink(form));
+  if (name === "closed" && details.location) state.append(" ", link(details.location, texts.textClosedLink));
+  conflict.hidden = name !== "conflict";
+  if (name === "conflict") {
+    part("conflict-stored").textContent = details.text || "–";
+    part("conflict-mine").textContent = saver.text || "–";
+  }
+  if (name === "saved" && details.warnings) showAnswer(details);
+  if (name === "saving") return;
+  if (name !== shown) announce(said);
+  shown = name;
+}
+
+function link(href, text) {
+  return Object.assign(document.createElement("a"), { href, textContent: text });
+}
+
+function showAnswer({ warnings, written }) {
+  const lines = warnings.map(({ message }) => Object.assign(document.createElement("li"), { textContent: message }));
+  const list = part("warnings");
+  const before = [...list.children].map((line) => line.textContent).join("\n");
+  if (before !== warnings.map(({ message }) => message).join("\n")) list.replaceChildren(...lines);
+  part("written-count").textContent = written;
+  const step = document.querySelector(".steps [aria-current]");
+  const isWritten = saver.text.trim() !== "";
+  step.classList.toggle("is-done", isWritten);
+  step.querySelector("[data-written]").hidden = !isWritten;
+}
+
+function count() {
+  const length = [...field.value.normalize("NFC").trim()].length;
+  counter.hidden = length < COUNT_FROM;
+  const isOver = length > LONGEST;
+  counter.dataset.state = isOver ? "refused" : "";
+  counter.textContent = isOver ? `${texts.textOver} ${length - LONGEST}` : `${texts.textLeft} ${LONGEST - length}`;
+}
+
+async function goTo(where) {
+  if (!(await saver.flush({ withTime: true }))) {
+    if (shown === "offline") announce(texts.textStay);
+    field.focus();
+    return;
+  }
+  if (where === texts.following && field.value.trim() === "") {
+    // The server says what is missing.
+    form.elements.revision.value = saver.revision;
+    HTMLFormElement.prototype.submit.call(withGo("following"));
+    return;
+  }
+  location.assign(where);
+}
+
+function withGo(value) {
+  form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "go", value }));
+  return form;
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  goTo(texts[event.submitter?.value ?? "following"] ?? texts.review);
+});
+
+document.querySelector(".steps").addEventListener("click", (event) => {
+  const step = event.target.closest("a");
+  if (!step || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  goTo(step.href);
+});
+
+field.addEventListener("input", () => {
+  saver.change(field.value);
+  count();
+});
+field.addEventListener("blur", () => saver.isDirty && saver.flush());
+
+// Enter goes on, but the Enter that ends a composition only ends it.
+let isComposing = false;
+let composedAt = -Infinity;
+field.addEventListener("compositionstart", () => (isComposing = true));
+field.addEventListener("compositionend", () => {
+  isComposing = false;
+  composedAt = performance.now();
+});
+const isOfComposition = (event) =>
+  event.isComposing || isComposing || event.keyCode === 229 || performance.now() - composedAt < AFTER_COMPOSITION_MS;
+let isShifted = false;
+
+field.addEventListener("keydown", (event) => {
+  isShifted = event.shiftKey;
+  if (event.key !== "Enter" || isShifted || event.altKey || isOfComposition(event)) return;
+  event.preventDefault();
+  if (!event.repeat) goTo(texts.following ?? texts.review);
+});
+// Keyboards on a screen may tell of no key at all, only of the line break they are about to make.
+field.addEventListener("beforeinput", (event) => {
+  if (isShifted || !["insertLineBreak", "insertParagraph"].includes(event.inputType)) return;
+  event.preventDefault();
+  if (!isOfComposition(event)) goTo(texts.following ?? texts.review);
+});
+
+conflict.addEventListener("click", (event) => {
+  const choice = event.target.closest("[data-keep]")?.dataset.keep;
+  if (choice === "mine") saver.keepMine();
+  if (choice === "stored") {
+    saver.takeStored();
+    field.value = saver.text;
+  }
+  if (choice) {
+    count();
+    field.focus();
+  }
+});
+
+// A copy that the browser kept would have a stale revision.
+addEventListener("pageshow", (event) => event.persisted && location.reload());
+
+const isSentBack = field.value !== saver.text;
+if (!isSentBack) {
+  const restored = saver.restore();
+  if (restored !== null) {
+    field.value = restored;
+    announce(texts.textRestored);
+  }
+}
+tellMoved(texts.batch);
+count();
+document.getElementById("error")?.querySelector("[data-take-stored]")?.addEventListener("click", () => new Kept(texts.user, texts.batch, texts.position).clear());
+if (document.getElementById("zoom")) openZoomOn(document.getElementById("zoom-link"), document.getElementById("zoom"));
+if (matchMedia("(pointer: fine)").matches || isSentBack) field.focus({ preventScroll: true });
+field.setSelectionRange(field.value.length, field.value.length);
