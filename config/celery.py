@@ -3,9 +3,8 @@
 import os
 
 from celery import Celery
-from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 app = Celery("crosslens")
-app.config_from_object(settings.CELERY)
+app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()

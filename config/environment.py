@@ -138,7 +138,11 @@ class Environment:
                 },
             }
         self._url("CELERY_BROKER_URL", {"redis", "rediss"})
-        return {"broker_url": self.variables["CELERY_BROKER_URL"]}
+        # A task in flight when its worker dies comes back after this long; the sweeps do not wait for it.
+        return {
+            "broker_url": self.variables["CELERY_BROKER_URL"],
+            "broker_transport_options": {"visibility_timeout": 600},
+        }
 
     def cache(self) -> dict[str, Any]:
         if self.is_embedded:

@@ -135,8 +135,15 @@ AXES_RESET_ON_SUCCESS = True
 AXES_DISABLE_ACCESS_LOG = True
 AXES_SENSITIVE_PARAMETERS = ["login", "username", "ip_address"]
 
-EMAIL_CONFIG = _environment.email()
-vars().update(EMAIL_CONFIG)
+_email = _environment.email()
+EMAIL_BACKEND = _email["EMAIL_BACKEND"]
+EMAIL_FILE_PATH = _email.get("EMAIL_FILE_PATH")
+EMAIL_HOST = _email.get("EMAIL_HOST")
+EMAIL_PORT = _email.get("EMAIL_PORT")
+EMAIL_HOST_USER = _email.get("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = _email.get("EMAIL_HOST_PASSWORD")
+EMAIL_USE_TLS = _email.get("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL = _email.get("EMAIL_USE_SSL", False)
 DEFAULT_FROM_EMAIL = _environment.from_email()
 EMAIL_TIMEOUT = 10  # seconds
 
@@ -177,19 +184,20 @@ if HTTPS:
     CSRF_COOKIE_SECURE = True
     LANGUAGE_COOKIE_SECURE = True
 
-CELERY = {
-    **_environment.celery(),
-    "task_ignore_result": True,
-    "task_acks_late": True,
-    "worker_prefetch_multiplier": 1,
-    "broker_connection_retry_on_startup": True,
-    "task_default_queue": "default",
-    "beat_schedule_filename": str(VAR / "beat-schedule"),
-    "beat_schedule": {
-        "sweep-leases": {"task": "allocation.tasks.sweep_leases", "schedule": 30.0},
-        "sweep-images": {"task": "corpus.tasks.sweep_images", "schedule": 15.0},
-        "sweep-imports": {"task": "corpus.tasks.sweep_imports", "schedule": 15.0},
-    },
+_celery = _environment.celery()
+CELERY_BROKER_URL = _celery["broker_url"]
+CELERY_BROKER_TRANSPORT_OPTIONS = _celery["broker_transport_options"]
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "beat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "sweep-leases": {"task": "allocation.tasks.sweep_leases", "schedule": 30.0},
+    "sweep-images": {"task": "corpus.tasks.sweep_images", "schedule": 15.0},
+    "sweep-imports": {"task": "corpus.tasks.sweep_imports", "schedule": 15.0},
 }
 
 LOGGING = {

@@ -1,0 +1,95 @@
+"""What every test may ask for. `pytest` runs on SQLite; `pytest --ds=tests.settings_postgres` on PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.core.cache import cache
+from psycopg import sql
+
+from tests import servers
+
+DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark browser tests; on PostgreSQL, keep only what touches the database."""
+    for item in items:
+        if "page" in getattr(item, "fixturenames", ()) or "/browser/" in item.nodeid:
+            item.add_marker("browser")
+    if "postgresql" not in settings.DATABASES["default"]["ENGINE"]:
+        return
+    kept = [item for item in items if _runs_on_postgres(item)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
+
+
+def _runs_on_postgres(item: pytest.Item) -> bool:
+    if item.get_closest_marker("both_databases"):
+        return True
+    if item.get_closest_marker("browser") or item.get_closest_marker("sqlite_only"):
+        return False
+    return bool(item.get_closest_marker("django_db") or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())))
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache() -> None:
+    """Counts of failed sign-ins and the like end with the test that made them."""
+    cache.clear()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> str:
+    """The URL of a PostgreSQL in which databases can be made."""
+    return os.environ.get("TEST_DATABASE_URL") or servers.start_postgres()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """The URL of a new, empty database, dropped after the test."""
+    name = f"crosslens_{uuid.uuid4().hex}"
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    yield postgres_server.rpartition("/")[0] + f"/{name}"
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a real Redis: the one at TEST_REDIS_URL, the system's, or one from a wheel."""
+    if given := os.environ.get("TEST_REDIS_URL"):
+        yield given
+        return
+    executable = servers.find_redis()
+    if not executable:
+        servers.missing("Redis (redis-server)")
+        return
+    process, url = servers.start_redis(executable, tmp_path_factory.mktemp("redis"))
+    yield url
+    process.terminate()
+    process.wait()
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """The system's Chromium, which neither looks for updates nor needs a sandbox of its own."""
+    executable = servers.find_chromium()
+    if not executable:
+        servers.missing("Chromium")
+    return {
+        **browser_type_launch_args,
+        "executable_path": executable,
+        "args": ["--no-sandbox", "--disable-background-networking"],
+    }
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
+    return {**browser_context_args, "locale": "en-GB", "reduced_motion": "reduce"}
