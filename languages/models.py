@@ -1,4 +1,4 @@
-"""A language as the platform knows it. The 36 of Crossmodal-3600 are seeded by a migration; any other tag can be added."""
+"""A language as the platform knows it. A migration seeds the 36 of Crossmodal-3600; any other can be added."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ class Language(models.Model):
     direction = models.CharField(max_length=3, choices=Direction.choices, default=Direction.LTR)
     spaced = models.BooleanField("spaces separate words", default=True)
     scripts = models.JSONField(
-        default=list, help_text="ISO 15924 codes of the scripts it is written in, such as Latn; empty: not checked."
+        default=list,
+        blank=True,
+        help_text="ISO 15924 codes of the scripts it is written in, such as Latn; empty: not checked.",
     )
 
     class Meta:

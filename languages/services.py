@@ -1,0 +1,56 @@
+"""Adding languages besides the 36."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+
+from languages.models import Direction, Language
+from languages.rules import canonical_script, canonical_tag, script_of_tag
+
+
+class LanguageExists(Exception):
+    """Says which language has the tag already."""
+
+
+def add_language(
+    *,
+    tag: str,
+    english_name: str,
+    own_name: str,
+    is_right_to_left: bool = False,
+    spaced: bool = True,
+    scripts: Sequence[str] = (),
+) -> Language:
+    """Add a language under the canonical spelling of its tag.
+
+    Without `scripts`, the script that the tag names is taken; where it names none, captions are not checked for it.
+
+    Raises
+    ------
+    MalformedTag, MalformedScript
+        Where `tag` or one of `scripts` is not well-formed.
+    LanguageExists
+        Where the tag, or the one it is an alias of, is taken.
+    ValidationError
+        Where a name is missing or too long.
+    """
+    canonical = canonical_tag(tag)
+    named = script_of_tag(canonical)
+    codes = [canonical_script(code) for code in scripts] or ([named] if named else [])
+    language = Language(
+        tag=canonical,
+        english_name=english_name.strip(),
+        own_name=own_name.strip(),
+        direction=Direction.RTL if is_right_to_left else Direction.LTR,
+        spaced=spaced,
+        scripts=list(dict.fromkeys(codes)),
+    )
+    with transaction.atomic():
+        taken = Language.objects.filter(tag__iexact=canonical).first()
+        if taken is not None:
+            raise LanguageExists(f"{taken.tag} is there already: {taken.english_name} ({taken.own_name}).")
+        language.full_clean()
+        language.save(force_insert=True)
+    return language
