@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 
 from people.models import Project, Role, User
@@ -12,12 +10,6 @@ from people.services import add_member
 from tests.factories import make_project, make_user
 
 PASSWORD = "seven tall giraffes"
-
-
-@pytest.fixture(autouse=True)
-def attempts_counted_afresh(settings: Any) -> None:
-    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "people"}}
-    cache.clear()
 
 
 @pytest.fixture

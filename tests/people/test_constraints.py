@@ -85,9 +85,7 @@ def test_an_invitation_has_a_place_a_known_role_and_a_token_of_its_own(invitatio
 def test_a_person_uses_an_invitation_once(invitation: Invitation):
     user = make_user()
     InvitationUse.objects.create(invitation=invitation, user=user)
-    refuses(
-        "invitation_used_once_per_person", lambda: InvitationUse.objects.create(invitation=invitation, user=user)
-    )
+    refuses("invitation_used_once_per_person", lambda: InvitationUse.objects.create(invitation=invitation, user=user))
 
 
 def test_a_version_of_a_consent_text_exists_once_and_versions_count_from_one(project: Project):

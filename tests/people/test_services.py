@@ -79,10 +79,11 @@ def test_a_closed_invitation_lets_nobody_in_and_says_which_way_it_is_closed(proj
     accept(used_up, make_user())
     revoked = make_invitation(project)
     services.revoke_invitation(invitation=revoked, now=NOW)
-    for invitation, now, state in ((used_up, NOW, "used-up"), (revoked, NOW, "revoked"), (make_invitation(project), LATER, "expired")):
+    expired = make_invitation(project, expires_at=NOW)
+    for invitation, state in ((used_up, "used-up"), (revoked, "revoked"), (expired, "expired")):
         late = make_user()
         with pytest.raises(InvitationClosed) as refusal:
-            accept(invitation, late, now=now)
+            accept(invitation, late)
         assert refusal.value.state == state
         assert not Membership.objects.filter(user=late).exists()
 

@@ -125,7 +125,9 @@ def test_no_password_is_kept_with_the_attempts(client: Client, ann_with_password
     assert "my secret" not in f"{attempt.post_data}{attempt.get_data}"
 
 
-def test_behind_a_proxy_the_address_is_the_one_that_the_proxy_saw(client: Client, ann_with_password: User, settings: Any):
+def test_behind_a_proxy_the_address_is_the_one_that_the_proxy_saw(
+    client: Client, ann_with_password: User, settings: Any
+):
     settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
     forged_and_real = {"x-forwarded-for": "198.51.100.7, 192.0.2.1"}
     sign_in(client, "ann", "wrong", headers=forged_and_real)
