@@ -131,7 +131,7 @@ def warnings_of(item: Item, siblings: Sequence[Item] | None = None) -> list[rule
         siblings = list(item.batch.items.exclude(pk=item.pk).exclude(text="").only("text"))
     return rules.soft_warnings(
         item.text,
-        language=rules.traits_of(item.batch.round.language),
+        language=item.batch.round.language,
         others=[other.text for other in siblings if other.pk != item.pk and other.text],
         english=item.english.text,
     )

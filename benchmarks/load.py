@@ -1,0 +1,150 @@
+"""Annotators without pause, against a running server: `python -m benchmarks.load URL ROUND_ID PEOPLE SECONDS`.
+
+Each person signs in once, then takes a batch, rates every caption with a request of its own as the page does, opens
+screen 2, and for each image fetches its page and sends a caption; after the last the batch is handed in. Every step is
+timed apart. Prints one JSON object; a task is one image captioned, all the steps before it included.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import json
+import math
+import re
+import sys
+import time
+from typing import Any
+
+import aiohttp
+
+from benchmarks.people import PASSWORD, name_of
+
+REVISION = re.compile(r'name="revision"\s+value="(\d+)"')
+BATCH = re.compile(r"/batches/([0-9a-f-]{36})/")
+
+
+class Unexpected(Exception):
+    """An answer that is not what the step should give."""
+
+
+class Annotator:
+    def __init__(self, number: int, base: str, round_id: int, session: aiohttp.ClientSession) -> None:
+        self.number, self.base, self.round_id, self.session = number, base, round_id, session
+        self.times: dict[str, list[float]] = collections.defaultdict(list)
+        self.batch, self.positions = "", []
+        self.size = 0
+
+    async def _request(self, kind: str, method: str, path: str, expected: int, **data: str) -> tuple[str, str]:
+        token = next((c.value for c in self.session.cookie_jar if c.key == "csrftoken"), "")
+        headers = {"X-CSRFToken": token, "Referer": self.base}
+        began = time.perf_counter()
+        async with self.session.request(
+            method, self.base + path, data=data or None, headers=headers, allow_redirects=False
+        ) as response:
+            body = await response.text()
+        self.times[kind].append(time.perf_counter() - began)
+        if response.status != expected:
+            raise Unexpected(f"{kind}: {response.status} instead of {expected}: {body[:120]!r}")
+        return body, response.headers.get("Location", "")
+
+    async def sign_in(self) -> None:
+        await self._request("sign-in page", "GET", "/accounts/login/", 200)
+        await self._request(
+            "sign-in", "POST", "/accounts/login/", 302, login=name_of(self.number), password=PASSWORD
+        )
+
+    async def prepare(self) -> bool:
+        """Take a batch, rate it, open screen 2; False when nothing is left."""
+        _, location = await self._request("take", "POST", f"/rounds/{self.round_id}/take/", 302)
+        found = BATCH.search(location)
+        if not found:
+            return False
+        self.batch = f"/batches/{found[1]}"
+        page, _ = await self._request("rating page", "GET", f"{self.batch}/rate/", 200)
+        positions = sorted({int(number) for number in re.findall(r'name="rating-(\d+)"', page)})
+        for position in positions:
+            await self._request("rate", "POST", f"{self.batch}/rate/{position}/", 200, rating="GOOD", active_ms="900")
+        await self._request("open", "POST", f"{self.batch}/write/open/", 302)
+        self.positions = positions
+        return True
+
+    async def one_task(self) -> bool:
+        if not self.positions and not await self.prepare():
+            return False
+        position = self.positions[0]
+        page, _ = await self._request("next", "GET", f"{self.batch}/write/{position}/", 200)
+        revision = REVISION.search(page)
+        await self._request(
+            "submit",
+            "POST",
+            f"{self.batch}/write/{position}/",
+            302,
+            text=f"Ein kleiner Hund läuft neben dem Ball Nummer {position} über die Wiese.",
+            revision=revision[1] if revision else "0",
+            active_ms="2000",
+            go="following",
+        )
+        self.positions.pop(0)
+        if not self.positions:
+            await self._request("hand in", "POST", f"{self.batch}/submit/", 302)
+        return True
+
+
+def summary(times: list[float]) -> dict[str, Any]:
+    ordered = sorted(times)
+
+    def percentile(share: float) -> float:
+        return round(1000 * ordered[max(0, math.ceil(share * len(ordered)) - 1)], 1)
+
+    return {"n": len(ordered), "p50_ms": percentile(0.5), "p95_ms": percentile(0.95), "max_ms": percentile(1)}
+
+
+async def run(base: str, round_id: int, people: int, seconds: float) -> dict[str, Any]:
+    timeout = aiohttp.ClientTimeout(total=60)
+    sessions = [aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True), timeout=timeout) for _ in range(people)]
+    annotators = [Annotator(number, base, round_id, session) for number, session in enumerate(sessions)]
+    for annotator in annotators:  # One after the other: hashing passwords is not what is measured.
+        await annotator.sign_in()
+        annotator.times.clear()
+    tasks, errors = 0, collections.Counter[str]()
+    stop = time.perf_counter() + seconds
+
+    async def loop(annotator: Annotator) -> None:
+        nonlocal tasks
+        while time.perf_counter() < stop:
+            try:
+                if not await annotator.one_task():
+                    return
+                tasks += 1
+            except (Unexpected, aiohttp.ClientError, TimeoutError) as error:
+                errors[str(error)[:200]] += 1
+                if errors.total() > 50:
+                    return
+
+    began = time.perf_counter()
+    await asyncio.gather(*map(loop, annotators))
+    wall_s = time.perf_counter() - began
+    for session in sessions:
+        await session.close()
+    kinds: dict[str, list[float]] = collections.defaultdict(list)
+    for annotator in annotators:
+        for kind, times in annotator.times.items():
+            kinds[kind] += times
+    return {
+        "people": people,
+        "wall_s": round(wall_s, 1),
+        "tasks_per_s": round(tasks / wall_s, 1),
+        "requests_per_s": round(sum(map(len, kinds.values())) / wall_s, 1),
+        "steps": {kind: summary(times) for kind, times in kinds.items()},
+        "errors": dict(errors),
+    }
+
+
+def main() -> None:
+    base, round_id, people, seconds = sys.argv[1:]
+    print(json.dumps(asyncio.run(run(base, int(round_id), int(people), float(seconds)))))
+
+
+if __name__ == "__main__":
+    main()
