@@ -45,7 +45,7 @@ class InvitationUseInline(LookUpOnly, admin.TabularInline):  # type: ignore[type
 
 
 @admin.register(User)
-class PersonAdmin(UserAdmin):
+class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
     fieldsets = (
         *(UserAdmin.fieldsets or ()),
         (_("Languages"), {"fields": ("reads_english", "interface_language")}),

@@ -132,9 +132,8 @@ class JoinForm(LanguagesForm):
         """Ask for consent to `text`, even where what was sent is about an earlier version."""
         sent = self.data.get("consent_version")
         if self.is_bound and "consent_version" in self.fields and sent != str(text.version):
-            self.data = self.data.copy()  # type: ignore[union-attr]
-            self.data["consent_version"] = str(text.version)
-            self.data.pop("consent", None)
+            kept = {name: value for name, value in self.data.items() if name != "consent"}
+            self.data = kept | {"consent_version": str(text.version)}
 
     def _drop(self, *names: str) -> None:
         for name in names:
@@ -191,7 +190,7 @@ class ProfileForm(LanguagesForm):
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         known = list(Language.objects.filter(pk__in=user.language_skills.values("language")))
         super().__init__(*args, languages=known, user=user, **kwargs)
-        self.initial |= {"reads_english": user.reads_english, "interface_language": user.interface_language}
+        self.initial.update(reads_english=user.reads_english, interface_language=user.interface_language)
         others = Language.objects.exclude(pk__in=[language.pk for language in known])
         self.fields["new_language"].queryset = others  # type: ignore[attr-defined]
 

@@ -26,7 +26,7 @@ class User(AbstractUser):
     reads_english = models.BooleanField(_("reads English well"), default=False)
     interface_language = models.CharField(_("interface language"), max_length=35, blank=True)
 
-    objects: ClassVar[Accounts] = Accounts()  # type: ignore[assignment]
+    objects: ClassVar[Accounts] = Accounts()
 
     class Meta(AbstractUser.Meta):
         constraints: ClassVar[list[models.BaseConstraint]] = [

@@ -17,7 +17,7 @@ def project_for(user: User | AnonymousUser, slug: str, *roles: Role) -> Project:
     Http404
         Also where the project exists: an outsider is not told so.
     """
-    members = Membership.objects.filter(user_id=user.pk, project__slug=slug)
+    members = Membership.objects.filter(user=user.pk, project__slug=slug)
     if roles:
         members = members.filter(role__in=roles)
     member = members.select_related("project").first()
@@ -27,7 +27,7 @@ def project_for(user: User | AnonymousUser, slug: str, *roles: Role) -> Project:
 
 
 def has_role(user: User | AnonymousUser, project: Project, *roles: Role) -> bool:
-    return Membership.objects.filter(user_id=user.pk, project=project, role__in=roles).exists()
+    return Membership.objects.filter(user=user.pk, project=project, role__in=roles).exists()
 
 
 def manages_anything(user: User | AnonymousUser) -> bool:
@@ -36,7 +36,7 @@ def manages_anything(user: User | AnonymousUser) -> bool:
         return False
     if may_start_projects(user):
         return True
-    return Membership.objects.filter(user_id=user.pk, role=Role.MANAGER).exists()
+    return Membership.objects.filter(user=user.pk, role=Role.MANAGER).exists()
 
 
 def may_start_projects(user: User | AnonymousUser) -> bool:

@@ -14,7 +14,7 @@ from people.models import User
 
 
 @method_decorator(axes_dispatch, name="dispatch")
-class SignInView(LoginView):  # type: ignore[misc]
+class SignInView(LoginView):
     """Who is locked out is told so before the password is looked at; the failure that locks is AxesMiddleware's."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from allauth.account.utils import perform_login
 from allauth.decorators import rate_limit
 from django.contrib import messages
@@ -108,20 +110,21 @@ def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
 def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: User | None) -> HttpResponse | None:
     """Take the place, and sign a new account in at once. None, with the reason in `form`, where that may not be."""
     given = form.cleaned_data
-    about = {
+    about: dict[str, Any] = {
         "token": invitation.token,
         "levels": {tag: level for tag, level in form.levels().items() if level},
         "reads_english": given.get("reads_english", user.reads_english if user else False),
         "consent_version": given.get("consent_version"),
         "now": timezone.now(),
     }
-    account = {"username": given.get("username"), "email": given.get("email"), "password": given.get("password1")}
+    account = {"username": given.get("username", ""), "email": given.get("email", "")}
+    password = given.get("password1", "")
     try:
         if user is not None:
             services.accept_invitation(user=user, **about)
             member = user
         else:
-            member = services.join(**account, interface_language=get_language() or "", **about)
+            member = services.join(**account, password=password, interface_language=get_language() or "", **about)
     except services.InvitationClosed as closed:
         return _closed(request, invitation, closed.state)
     except services.Refused as refusal:

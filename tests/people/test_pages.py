@@ -25,7 +25,7 @@ SignIn = Callable[[User], Client]
 
 
 def make_invitation(project: Project, **about: Any) -> Invitation:
-    values = {
+    values: dict[str, Any] = {
         "role": Role.ANNOTATOR,
         "languages": [make_language("de"), make_language("sw")],
         "expires_at": timezone.now() + timedelta(days=1),

@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -44,8 +45,8 @@ def test_captions_are_written_by_native_or_fluent_speakers_who_read_english(
         ({"revoked_at": NOW, "places_taken": 2, "expires_at": NOW}, InvitationState.REVOKED),
     ],
 )
-def test_an_invitation_is_open_until_it_is_used_up_expired_or_revoked(change: dict, state: InvitationState):
-    values = {"places": 2, "places_taken": 1, "expires_at": NOW + timedelta(days=1), "revoked_at": None}
+def test_an_invitation_is_open_until_it_is_used_up_expired_or_revoked(change: dict[str, Any], state: InvitationState):
+    values: dict[str, Any] = {"places": 2, "places_taken": 1, "expires_at": NOW + timedelta(days=1), "revoked_at": None}
     assert rules.invitation_state(**(values | change), now=NOW) is state
 
 

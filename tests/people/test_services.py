@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -17,12 +18,16 @@ def project() -> Project:
 
 
 def make_invitation(project: Project, **about) -> Invitation:
-    values = {"role": Role.ANNOTATOR, "languages": [make_language("de")], "expires_at": NOW + timedelta(days=1)}
+    values: dict[str, Any] = {
+        "role": Role.ANNOTATOR,
+        "languages": [make_language("de")],
+        "expires_at": NOW + timedelta(days=1),
+    }
     return services.invite(project=project, created_by=project.created_by, **(values | about))
 
 
 def accept(invitation: Invitation, user: User, **about) -> Membership:
-    values = {"levels": {"de": Level.NATIVE}, "reads_english": True, "consent_version": 1, "now": NOW}
+    values: dict[str, Any] = {"levels": {"de": Level.NATIVE}, "reads_english": True, "consent_version": 1, "now": NOW}
     return services.accept_invitation(token=invitation.token, user=user, **(values | about))
 
 
@@ -122,7 +127,13 @@ def test_consent_to_a_version_that_is_no_longer_the_newest_is_not_taken(project:
 
 def test_joining_makes_the_account_and_takes_the_place_or_does_neither(project: Project):
     invitation = make_invitation(project)
-    about = {"token": invitation.token, "levels": {}, "reads_english": True, "consent_version": 1, "now": NOW}
+    about: dict[str, Any] = {
+        "token": invitation.token,
+        "levels": {},
+        "reads_english": True,
+        "consent_version": 1,
+        "now": NOW,
+    }
     services.join(username="Ann", email="Ann@Example.org", password="x", **about)
     assert User.objects.get(username="Ann").email == "ann@example.org"
     with pytest.raises(InvitationClosed):
@@ -132,7 +143,7 @@ def test_joining_makes_the_account_and_takes_the_place_or_does_neither(project: 
 
 def test_joining_under_a_name_or_address_that_is_taken_is_refused_in_words(project: Project):
     make_user("ann", email="ann@example.org")
-    about = {"levels": {}, "reads_english": True, "consent_version": 1, "now": NOW, "password": "x"}
+    about: dict[str, Any] = {"levels": {}, "reads_english": True, "consent_version": 1, "now": NOW, "password": "x"}
     for username, email in (("ANN", ""), ("bob", "Ann@example.org")):
         with pytest.raises(services.NameTaken, match="sign in"):
             services.join(token=make_invitation(project).token, username=username, email=email, **about)

@@ -138,7 +138,7 @@ def test_a_forgotten_password_is_reset_by_e_mail(client: Client, ann_with_passwo
     client.post(reverse("account_reset_password"), {"email": "Ann@example.org"})
     (message,) = mail.outbox
     assert message.to == ["ann@example.org"]
-    link = urlsplit(re.search(r"https?://\S+", message.body)[0])
+    link = urlsplit(re.findall(r"https?://\S+", str(message.body))[0])
     form = client.get(link.path, follow=True)
     changed = client.post(form.request["PATH_INFO"], {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD})
     assert changed["Location"] == reverse("account_reset_password_from_key_done")
@@ -284,7 +284,7 @@ def test_an_e_mail_address_is_added_by_confirming_it(client: Client):
     client.post(reverse("account_email"), {"action_add": "", "email": "Bob@example.org"})
     user.refresh_from_db()
     assert user.email == ""
-    link = urlsplit(re.search(r"https?://\S+", mail.outbox[-1].body)[0])
+    link = urlsplit(re.findall(r"https?://\S+", str(mail.outbox[-1].body))[0])
     client.post(link.path)
     user.refresh_from_db()
     assert user.email == "bob@example.org"
