@@ -26,6 +26,7 @@ class Migration(migrations.Migration):
                 (
                     "scripts",
                     models.JSONField(
+                        blank=True,
                         default=list,
                         help_text="ISO 15924 codes of the scripts it is written in, such as Latn; empty: not checked.",
                     ),
