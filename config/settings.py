@@ -78,7 +78,7 @@ if IS_EMBEDDED:
 CACHES = {"default": _environment.cache()}
 STORAGES = {
     "default": _environment.storage(),
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "config.static_files.StaticFiles"},
 }
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR / "static"

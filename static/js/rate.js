@@ -128,19 +128,19 @@ form.addEventListener("pointerdown", (event) => {
   if (item) makeCurrent(item);
 });
 
-function choose(item, { andGoOn }) {
+function choose(item) {
   item.dataset.rated = "";
   item.classList.remove("is-missing");
   makeCurrent(item);
   showProgress();
   save(item);
-  if (andGoOn) setTimeout(() => current === item && goOnFrom(item), LET_IT_BE_SEEN_MS);
 }
 
 for (const item of items) {
   item.addEventListener("change", (event) => {
     hint(item, event.target.value);
-    choose(item, { andGoOn: !isWalking });
+    choose(item);
+    if (!isWalking) setTimeout(() => current === item && goOnFrom(item), LET_IT_BE_SEEN_MS);
   });
   item.addEventListener("focusin", (event) => {
     makeCurrent(item);
@@ -164,7 +164,8 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
   radio.checked = true;
   hint(current, radio.value);
-  choose(current, { andGoOn: true });
+  choose(current);
+  goOnFrom(current);
 });
 
 // What is scrolled to is what the keys are about.

@@ -17,6 +17,7 @@ const part = (name) => document.querySelector(`[data-${name}]`);
 const state = part("state");
 const counter = part("counter");
 const conflict = part("conflict");
+const steps = document.querySelector(".steps");
 
 const time = new ActiveTime();
 time.look("caption");
@@ -67,7 +68,7 @@ function showAnswer({ warnings, written }) {
   const before = [...list.children].map((line) => line.textContent).join("\n");
   if (before !== warnings.map(({ message }) => message).join("\n")) list.replaceChildren(...lines);
   part("written-count").textContent = written;
-  const step = document.querySelector(".steps [aria-current]");
+  const step = steps.querySelector("[aria-current]");
   const isWritten = saver.text.trim() !== "";
   step.classList.toggle("is-done", isWritten);
   step.querySelector("[data-written]").hidden = !isWritten;
@@ -106,7 +107,7 @@ form.addEventListener("submit", (event) => {
   goTo(texts[event.submitter?.value ?? "following"] ?? texts.review);
 });
 
-document.querySelector(".steps").addEventListener("click", (event) => {
+steps.addEventListener("click", (event) => {
   const step = event.target.closest("a");
   if (!step || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();
@@ -170,6 +171,8 @@ if (!isSentBack) {
 }
 tellMoved(texts.batch);
 count();
+const here = steps.querySelector("[aria-current]");
+steps.scrollBy(here.getBoundingClientRect().left - steps.getBoundingClientRect().left - steps.clientWidth / 2, 0);
 document.getElementById("error")?.querySelector("[data-take-stored]")?.addEventListener("click", () => new Kept(texts.user, texts.batch, texts.position).clear());
 if (document.getElementById("zoom")) openZoomOn(document.getElementById("zoom-link"), document.getElementById("zoom"));
 if (matchMedia("(pointer: fine)").matches || isSentBack) field.focus({ preventScroll: true });
