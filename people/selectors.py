@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db.models import Prefetch
 
-from people import rules
+from people import defaults, rules
 from people.models import Consent, ConsentText, Invitation, LanguageSkill, Membership, Project, Role, User
 from people.rules import InvitationState, needs_consent
 
@@ -66,6 +66,11 @@ def _newest_versions(projects: list[Project]) -> dict[int, int]:
 
 def newest_consent_text(project: Project) -> ConsentText | None:
     return project.consent_texts.order_by("-version").first()
+
+
+def has_gaps(text: ConsentText | None) -> bool:
+    """Whether something of the default text still waits to be filled in by a manager."""
+    return text is not None and defaults.GAP in text.body
 
 
 def has_consented(user: User, text: ConsentText) -> bool:

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+# What the gaps of the default text begin with.
+GAP = "[The manager of the project"
+
 
 def consent_text() -> str:
     """The first consent text of a project, in Markdown; its manager fills in what is in brackets."""

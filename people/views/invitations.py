@@ -42,8 +42,9 @@ def invitation_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     form = InvitationForm(request.POST or None)
     if not form.is_valid():
-        status = 422 if form.is_bound else 200
-        return render(request, "people/invitation_create.html", {"project": project, "form": form}, status=status)
+        context = {"project": project, "form": form}
+        context["has_gaps"] = selectors.has_gaps(selectors.newest_consent_text(project))
+        return render(request, "people/invitation_create.html", context, status=422 if form.is_bound else 200)
     _send(request, _invite(request, project, form))
     return redirect("people:invitation-list", slug)
 

@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from people import services
+from people import defaults, services
 from people.models import Consent, Invitation, Level, Membership, Project, Role, User
 from tests.factories import make_language, make_user
 from tests.people.conftest import PASSWORD
@@ -241,6 +241,15 @@ def test_where_no_mail_can_be_sent_the_link_is_made_and_the_manager_told(manager
 def test_an_invitation_that_makes_no_sense_is_not_made(manager: User, signed_in: SignIn, change: dict[str, Any]):
     assert invite_by_page(signed_in(manager), **change).status_code == 422
     assert not Invitation.objects.exists()
+
+
+def test_a_consent_text_with_gaps_is_to_be_finished_before_people_are_invited(
+    manager: User, project: Project, signed_in: SignIn
+):
+    client, address = signed_in(manager), reverse("people:invitation-create", args=["lions"])
+    assert "Fill them in first" not in client.get(address).content.decode()
+    services.publish_consent_text(project=project, body=defaults.consent_text())
+    assert "Fill them in first" in client.get(address).content.decode()
 
 
 def test_a_manager_takes_an_invitation_back(manager: User, project: Project, signed_in: SignIn):
