@@ -50,6 +50,9 @@ class Round(models.Model):
     replication = models.PositiveSmallIntegerField(default=2)
     pool = models.OneToOneField(Pool, on_delete=models.PROTECT, related_name="round")
     seed = models.BigIntegerField(help_text="Of the order of the images and of the choice among several models.")
+    awaits_tasks = models.BooleanField(
+        default=False, help_text="Whether background work has yet to look for images without a task."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

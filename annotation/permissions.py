@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import CaptionBatch, Round
 from people.models import Consent, LanguageSkill, Level, Membership, Project, Role, User
+from people.permissions import project_for
 
 WRITING_LEVELS = (Level.NATIVE, Level.FLUENT)
 
@@ -35,6 +36,12 @@ def round_for(user: User | AnonymousUser, round_id: int) -> Round:
     if found is None:
         raise Http404(_("There is no such round among yours."))
     return found
+
+
+def round_managed_by(user: User | AnonymousUser, slug: str, round_id: int) -> Round:
+    """A round of the project `slug`, which `user` manages."""
+    project = project_for(user, slug, Role.MANAGER)
+    return get_object_or_404(Round.objects.select_related("project", "language", "pool"), pk=round_id, project=project)
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,21 @@
 
 from django.urls import path
 
-from annotation.views import batches, work
+from annotation.views import batches, projects, work
 
 app_name = "annotation"
 urlpatterns = [
     path("work/", work.work_show, name="work-show"),
     path("work/history/", work.history_show, name="history-show"),
     path("rounds/<int:round_id>/take/", work.batch_take, name="batch-take"),
+    path("projects/", projects.project_list, name="project-list"),
+    path("projects/new/", projects.project_create, name="project-create"),
+    path("projects/<slug:slug>/", projects.project_show, name="project-show"),
+    path("projects/<slug:slug>/progress/", projects.project_progress, name="project-progress"),
+    path("projects/<slug:slug>/languages/add/", projects.language_add, name="language-add"),
+    path("projects/<slug:slug>/tasks/add/", projects.tasks_add, name="tasks-add"),
+    path("projects/<slug:slug>/rounds/<int:round_id>/settings/", projects.round_settings, name="round-settings"),
+    path("projects/<slug:slug>/captions/<str:layout>/", projects.captions_export, name="captions-export"),
     path("projects/<slug:slug>/guidelines/", work.guidelines_show, name="guidelines-show"),
     path("batches/<uuid:batch_id>/", batches.batch_show, name="batch-show"),
     path("batches/<uuid:batch_id>/rate/", batches.batch_rate, name="batch-rate"),

@@ -32,8 +32,12 @@ def create_round(
     seed: int,
     kind: RoundKind = RoundKind.MAIN,
     number: int = 1,
+    with_tasks: bool = True,
 ) -> Round:
-    """Make a round with a task for every image of `collection` that one of `captioners` has described in English."""
+    """Make a round with a task for every image of `collection` that one of `captioners` has described in English.
+
+    Without `with_tasks` the round waits for `fill_round` to make them in the background.
+    """
     with transaction.atomic():
         made = Round.objects.create(
             project=project,
@@ -44,14 +48,33 @@ def create_round(
             replication=replication,
             pool=Pool.objects.create(batch_size=batch_size, hold_s=hold_s),
             seed=seed,
+            awaits_tasks=not with_tasks,
         )
         made.captioners.set(captioners)
-        add_missing_tasks(made)
+        if with_tasks:
+            add_missing_tasks(made)
     return made
 
 
-def add_missing_tasks(round: Round) -> int:
-    """Add a task for each image that has got an English caption since; returns how many.
+def fill_round(*, round_id: int) -> int:
+    """Make the tasks that a round still lacks, some at a time so that nobody's writing waits; returns how many.
+
+    Stopped half-way or run twice at once, it does no harm: it begins with what is missing.
+    """
+    added = 0
+    while True:
+        with transaction.atomic(durable=True):
+            # Whoever asks for more tasks meanwhile waits for this lock, so that the mark they set is not lost.
+            round = Round.objects.select_for_update(no_key=True).get(pk=round_id)
+            made = add_missing_tasks(round, at_most=TASKS_PER_INSERT)
+            added += made
+            if made < TASKS_PER_INSERT:
+                Round.objects.filter(pk=round_id).update(awaits_tasks=False)
+                return added
+
+
+def add_missing_tasks(round: Round, *, at_most: int | None = None) -> int:
+    """Add a task for each image that has got an English caption since, up to `at_most`; returns how many.
 
     Where several models described an image, one of their captions is drawn by the round's seed and the image.
     """
@@ -67,7 +90,8 @@ def add_missing_tasks(round: Round) -> int:
         )
         added = 0
         per_image = (list(found) for _, found in groupby(captions.iterator(), key=lambda caption: caption.image_id))
-        while chunk := list(islice(per_image, TASKS_PER_INSERT)):
+        wanted = islice(per_image, at_most)
+        while chunk := list(islice(wanted, TASKS_PER_INSERT)):
             draws = [random.Random(f"{round.seed}:{choice[0].image_id}") for choice in chunk]
             tasks = Task.objects.bulk_create(
                 Task(pool_id=round.pool_id, shuffle_key=draw.randrange(SHUFFLE_KEYS), places=round.replication)

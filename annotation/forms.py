@@ -1,0 +1,169 @@
+"""The shape of what managers send in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from django import forms
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from annotation.models import Round
+from annotation.overview import Coverage
+from annotation.services.projects import NewRound, RoundSettings
+from corpus.models import Collection
+from inference.models import CaptioningModel
+from languages.models import Language
+
+MOST_ANSWERS = 20
+LARGEST_BATCH = 200
+SHORTEST_HOLD_H, LONGEST_HOLD_H = Decimal("0.25"), 24 * 90
+WANTED, REPLICATION = "language-", "replication-"
+
+
+class CollectionForm(forms.Form):
+    """The first step: all that follows depends on the collection."""
+
+    collection = forms.ModelChoiceField(
+        label=_("Collection"),
+        queryset=Collection.objects.all(),
+        to_field_name="slug",
+        empty_label=_("Choose…"),
+        help_text=_("Which images are to be described."),
+        error_messages={"invalid_choice": _("There is no such collection any more. Choose another.")},
+    )
+
+
+class _Batches(forms.Form):
+    batch_size = forms.IntegerField(
+        label=_("Images per batch"),
+        min_value=1,
+        max_value=LARGEST_BATCH,
+        initial=15,
+        help_text=_("How many one person rates before writing about the same ones. The method uses 15."),
+    )
+    hold_h = forms.DecimalField(
+        label=_("Hours to finish a batch"),
+        min_value=SHORTEST_HOLD_H,
+        max_value=LONGEST_HOLD_H,
+        decimal_places=2,
+        initial=24,
+        help_text=_(
+            "After that time without work on it the images go to somebody else. Whoever is at work gets more time."
+        ),
+    )
+
+    def hold_s(self) -> int:
+        return int(self.cleaned_data["hold_h"] * 3600)
+
+
+class LanguageChoice(NamedTuple):
+    language: Language
+    wanted: forms.BoundField
+    replication: forms.BoundField
+
+
+class LanguagesForm(_Batches):
+    """Languages to caption a collection in, with the replication of each, after English captions of some models."""
+
+    captioners = forms.ModelMultipleChoiceField(
+        label=_("Whose English captions are rated"),
+        queryset=CaptioningModel.objects.none(),
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"}),
+        help_text=_("With several, each image gets a caption of one of them, drawn at random."),
+        error_messages={"required": _("Choose at least one model.")},
+    )
+
+    def __init__(self, *args: Any, coverage: Coverage, languages: Sequence[Language], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.languages = languages
+        models = [model for model, count in coverage.by_model]
+        self.fields["captioners"].queryset = CaptioningModel.objects.filter(pk__in=[model.pk for model in models])  # type: ignore[attr-defined]
+        self.fields["captioners"].choices = [  # type: ignore[attr-defined]
+            (model.pk, self._label(model, count, coverage.images)) for model, count in coverage.by_model
+        ]
+        self.fields["captioners"].initial = [model.pk for model in models]
+        for language in languages:
+            self.fields[WANTED + language.tag] = forms.BooleanField(label=language.english_name, required=False)
+            self.fields[REPLICATION + language.tag] = forms.IntegerField(
+                label=_("Captions per image in %(language)s") % {"language": language.english_name},
+                min_value=1,
+                max_value=MOST_ANSWERS,
+                initial=2,
+                required=False,
+            )
+
+    @staticmethod
+    def _label(model: CaptioningModel, count: int, images: int) -> str:
+        text = ngettext("%(model)s: %(count)s of %(images)s image", "%(model)s: %(count)s of %(images)s images", images)
+        return text % {"model": model.name, "count": count, "images": images}
+
+    def choices(self) -> Iterator[LanguageChoice]:
+        for language in self.languages:
+            yield LanguageChoice(language, self[WANTED + language.tag], self[REPLICATION + language.tag])
+
+    def plain_fields(self) -> list[forms.BoundField]:
+        """All but the table of languages."""
+        return [field for field in self if not field.name.startswith((WANTED, REPLICATION))]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        wanted = [language for language in self.languages if cleaned.get(WANTED + language.tag)]
+        if not wanted:
+            self.add_error(None, _now("Choose at least one language."))
+        for language in wanted:
+            name = REPLICATION + language.tag
+            if name in cleaned and cleaned[name] is None:
+                self.add_error(name, _now("Say how many captions each image is to get in this language."))
+        return cleaned
+
+    def new_rounds(self) -> list[NewRound]:
+        return [
+            NewRound(language, self.cleaned_data[REPLICATION + language.tag])
+            for language in self.languages
+            if self.cleaned_data[WANTED + language.tag]
+        ]
+
+
+class ProjectForm(LanguagesForm):
+    name = forms.CharField(
+        label=_("Name"), max_length=120, help_text=_("Annotators see it. It can be in any language.")
+    )
+    field_order = ("name", "captioners", "batch_size", "hold_h")
+
+
+class RoundForm(_Batches):
+    replication = forms.IntegerField(
+        label=_("Captions per image"),
+        min_value=1,
+        max_value=MOST_ANSWERS,
+        help_text=_("Each by a different person. Lowering it takes nothing away that is written or in hand."),
+    )
+    is_open = forms.BooleanField(
+        label=_("Hand out new batches"),
+        required=False,
+        help_text=_("Where this is off, people finish what they have in hand and get nothing more."),
+    )
+    field_order = ("replication", "batch_size", "hold_h", "is_open")
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, round: Round) -> None:
+        initial = {
+            "replication": round.replication,
+            "batch_size": round.pool.batch_size,
+            "hold_h": f"{Decimal(round.pool.hold_s) / 3600:.2f}".removesuffix(".00"),
+            "is_open": round.pool.is_open,
+        }
+        super().__init__(data, initial=initial)
+        self.round = round
+
+    def settings(self) -> RoundSettings:
+        return RoundSettings(
+            replication=self.cleaned_data["replication"],
+            batch_size=self.cleaned_data["batch_size"],
+            # Left alone it stays to the second, whatever rounding to hours on the page made of it.
+            hold_s=self.hold_s() if "hold_h" in self.changed_data else self.round.pool.hold_s,
+            is_open=self.cleaned_data["is_open"],
+        )

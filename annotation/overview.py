@@ -1,0 +1,238 @@
+"""What the manager's pages show: how far every language is, who could work, and what a new project could stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, F, Q, Sum
+
+from allocation.models import Assignment, AssignmentState, BatchState, Task
+from annotation.models import Round
+from annotation.permissions import WRITING_LEVELS
+from corpus.models import Collection, CollectionImage
+from inference.models import CaptioningModel, ModelCaption
+from people.models import Invitation, Membership, Project, Role, User
+
+ENGLISH = "en"
+
+
+@dataclass(frozen=True)
+class RoundProgress:
+    """How far one language is. `wanted`, `done`, `held`, `lapsed`, `late` count captions; `left_out` images."""
+
+    round: Round
+    images: int
+    left_out: int
+    wanted: int
+    done: int
+    held: int
+    lapsed: int
+    late: int
+    qualified: int
+    invited: int
+
+    @property
+    def open(self) -> int:
+        return self.wanted - self.done - self.held
+
+    @property
+    def is_finished(self) -> bool:
+        return 0 < self.wanted == self.done
+
+
+@dataclass(frozen=True)
+class ProjectProgress:
+    rounds: Sequence[RoundProgress]
+
+    @property
+    def wanted(self) -> int:
+        return sum(row.wanted for row in self.rounds)
+
+    @property
+    def done(self) -> int:
+        return sum(row.done for row in self.rounds)
+
+    @property
+    def left_out(self) -> int:
+        return max((row.left_out for row in self.rounds), default=0)
+
+    @property
+    def awaits_tasks(self) -> bool:
+        return any(row.round.awaits_tasks for row in self.rounds)
+
+
+def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
+    """Counted by the database from the places and from what is not done; no caption is read for it."""
+    rounds = list(Round.objects.filter(project=project).select_related("language", "pool"))
+    rounds.sort(key=lambda round: (round.language.english_name, round.kind, round.number))
+    pools = [round.pool_id for round in rounds]
+    places = {row["pool"]: row for row in _places(pools)}
+    unfinished = {row["batch__pool"]: row for row in _unfinished(pools, now)}
+    sizes = dict(
+        CollectionImage.objects.filter(collection__in={round.collection_id for round in rounds})
+        .values_list("collection")
+        .annotate(Count("pk"))
+        .order_by()
+    )
+    qualified = _qualified(project)
+    invited = _invited(project, now)
+    return ProjectProgress(
+        [
+            _round_progress(
+                round,
+                places.get(round.pool_id, {}),
+                unfinished.get(round.pool_id, {}),
+                size=sizes.get(round.collection_id, 0),
+                qualified=qualified.get(round.language_id, 0),
+                invited=invited.get(round.language_id, 0),
+            )
+            for round in rounds
+        ]
+    )
+
+
+def _round_progress(
+    round: Round, places: Mapping[str, Any], unfinished: Mapping[str, Any], *, size: int, qualified: int, invited: int
+) -> RoundProgress:
+    in_hand, overdue = unfinished.get("held", 0), unfinished.get("overdue", 0)
+    return RoundProgress(
+        round=round,
+        images=places.get("images", 0),
+        left_out=max(0, size - places.get("images", 0)),
+        wanted=places.get("wanted", 0),
+        # A place is taken by a caption that counts or by somebody who is at it; the latter are the few to count.
+        done=places.get("taken", 0) - in_hand - overdue,
+        held=in_hand,
+        lapsed=unfinished.get("lapsed", 0) + overdue,
+        late=unfinished.get("late", 0),
+        qualified=qualified,
+        invited=invited,
+    )
+
+
+def _places(pools: Iterable[int]) -> Iterable[Mapping[str, Any]]:
+    return (
+        Task.objects.filter(pool__in=pools)
+        .values("pool")
+        .annotate(images=Count("pk"), wanted=Sum("places"), taken=Sum("places_taken"))
+        .order_by()
+    )
+
+
+def _unfinished(pools: Iterable[int], now: datetime) -> Iterable[Mapping[str, Any]]:
+    held = Q(state=AssignmentState.HELD)
+    # What is done is the bulk; leaving it out leaves little to count.
+    unfinished = [AssignmentState.HELD, AssignmentState.LAPSED, AssignmentState.LATE]
+    return (
+        Assignment.objects.filter(state__in=unfinished, batch__pool__in=pools)
+        .values("batch__pool")
+        .annotate(
+            held=Count("pk", filter=held & Q(batch__due_at__gt=now)),
+            overdue=Count("pk", filter=held & Q(batch__due_at__lte=now)),
+            lapsed=Count("pk", filter=Q(state=AssignmentState.LAPSED)),
+            late=Count("pk", filter=Q(state=AssignmentState.LATE)),
+        )
+        .order_by()
+    )
+
+
+def _qualified(project: Project) -> dict[str, int]:
+    """Annotators per language who read English and are fluent or native; whether they consented is not asked."""
+    annotators = Membership.objects.filter(project=project, role=Role.ANNOTATOR, user__reads_english=True)
+    return dict(
+        annotators.filter(user__language_skills__level__in=WRITING_LEVELS)
+        .values_list("user__language_skills__language")
+        .annotate(Count("user", distinct=True))
+        .order_by()
+    )
+
+
+def _invited(project: Project, now: datetime) -> dict[str, int]:
+    """Places per language that open invitations for annotators still have."""
+    waiting = Invitation.objects.filter(
+        project=project, role=Role.ANNOTATOR, revoked_at=None, expires_at__gt=now, places_taken__lt=F("places")
+    )
+    return dict(
+        waiting.filter(languages__isnull=False)
+        .values_list("languages")
+        .annotate(Sum(F("places") - F("places_taken")))
+        .order_by()
+    )
+
+
+@dataclass(frozen=True)
+class ProjectRow:
+    project: Project
+    languages: int
+    wanted: int
+    done: int
+
+    @property
+    def percent(self) -> int:
+        """Rounded down, so that 100 means finished."""
+        return 100 * self.done // self.wanted if self.wanted else 0
+
+
+def managed_projects(manager: User) -> list[ProjectRow]:
+    """The projects of a manager and how far each is. Held places are few, so `done` is what is taken less those."""
+    projects = list(Project.objects.filter(memberships__user=manager, memberships__role=Role.MANAGER))
+    languages = dict(
+        Round.objects.filter(project__in=projects)
+        .values_list("project")
+        .annotate(Count("language", distinct=True))
+        .order_by()
+    )
+    places = {
+        row["pool__round__project"]: row
+        for row in Task.objects.filter(pool__round__project__in=projects)
+        .values("pool__round__project")
+        .annotate(wanted=Sum("places"), taken=Sum("places_taken"))
+        .order_by()
+    }
+    held = dict(
+        Assignment.objects.filter(
+            state=AssignmentState.HELD, batch__state=BatchState.OPEN, batch__pool__round__project__in=projects
+        )
+        .values_list("batch__pool__round__project")
+        .annotate(Count("pk"))
+        .order_by()
+    )
+    nothing = {"wanted": 0, "taken": 0}
+    return [
+        ProjectRow(
+            project=project,
+            languages=languages.get(project.pk, 0),
+            wanted=places.get(project.pk, nothing)["wanted"],
+            done=places.get(project.pk, nothing)["taken"] - held.get(project.pk, 0),
+        )
+        for project in projects
+    ]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many images of a collection have an English caption: by each model, and by any."""
+
+    images: int
+    by_model: Sequence[tuple[CaptioningModel, int]]
+    by_any: int
+
+    @property
+    def without(self) -> int:
+        return self.images - self.by_any
+
+
+def coverage_of(collection: Collection, captioners: Iterable[CaptioningModel] | None = None) -> Coverage:
+    """Of all models, or of `captioners` only."""
+    captions = ModelCaption.objects.filter(language=ENGLISH, image__collections=collection)
+    if captioners is not None:
+        captions = captions.filter(model__in=captioners)
+    counts = dict(captions.values_list("model").annotate(Count("pk")).order_by())
+    return Coverage(
+        images=CollectionImage.objects.filter(collection=collection).count(),
+        by_model=[(model, counts[model.pk]) for model in CaptioningModel.objects.filter(pk__in=counts)],
+        by_any=captions.aggregate(images=Count("image", distinct=True))["images"],
+    )

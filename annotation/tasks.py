@@ -1,0 +1,30 @@
+"""Background work of annotation: the mark on the row is the truth, a task only the nudge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from celery import shared_task
+from django.db import transaction
+
+from annotation.models import Round
+from annotation.services import rounds
+
+
+@shared_task
+def fill_round(round_id: int) -> None:
+    rounds.fill_round(round_id=round_id)
+
+
+@shared_task
+def sweep_rounds() -> None:
+    """Make the tasks of rounds whose nudge was lost or whose worker died."""
+    for round_id in Round.objects.filter(awaits_tasks=True).order_by("pk").values_list("pk", flat=True):
+        rounds.fill_round(round_id=round_id)
+
+
+def nudge_filling(round_ids: Iterable[int]) -> None:
+    """Have tasks made at once; where no message can be sent, the sweep makes them a little later."""
+    for round_id in round_ids:
+        transaction.on_commit(partial(fill_round.delay, round_id), robust=True)

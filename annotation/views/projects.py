@@ -1,0 +1,192 @@
+"""The manager's pages: making a project, seeing how far it is, changing a round, downloading the captions."""
+
+from __future__ import annotations
+
+from random import SystemRandom
+from typing import TypedDict
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation import overview, tasks
+from annotation.exports import Layout, export_captions, file_name
+from annotation.forms import CollectionForm, LanguagesForm, ProjectForm, RoundForm
+from annotation.models import Round
+from annotation.permissions import round_managed_by
+from annotation.services import projects as services
+from corpus.models import Collection
+from inference.models import CaptioningModel
+from languages.models import Language
+from people.models import Project, Role
+from people.permissions import manages_anything, project_for
+from people.requests import user_of
+
+SEED_BITS = 32
+
+
+class SettingUp(TypedDict):
+    """What services.create_project and services.add_languages both need."""
+
+    collection: Collection
+    captioners: list[CaptioningModel]
+    languages: list[services.NewRound]
+    batch_size: int
+    hold_s: int
+    seed: int
+
+
+@require_safe
+@login_required
+def project_list(request: HttpRequest) -> HttpResponse:
+    _must_be_manager(request)
+    rows = overview.managed_projects(user_of(request))
+    return render(request, "annotation/manage_projects.html", {"projects": rows})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def project_create(request: HttpRequest) -> HttpResponse:
+    _must_be_manager(request)
+    chosen = CollectionForm(request.GET or None)
+    if not chosen.is_valid():
+        context = {"form": chosen, "collections": Collection.objects.exists()}
+        return render(request, "annotation/manage_project_collection.html", context)
+    collection: Collection = chosen.cleaned_data["collection"]
+    coverage = overview.coverage_of(collection)
+    form = ProjectForm(request.POST or None, coverage=coverage, languages=list(Language.objects.all()))
+    if not form.is_valid():
+        context = {"form": form, "collection": collection, "coverage": coverage}
+        return render(request, "annotation/manage_project_create.html", context, status=422 if form.is_bound else 200)
+    project = services.create_project(
+        creator=user_of(request), name=form.cleaned_data["name"], **_setting_up(form, collection)
+    )
+    _fill(request, list(project.rounds.values_list("pk", flat=True)))
+    _say_what_is_left_out(request, form, collection)
+    return redirect("annotation:project-show", project.slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def language_add(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, Role.MANAGER)
+    chosen = CollectionForm(request.GET or None)
+    if not chosen.is_valid():
+        context = {"form": chosen, "collections": Collection.objects.exists(), "project": project}
+        return render(request, "annotation/manage_project_collection.html", context)
+    collection: Collection = chosen.cleaned_data["collection"]
+    coverage = overview.coverage_of(collection)
+    languages = list(Language.objects.exclude(pk__in=project.rounds.values("language")))
+    form = LanguagesForm(request.POST or None, coverage=coverage, languages=languages)
+    if form.is_valid():
+        try:
+            made = services.add_languages(project=project, **_setting_up(form, collection))
+        except services.LanguageThere as refused:
+            form.add_error(None, str(refused))
+        else:
+            _fill(request, [round.pk for round in made])
+            _say_what_is_left_out(request, form, collection)
+            return redirect("annotation:project-show", slug)
+    context = {"form": form, "collection": collection, "coverage": coverage, "project": project}
+    return render(request, "annotation/manage_project_create.html", context, status=422 if form.is_bound else 200)
+
+
+@require_safe
+@login_required
+def project_show(request: HttpRequest, slug: str) -> HttpResponse:
+    return render(request, "annotation/manage_project.html", _progress(request, slug) | {"layouts": Layout})
+
+
+@require_safe
+@login_required
+def project_progress(request: HttpRequest, slug: str) -> HttpResponse:
+    """The part of the page that keeps itself up to date."""
+    return render(request, "annotation/_manage_progress.html", _progress(request, slug))
+
+
+@require_POST
+@login_required
+def tasks_add(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, Role.MANAGER)
+    _fill(request, services.ask_for_missing_tasks(project=project))
+    return redirect("annotation:project-show", slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def round_settings(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
+    round = round_managed_by(request.user, slug, round_id)
+    form = RoundForm(request.POST or None, round=round)
+    if not form.is_valid():
+        context = {"form": form, "round": round, "project": round.project}
+        return render(request, "annotation/manage_round_settings.html", context, status=422 if form.is_bound else 200)
+    above = services.change_round(round=round, settings=form.settings())
+    messages.success(request, _("The settings are saved. They hold for batches that are handed out from now on."))
+    if above:
+        _say_what_stays_above(request, round, above)
+    return redirect("annotation:project-show", slug)
+
+
+@require_safe
+@login_required
+def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
+    project = project_for(request.user, slug, Role.MANAGER)
+    if layout not in Layout.values:
+        raise Http404(_("There is no such format. Those there are: %(known)s.") % {"known": ", ".join(Layout.values)})
+    wanted, until = Layout(layout), timezone.now()
+    response = StreamingHttpResponse(export_captions(project, wanted, until=until), content_type=wanted.content_type)
+    response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until)}"'
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+def _must_be_manager(request: HttpRequest) -> None:
+    if not manages_anything(request.user):
+        raise PermissionDenied(_("Only managers see this page. Ask who runs this installation to make you one."))
+
+
+def _setting_up(form: LanguagesForm, collection: Collection) -> SettingUp:
+    return {
+        "collection": collection,
+        "captioners": list(form.cleaned_data["captioners"]),
+        "languages": form.new_rounds(),
+        "batch_size": form.cleaned_data["batch_size"],
+        "hold_s": form.hold_s(),
+        "seed": SystemRandom().getrandbits(SEED_BITS),
+    }
+
+
+def _fill(request: HttpRequest, rounds: list[int]) -> None:
+    tasks.nudge_filling(rounds)
+    messages.success(request, _("The images are being laid out; the table below fills within seconds."))
+
+
+def _say_what_is_left_out(request: HttpRequest, form: LanguagesForm, collection: Collection) -> None:
+    without = overview.coverage_of(collection, form.cleaned_data["captioners"]).without
+    if without:
+        text = ngettext(
+            "%(number)d image has no English caption by the models chosen, and is left out until it has one.",
+            "%(number)d images have no English caption by the models chosen, and are left out until they have one.",
+            without,
+        )
+        messages.warning(request, text % {"number": without})
+
+
+def _say_what_stays_above(request: HttpRequest, round: Round, above: int) -> None:
+    text = ngettext(
+        "%(language)s: %(number)d image keeps more places, as more people than that wrote about it or are at it.",
+        "%(language)s: %(number)d images keep more places, as more people than that wrote about them or are at them.",
+        above,
+    )
+    messages.warning(request, text % {"language": round.language.english_name, "number": above})
+
+
+def _progress(request: HttpRequest, slug: str) -> dict[str, object]:
+    project: Project = project_for(request.user, slug, Role.MANAGER)
+    return {"project": project, "progress": overview.project_progress(project, now=timezone.now())}
