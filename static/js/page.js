@@ -1,15 +1,18 @@
 // What the annotator's scripts share: sending, announcing, and word from tab to tab.
 
 const TIMEOUT_MS = 15_000;
+// Browsers refuse to let more than 64 KiB outlive a page.
+const LONGEST_KEEPALIVE = 60_000;
 
-/** POST `fields`; resolves to {status, moved, data}, and rejects where no answer came. Outlives the page. */
+/** POST `fields`; resolves to {status, moved, data}, and rejects where no answer came. Outlives the page, unless it is huge. */
 export async function send(url, fields) {
+  const body = new URLSearchParams(fields);
   const response = await fetch(url, {
     method: "POST",
-    body: fields instanceof FormData ? new URLSearchParams(fields) : new URLSearchParams(Object.entries(fields)),
+    body,
     headers: { "X-CSRFToken": csrfToken(), Accept: "application/json" },
     redirect: "manual",
-    keepalive: true,
+    keepalive: body.toString().length < LONGEST_KEEPALIVE,
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   const isJson = response.headers.get("Content-Type")?.startsWith("application/json");

@@ -1,0 +1,60 @@
+"""What tests in a browser share: pictures to look at, being signed in, and looking for barriers."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from django.test import Client
+from django.utils import timezone
+from PIL import Image as Pillow
+from playwright.sync_api import BrowserContext, Page
+
+from annotation.models import CaptionBatch, Rating, Round
+from annotation.services import batches
+from corpus.models import Collection
+from corpus.rules.sizes import sizes_of
+from corpus.services import files
+from people.models import User
+
+AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
+AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def make_pictures(collection: Collection) -> None:
+    """Give the images of `collection` something to be seen, a colour each."""
+    for number, entry in enumerate(collection.entries.select_related("image")):
+        colour = (40 + 61 * number % 200, 90 + 37 * number % 150, 60 + 97 * number % 180)
+        for size, shape in sizes_of(entry.image.width, entry.image.height).items():
+            content = BytesIO()
+            Pillow.new("RGB", shape, colour).save(content, "WEBP")
+            files.put(files.size_name(entry.image.public_id, size), content.getvalue())
+
+
+def sign_in(context: BrowserContext, user: User, address: str) -> None:
+    client = Client()
+    client.force_login(user)
+    context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": address}])
+
+
+def take_batch(round: Round, annotator: User) -> CaptionBatch:
+    batch = batches.take_batch(round=round, annotator=annotator, now=timezone.now(), rng=Random(1))
+    assert batch is not None
+    return batch
+
+
+def open_writing(batch: CaptionBatch, annotator: User) -> None:
+    now = timezone.now()
+    positions = batch.items.values_list("position", flat=True)
+    ratings = dict.fromkeys(positions, Rating.GOOD)
+    batches.save_ratings(batch_id=batch.pk, annotator=annotator, ratings=ratings, now=now)
+    batches.open_writing(batch_id=batch.pk, annotator=annotator, now=now)
+
+
+def barriers(page: Page) -> list[str]:
+    """What axe-core finds on the page, one line each."""
+    page.evaluate(AXE)
+    found: dict[str, Any] = page.evaluate("rules => axe.run(document, {runOnly: rules})", AXE_RULES)
+    return [f"{one['id']}: {one['nodes'][0]['target']} {one['help']}" for one in found["violations"]]

@@ -1,0 +1,291 @@
+"""The annotator's two screens in a browser: keys, compositions, saving, and what is left of screen 1."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, Route, expect
+
+from annotation.models import CaptionBatch, Item
+from people.models import User
+from tests.browser.annotator import barriers, make_pictures, open_writing, sign_in, take_batch
+from tests.factories import make_annotator, make_round
+
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
+ENGLISH = "english caption"
+SAVED = re.compile("Saved")
+WITHIN_MS = 10_000
+
+
+@dataclass
+class Desk:
+    address: str
+    annotator: User
+    batch: CaptionBatch
+
+    @property
+    def rating(self) -> str:
+        return f"{self.address}/batches/{self.batch.pk}/rate/"
+
+    def writing(self, position: int) -> str:
+        return f"{self.address}/batches/{self.batch.pk}/write/{position}/"
+
+    def item(self, position: int) -> Item:
+        return Item.objects.get(batch=self.batch, position=position)
+
+
+@pytest.fixture
+def desk(live_server: Any, context: BrowserContext) -> Desk:
+    round = make_round(images=4, language="ja")
+    make_pictures(round.collection)
+    annotator = make_annotator(round, "aki")
+    sign_in(context, annotator, live_server.url)
+    return Desk(live_server.url, annotator, take_batch(round, annotator))
+
+
+@pytest.fixture
+def writing(desk: Desk, page: Page) -> Desk:
+    """At the first image of screen 2."""
+    open_writing(desk.batch, desk.annotator)
+    page.goto(desk.writing(1))
+    return desk
+
+
+def state(page: Page) -> Any:
+    return page.locator("#write [data-state]").first
+
+
+def rate_all(page: Page) -> None:
+    for key in "1234":
+        page.keyboard.press(key)
+    expect(page.locator("[data-rated-count]")).to_have_text("4")
+
+
+def test_one_key_rates_a_caption_and_the_next_unrated_one_comes_into_view(desk: Desk, page: Page) -> None:
+    page.goto(desk.rating)
+    page.keyboard.press("2")
+    expect(page.locator("#item-2")).to_have_class(re.compile("is-current"))
+    expect(page.locator("#item-2")).to_be_in_viewport(ratio=0.5)
+    expect(page.locator("#item-1 [data-state]")).to_have_text(SAVED)
+    assert desk.item(1).rating == "GOOD"
+
+
+def test_the_keys_can_be_switched_off_and_leave_no_rating_then(desk: Desk, page: Page) -> None:
+    page.goto(desk.rating)
+    page.get_by_label("The keys 1 to 5").uncheck()
+    page.keyboard.press("2")
+    assert page.locator("input[type=radio]:checked").count() == 0
+
+
+def test_walking_through_the_levels_with_arrow_keys_stays_at_the_caption(desk: Desk, page: Page) -> None:
+    page.goto(desk.rating)
+    page.locator("#item-1 input").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_timeout(500)
+    expect(page.locator("#item-1")).to_have_class(re.compile("is-current"))
+    expect(page.locator("#item-1 input:checked")).to_have_value("MEDIUM")
+
+
+def test_going_on_before_all_are_rated_leads_to_the_one_that_is_not(desk: Desk, page: Page) -> None:
+    page.goto(desk.rating)
+    page.keyboard.press("1")
+    page.get_by_role("button", name="Go on to writing").click(force=True)
+    expect(page.locator("#item-2")).to_have_class(re.compile("is-missing"))
+    expect(page.locator("#confirm")).not_to_be_visible()
+
+
+def test_screen_1_is_left_neither_in_the_history_nor_on_the_device_nor_in_another_tab(
+    desk: Desk, page: Page, context: BrowserContext
+) -> None:
+    page.goto(desk.rating)
+    other = context.new_page()
+    other.goto(desk.rating)
+    rate_all(page)
+    page.get_by_role("button", name="Go on to writing").click()
+    page.locator("#confirm [value=open]").click()
+    page.wait_for_url(desk.writing(1))
+    other.wait_for_url(desk.writing(1))
+    assert [item.rating for item in desk.batch.items.all()] == ["EXCELLENT", "GOOD", "MEDIUM", "BAD"]
+    assert ENGLISH not in page.evaluate("JSON.stringify(localStorage) + JSON.stringify(sessionStorage)")
+    page.go_back()
+    assert ENGLISH not in page.content()
+
+
+def test_a_rating_made_without_a_connection_is_sent_when_there_is_one(
+    desk: Desk, page: Page, context: BrowserContext
+) -> None:
+    page.goto(desk.rating)
+    context.set_offline(True)
+    page.keyboard.press("5")
+    expect(page.locator("#item-1 [data-state]")).to_contain_text("no connection")
+    context.set_offline(False)
+    expect(page.locator("#item-1 [data-state]")).to_have_text(SAVED, timeout=WITHIN_MS)
+    assert desk.item(1).rating == "NOT-ENOUGH-INFO"
+
+
+def test_the_enter_that_ends_a_composition_does_not_go_to_the_next_image(writing: Desk, page: Page) -> None:
+    page.focus("#text")
+    keyboard = page.context.new_cdp_session(page)
+    keyboard.send("Input.imeSetComposition", {"text": "ねこ", "selectionStart": 2, "selectionEnd": 2})
+    for kind in ("rawKeyDown", "keyUp"):
+        keyboard.send(
+            "Input.dispatchKeyEvent",
+            {"type": kind, "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 229, "nativeVirtualKeyCode": 13},
+        )
+    keyboard.send("Input.insertText", {"text": "猫"})
+    expect(state(page)).to_have_text(SAVED)
+    assert page.url == writing.writing(1)
+    assert page.input_value("#text") == "猫"
+
+    page.keyboard.press("Enter")
+    page.wait_for_url(writing.writing(2))
+    assert writing.item(1).text == "猫"
+
+
+def test_an_enter_told_of_after_the_composition_ended_does_not_go_on_either(writing: Desk, page: Page) -> None:
+    page.fill("#text", "猫")
+    # Safari's order: compositionend comes before the keydown of the Enter that caused it.
+    page.evaluate(
+        """() => {
+            const field = document.getElementById("text");
+            field.dispatchEvent(new CompositionEvent("compositionstart"));
+            field.dispatchEvent(new CompositionEvent("compositionend", { data: "猫" }));
+            const how = { key: "Enter", keyCode: 229, bubbles: true, cancelable: true };
+            field.dispatchEvent(new KeyboardEvent("keydown", how));
+        }"""
+    )
+    page.wait_for_timeout(700)
+    assert page.url == writing.writing(1)
+
+
+def test_a_line_break_from_a_keyboard_on_the_screen_goes_to_the_next_image(writing: Desk, page: Page) -> None:
+    page.fill("#text", "猫が寝ている")
+    page.evaluate(
+        """document.getElementById("text").dispatchEvent(
+            new InputEvent("beforeinput", { inputType: "insertLineBreak", bubbles: true, cancelable: true }))"""
+    )
+    page.wait_for_url(writing.writing(2))
+
+
+def test_what_is_typed_without_a_connection_is_kept_and_sent_from_a_new_page(
+    writing: Desk, page: Page, context: BrowserContext
+) -> None:
+    context.set_offline(True)
+    page.fill("#text", "窓辺の猫")
+    expect(state(page)).to_have_text("Offline, kept on this device")
+    page.close()
+    context.set_offline(False)
+    assert writing.item(1).text == ""
+
+    later = context.new_page()
+    later.goto(writing.writing(1))
+    assert later.input_value("#text") == "窓辺の猫"
+    expect(state(later)).to_have_text(SAVED)
+    assert writing.item(1).text == "窓辺の猫"
+    assert "窓辺" not in later.evaluate("JSON.stringify(localStorage)")
+
+
+def test_what_is_typed_while_signed_out_is_kept_until_one_signs_in_again(
+    writing: Desk, page: Page, context: BrowserContext
+) -> None:
+    context.clear_cookies(name="sessionid")
+    page.fill("#text", "窓辺の猫")
+    expect(state(page).get_by_role("link")).to_have_attribute("href", re.compile("/accounts/login/.*next="))
+    sign_in(context, writing.annotator, writing.address)
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(state(page)).to_have_text(SAVED)
+    assert writing.item(1).text == "窓辺の猫"
+
+
+def test_a_saved_text_whose_answer_was_lost_is_no_conflict(writing: Desk, page: Page) -> None:
+    lost = []
+
+    def lose_first_answer(route: Route) -> None:
+        if lost:
+            return route.continue_()
+        lost.append(route.fetch())
+        return route.abort()
+
+    page.route("**/draft/", lose_first_answer)
+    page.fill("#text", "猫")
+    expect(state(page)).to_have_text("Offline, kept on this device")
+    page.fill("#text", "猫が寝ている")
+    expect(state(page)).to_have_text(SAVED, timeout=WITHIN_MS)
+    assert writing.item(1).text == "猫が寝ている"
+
+
+@pytest.mark.parametrize(("choice", "kept"), [("Keep mine", "二番目"), ("Take the stored text", "一番目")])
+def test_a_text_changed_in_two_tabs_is_shown_twice_to_choose_from(
+    writing: Desk, page: Page, context: BrowserContext, choice: str, kept: str
+) -> None:
+    other = context.new_page()
+    other.goto(writing.writing(1))
+    page.fill("#text", "一番目")
+    expect(state(page)).to_have_text(SAVED)
+    other.fill("#text", "二番目")
+    conflict = other.locator("[data-conflict]")
+    expect(conflict).to_contain_text("一番目")
+    expect(conflict).to_contain_text("二番目")
+    assert barriers(other) == []
+    other.get_by_role("button", name=choice).click()
+    expect(state(other)).to_have_text(SAVED)
+    assert other.input_value("#text") == kept
+    assert writing.item(1).text == kept
+
+
+def test_an_empty_caption_is_not_left_with_enter_and_it_is_said_why(writing: Desk, page: Page) -> None:
+    page.focus("#text")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert page.url == writing.writing(1)
+
+
+def test_the_picture_opens_large_and_closes_by_keyboard(writing: Desk, page: Page) -> None:
+    page.locator("#zoom-link").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#zoom")).to_be_visible()
+    page.keyboard.press("+")
+    assert "scale(1.4)" in page.locator("#zoom img").get_attribute("style")
+    page.keyboard.press("Escape")
+    expect(page.locator("#zoom")).not_to_be_visible()
+    expect(page.locator("#zoom-link")).to_be_focused()
+
+
+def test_time_on_task_is_sent_with_the_text(writing: Desk, page: Page) -> None:
+    page.focus("#text")
+    page.keyboard.type("猫が", delay=1200)
+    page.keyboard.press("Enter")
+    page.wait_for_url(writing.writing(2))
+    assert 500 <= writing.item(1).writing_ms <= 10_000
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_annotators_pages_have_no_barriers(desk: Desk, page: Page, scheme: Any, width: int) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 840})
+    for path in ("/work/", f"/batches/{desk.batch.pk}/rate/", f"/batches/{desk.batch.pk}/return/", "/work/history/"):
+        page.goto(desk.address + path)
+        assert barriers(page) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    open_writing(desk.batch, desk.annotator)
+    for path in (f"/batches/{desk.batch.pk}/write/2/", f"/batches/{desk.batch.pk}/review/"):
+        page.goto(desk.address + path)
+        assert barriers(page) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_a_page_of_the_annotator_is_light_and_asks_nobody_else(desk: Desk, page: Page) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for path in (desk.rating, f"{desk.address}/work/"):
+        asked.clear()
+        page.goto(path)
+        page.wait_for_load_state("networkidle")
+        assert all(url.startswith((desk.address, "data:")) for url in asked)
+        assert len([url for url in asked if "/pictures/" not in url]) <= 10
