@@ -197,6 +197,7 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "sweep-leases": {"task": "allocation.tasks.sweep_leases", "schedule": 30.0},
     "sweep-images": {"task": "corpus.tasks.sweep_images", "schedule": 15.0},
+    "sweep-rounds": {"task": "annotation.tasks.sweep_rounds", "schedule": 15.0},
     "sweep-imports": {"task": "corpus.tasks.sweep_imports", "schedule": 15.0},
 }
 
