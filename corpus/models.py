@@ -86,6 +86,7 @@ class CollectionImage(models.Model):
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="entries")
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="entries")
     key = models.CharField(max_length=200)
+    file_name = models.CharField(max_length=255, blank=True, help_text="As it came; files of captions may refer to it.")
     position = models.PositiveIntegerField()
 
     class Meta:
@@ -93,6 +94,10 @@ class CollectionImage(models.Model):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["collection", "image"], name="collection_image_once"),
             models.UniqueConstraint(fields=["collection", "key"], name="collection_key_once"),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["key"], name="collection_image_by_key"),
+            models.Index(fields=["file_name"], name="collection_image_by_file_name"),
         ]
 
 
@@ -106,7 +111,9 @@ class ImportJob(models.Model):
 
     kind = models.CharField(max_length=8, choices=ImportKind.choices)
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, null=True, blank=True, related_name="imports")
-    options = models.JSONField(default=dict, help_text="What this kind of import needs besides, such as model and language.")
+    options = models.JSONField(
+        default=dict, help_text="What this kind of import needs besides, such as model and language."
+    )
     source_name = models.CharField(max_length=500)
     folder = models.CharField(max_length=500, blank=True)
     state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)

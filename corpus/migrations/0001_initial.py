@@ -5,98 +5,132 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Collection',
+            name="Collection",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.SlugField(unique=True)),
-                ('name', models.CharField(max_length=120)),
-                ('description', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("slug", models.SlugField(unique=True)),
+                ("name", models.CharField(max_length=120)),
+                ("description", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                'ordering': ['name', 'pk'],
+                "ordering": ["name", "pk"],
             },
         ),
         migrations.CreateModel(
-            name='CollectionImage',
+            name="CollectionImage",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=200)),
-                ('position', models.PositiveIntegerField()),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("key", models.CharField(max_length=200)),
+                ("position", models.PositiveIntegerField()),
             ],
             options={
-                'ordering': ['collection', 'position'],
+                "ordering": ["collection", "position"],
             },
         ),
         migrations.CreateModel(
-            name='Image',
+            name="Image",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('public_id', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('sha256', models.CharField(max_length=64, unique=True)),
-                ('original', models.CharField(max_length=200, verbose_name='name in storage')),
-                ('format', models.CharField(max_length=8)),
-                ('bytes', models.PositiveBigIntegerField()),
-                ('width', models.PositiveIntegerField(help_text='pixels, upright')),
-                ('height', models.PositiveIntegerField(help_text='pixels, upright')),
-                ('title', models.CharField(blank=True, max_length=500)),
-                ('author', models.CharField(blank=True, max_length=500)),
-                ('licence', models.CharField(blank=True, max_length=200)),
-                ('licence_url', models.URLField(blank=True, max_length=500)),
-                ('source', models.CharField(blank=True, max_length=1000)),
-                ('latitude', models.FloatField(blank=True, help_text='degrees north', null=True)),
-                ('longitude', models.FloatField(blank=True, help_text='degrees east', null=True)),
-                ('extra', models.JSONField(blank=True, default=dict, help_text='Columns of the manifest that have no field here.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('sizes_state', models.CharField(choices=[('queued', 'Waiting'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed')], default='queued', max_length=8)),
-                ('sizes_lease_until', models.DateTimeField(blank=True, null=True)),
-                ('sizes_attempts', models.PositiveSmallIntegerField(default=0)),
-                ('sizes_error', models.CharField(blank=True, max_length=500)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("public_id", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("sha256", models.CharField(max_length=64, unique=True)),
+                ("original", models.CharField(max_length=200, verbose_name="name in storage")),
+                ("format", models.CharField(max_length=8)),
+                ("bytes", models.PositiveBigIntegerField()),
+                ("width", models.PositiveIntegerField(help_text="pixels, upright")),
+                ("height", models.PositiveIntegerField(help_text="pixels, upright")),
+                ("title", models.CharField(blank=True, max_length=500)),
+                ("author", models.CharField(blank=True, max_length=500)),
+                ("licence", models.CharField(blank=True, max_length=200)),
+                ("licence_url", models.URLField(blank=True, max_length=500)),
+                ("source", models.CharField(blank=True, max_length=1000)),
+                ("latitude", models.FloatField(blank=True, help_text="degrees north", null=True)),
+                ("longitude", models.FloatField(blank=True, help_text="degrees east", null=True)),
+                (
+                    "extra",
+                    models.JSONField(
+                        blank=True, default=dict, help_text="Columns of the manifest that have no field here."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "sizes_state",
+                    models.CharField(
+                        choices=[("queued", "Waiting"), ("running", "Running"), ("done", "Done"), ("failed", "Failed")],
+                        default="queued",
+                        max_length=8,
+                    ),
+                ),
+                ("sizes_lease_until", models.DateTimeField(blank=True, null=True)),
+                ("sizes_attempts", models.PositiveSmallIntegerField(default=0)),
+                ("sizes_error", models.CharField(blank=True, max_length=500)),
             ],
             options={
-                'ordering': ['pk'],
+                "ordering": ["pk"],
             },
         ),
         migrations.CreateModel(
-            name='ImportJob',
+            name="ImportJob",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('images', 'Images'), ('captions', 'Captions by a model')], max_length=8)),
-                ('options', models.JSONField(default=dict, help_text='What this kind of import needs besides, such as model and language.')),
-                ('source_name', models.CharField(max_length=500)),
-                ('folder', models.CharField(blank=True, max_length=500)),
-                ('state', models.CharField(choices=[('queued', 'Waiting'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed')], default='queued', max_length=8)),
-                ('error', models.TextField(blank=True)),
-                ('total', models.PositiveIntegerField(default=0)),
-                ('done', models.PositiveIntegerField(default=0)),
-                ('lease_until', models.DateTimeField(blank=True, null=True)),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "kind",
+                    models.CharField(choices=[("images", "Images"), ("captions", "Captions by a model")], max_length=8),
+                ),
+                (
+                    "options",
+                    models.JSONField(
+                        default=dict, help_text="What this kind of import needs besides, such as model and language."
+                    ),
+                ),
+                ("source_name", models.CharField(max_length=500)),
+                ("folder", models.CharField(blank=True, max_length=500)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("queued", "Waiting"), ("running", "Running"), ("done", "Done"), ("failed", "Failed")],
+                        default="queued",
+                        max_length=8,
+                    ),
+                ),
+                ("error", models.TextField(blank=True)),
+                ("total", models.PositiveIntegerField(default=0)),
+                ("done", models.PositiveIntegerField(default=0)),
+                ("lease_until", models.DateTimeField(blank=True, null=True)),
+                ("attempts", models.PositiveSmallIntegerField(default=0)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
             ],
             options={
-                'ordering': ['-pk'],
+                "ordering": ["-pk"],
             },
         ),
         migrations.CreateModel(
-            name='ImportRow',
+            name="ImportRow",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField(help_text='Line of the file, or position among the files, from 1.')),
-                ('name', models.CharField(max_length=500)),
-                ('outcome', models.CharField(choices=[('added', 'Added'), ('already', 'Already there'), ('rejected', 'Not taken')], max_length=8)),
-                ('reason', models.TextField(blank=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "number",
+                    models.PositiveIntegerField(help_text="Line of the file, or position among the files, from 1."),
+                ),
+                ("name", models.CharField(max_length=500)),
+                (
+                    "outcome",
+                    models.CharField(
+                        choices=[("added", "Added"), ("already", "Already there"), ("rejected", "Not taken")],
+                        max_length=8,
+                    ),
+                ),
+                ("reason", models.TextField(blank=True)),
             ],
             options={
-                'ordering': ['job', 'number'],
+                "ordering": ["job", "number"],
             },
         ),
     ]

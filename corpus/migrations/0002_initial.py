@@ -6,77 +6,106 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('corpus', '0001_initial'),
+        ("corpus", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='collection',
-            name='created_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="collection",
+            name="created_by",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='collectionimage',
-            name='collection',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='entries', to='corpus.collection'),
+            model_name="collectionimage",
+            name="collection",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="entries", to="corpus.collection"
+            ),
         ),
         migrations.AddIndex(
-            model_name='image',
-            index=models.Index(condition=models.Q(('sizes_state__in', ['queued', 'running'])), fields=['sizes_state', 'sizes_lease_until'], name='image_sizes_to_make'),
+            model_name="image",
+            index=models.Index(
+                condition=models.Q(("sizes_state__in", ["queued", "running"])),
+                fields=["sizes_state", "sizes_lease_until"],
+                name="image_sizes_to_make",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='image',
-            constraint=models.CheckConstraint(condition=models.Q(('latitude__isnull', True), ('latitude__range', (-90, 90)), _connector='OR'), name='image_latitude_on_earth'),
+            model_name="image",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("latitude__isnull", True), ("latitude__range", (-90, 90)), _connector="OR"),
+                name="image_latitude_on_earth",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='image',
-            constraint=models.CheckConstraint(condition=models.Q(('longitude__isnull', True), ('longitude__range', (-180, 180)), _connector='OR'), name='image_longitude_on_earth'),
+            model_name="image",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("longitude__isnull", True), ("longitude__range", (-180, 180)), _connector="OR"),
+                name="image_longitude_on_earth",
+            ),
         ),
         migrations.AddField(
-            model_name='collectionimage',
-            name='image',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='corpus.image'),
+            model_name="collectionimage",
+            name="image",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="entries", to="corpus.image"
+            ),
         ),
         migrations.AddField(
-            model_name='collection',
-            name='images',
-            field=models.ManyToManyField(related_name='collections', through='corpus.CollectionImage', to='corpus.image'),
+            model_name="collection",
+            name="images",
+            field=models.ManyToManyField(
+                related_name="collections", through="corpus.CollectionImage", to="corpus.image"
+            ),
         ),
         migrations.AddField(
-            model_name='importjob',
-            name='collection',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='imports', to='corpus.collection'),
+            model_name="importjob",
+            name="collection",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="imports",
+                to="corpus.collection",
+            ),
         ),
         migrations.AddField(
-            model_name='importjob',
-            name='created_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="importjob",
+            name="created_by",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='importrow',
-            name='image',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='corpus.image'),
+            model_name="importrow",
+            name="image",
+            field=models.ForeignKey(
+                blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to="corpus.image"
+            ),
         ),
         migrations.AddField(
-            model_name='importrow',
-            name='job',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rows', to='corpus.importjob'),
+            model_name="importrow",
+            name="job",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="rows", to="corpus.importjob"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='collectionimage',
-            constraint=models.UniqueConstraint(fields=('collection', 'image'), name='collection_image_once'),
+            model_name="collectionimage",
+            constraint=models.UniqueConstraint(fields=("collection", "image"), name="collection_image_once"),
         ),
         migrations.AddConstraint(
-            model_name='collectionimage',
-            constraint=models.UniqueConstraint(fields=('collection', 'key'), name='collection_key_once'),
+            model_name="collectionimage",
+            constraint=models.UniqueConstraint(fields=("collection", "key"), name="collection_key_once"),
         ),
         migrations.AddConstraint(
-            model_name='importrow',
-            constraint=models.UniqueConstraint(fields=('job', 'number'), name='import_row_once_per_number'),
+            model_name="importrow",
+            constraint=models.UniqueConstraint(fields=("job", "number"), name="import_row_once_per_number"),
         ),
     ]

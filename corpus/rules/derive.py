@@ -1,0 +1,97 @@
+"""Making the served sizes of a picture: upright, sRGB, opaque, and holding nothing but pixels."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator
+from typing import IO
+
+from PIL import Image as Pillow
+from PIL import ImageCms, ImageOps
+from PIL.ExifTags import Base
+
+from corpus.rules import limits
+from corpus.rules.exif import SIDEWAYS, exif_of
+from corpus.rules.sizes import sizes_of
+
+WEBP_QUALITY = 82
+WHITE = (255, 255, 255)
+_SRGB = ImageCms.createProfile("sRGB")
+
+
+def derive(file: IO[bytes], *, kind: str) -> Iterator[tuple[int, bytes]]:
+    """The sizes of `rules.sizes` of the picture in `file`, as (size, WebP), the largest first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", Pillow.DecompressionBombWarning)
+        largest, sizes = _largest(file, kind)
+    for size in sorted(sizes, reverse=True):
+        yield size, _webp(largest.resize(sizes[size], Pillow.Resampling.LANCZOS))
+
+
+def _largest(file: IO[bytes], kind: str) -> tuple[Pillow.Image, dict[int, tuple[int, int]]]:
+    file.seek(0)
+    with Pillow.open(file, formats=[kind]) as picture:
+        width, height = picture.size
+        if width * height > limits.MAX_PICTURE_PIXELS:
+            raise ValueError("more pixels than an import takes")
+        sizes = sizes_of(width, height)
+        target = sizes[max(sizes)]
+        # A JPEG can be decoded at a half, a quarter or an eighth for a fraction of the memory and time.
+        picture.draft(None, target)
+        profile = picture.info.get("icc_profile")
+        small = _eight_bits(picture).resize(target, Pillow.Resampling.LANCZOS, reducing_gap=3.0)
+        orientation = exif_of(picture).get(Base.Orientation, 1)
+    small.getexif()[Base.Orientation] = orientation
+    upright = ImageOps.exif_transpose(small)
+    if orientation in SIDEWAYS:
+        sizes = {size: (height, width) for size, (width, height) in sizes.items()}
+    return _on_white(upright, profile), sizes
+
+
+def _eight_bits(picture: Pillow.Image) -> Pillow.Image:
+    """The picture in a mode that can be resized smoothly, its brightness scaled to 0..255."""
+    picture.load()
+    if picture.mode.startswith("I;16"):
+        return picture.convert("I").point(lambda value: value / 256).convert("L")
+    if picture.mode in ("I", "F"):
+        low, high = picture.getextrema()
+        if picture.mode == "I" and low >= 0 and high <= 65535:
+            low, high = (0, 255) if high <= 255 else (0, 65535)
+        scale = 255 / ((high - low) or 1)
+        return picture.point(lambda value: value * scale + -low * scale).convert("L")
+    if picture.has_transparency_data:
+        return picture.convert("RGBA")
+    if picture.mode in ("L", "RGB", "CMYK", "LAB", "YCbCr"):
+        return picture
+    return picture.convert("L" if picture.mode == "1" else "RGB")
+
+
+def _on_white(picture: Pillow.Image, profile: bytes | None) -> Pillow.Image:
+    colours = picture.convert("RGB") if picture.mode == "RGBA" else picture
+    flat = Pillow.new("RGB", picture.size, WHITE)
+    alpha = picture.getchannel("A") if picture.mode == "RGBA" else None
+    flat.paste(_srgb(colours, profile), mask=alpha)
+    return flat
+
+
+def _srgb(picture: Pillow.Image, profile: bytes | None) -> Pillow.Image:
+    if profile:
+        try:
+            source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+            converted = ImageCms.profileToProfile(picture, source, _SRGB, outputMode="RGB")
+            if converted is not None:
+                return converted
+        except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
+            pass  # a broken profile, or one for another kind of colour: as if there were none
+    return picture.convert("RGB")
+
+
+def _webp(picture: Pillow.Image) -> bytes:
+    # A fresh picture, because Pillow carries along what the original said about itself.
+    clean = Pillow.new("RGB", picture.size)
+    clean.paste(picture)
+    output = io.BytesIO()
+    clean.save(output, "WEBP", quality=WEBP_QUALITY, method=4)
+    return output.getvalue()

@@ -1,0 +1,76 @@
+"""What a picture's EXIF block says of where it was taken, which way is up, and whose it is."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from PIL import Image as Pillow
+from PIL.ExifTags import GPS, IFD, Base
+
+SIDEWAYS = {5, 6, 7, 8}
+"""Values of the orientation tag that swap width and height."""
+
+MAX_AUTHOR_CHARACTERS = 500
+
+
+def exif_of(picture: Pillow.Image) -> Pillow.Exif:
+    try:
+        return picture.getexif()
+    except Exception:  # a picture can be sound where what is said about it is not
+        return Pillow.Exif()
+
+
+def is_sideways(exif: Pillow.Exif) -> bool:
+    return exif.get(Base.Orientation) in SIDEWAYS
+
+
+def position_of(exif: Pillow.Exif) -> tuple[float, float] | None:
+    """(degrees north, degrees east), or None where there is none or it cannot be true.
+
+    Cameras without a fix write 0, 0 or 0/0; the first is a place in the sea off Ghana, and taken as no position.
+    """
+    try:
+        tags = exif.get_ifd(IFD.GPSInfo)
+        latitude = _degrees(tags[GPS.GPSLatitude], tags[GPS.GPSLatitudeRef], positive="N", negative="S")
+        longitude = _degrees(tags[GPS.GPSLongitude], tags[GPS.GPSLongitudeRef], positive="E", negative="W")
+    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError):
+        return None
+    if abs(latitude) > 90 or abs(longitude) > 180 or (latitude == 0 and longitude == 0):
+        return None
+    return round(latitude, 7), round(longitude, 7)
+
+
+def author_of(exif: Pillow.Exif) -> str:
+    """The artist, else the copyright line, else nothing."""
+    return _text(exif.get(Base.Artist)) or _text(exif.get(Base.Copyright))
+
+
+def _degrees(parts: Any, reference: Any, *, positive: str, negative: str) -> float:
+    degrees, minutes, seconds = (float(part) for part in parts)
+    if (
+        not all(math.isfinite(part) and part >= 0 for part in (degrees, minutes, seconds))
+        or minutes >= 60
+        or seconds >= 60
+    ):
+        raise ValueError("no angle")
+    sign = {positive: 1, negative: -1}[_text(reference).upper()]
+    return sign * (degrees + minutes / 60 + seconds / 3600)
+
+
+def _text(value: Any) -> str:
+    """EXIF promises ASCII; cameras and programs write UTF-8 or Latin-1, padded with NUL, artist and editor parted by it."""
+    if isinstance(value, bytes):
+        try:
+            value = value.decode()
+        except UnicodeDecodeError:
+            value = value.decode("latin-1")
+    if not isinstance(value, str):
+        return ""
+    first = value.split("\0")[0]
+    # Pillow reads the bytes as Latin-1.
+    try:
+        first = first.encode("latin-1").decode()
+    except UnicodeError:
+        pass
+    return "".join(character for character in first if character.isprintable()).strip()[:MAX_AUTHOR_CHARACTERS]

@@ -1,0 +1,249 @@
+"""Reading tables and lists that people made, record by record: what is broken is told by its number, the rest goes on."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO, Any, NoReturn
+
+from django.utils.translation import gettext as _
+
+from corpus.rules import limits
+
+READ_BYTES = 1 << 16
+BLANKS = " \t\r\n"
+
+
+class FileRefused(Exception):
+    """The file as a whole cannot be used; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """`number` is the line, from 1, or the position in a JSON list, from 1."""
+
+    number: int
+    value: Any
+
+
+@dataclass(frozen=True)
+class BrokenRecord:
+    number: int
+    reason: str
+
+
+def json_records(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
+    """The items of a JSON list, or of a file with one JSON object on each line, never more than one in memory.
+
+    Raises
+    ------
+    FileRefused
+        Where nothing in the file can be read.
+    """
+    head = _head(file).lstrip()
+    return _json_list(file) if head.startswith(b"[") else _json_lines(file)
+
+
+def csv_records(file: IO[bytes], *, column: str) -> Iterator[Record | BrokenRecord]:
+    """The rows of a CSV file as dicts; commas, semicolons or tabs part its cells, as its first line shows.
+
+    Raises
+    ------
+    FileRefused
+        Where the first line does not name `column`, or one name comes twice.
+    """
+    _head(file)
+    lines = (line.decode("utf-8", "surrogateescape") for line in file)
+    header_line = next(lines, "").removeprefix("\ufeff")
+    header, delimiter = _csv_header(header_line, column)
+    rows = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        number = rows.line_num + 2
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield BrokenRecord(
+                number, _("Not a row of a CSV file (%(error)s). Check the quotation marks.") % {"error": error}
+            )
+            continue
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) > len(header):
+            yield BrokenRecord(
+                number,
+                _(
+                    "%(found)s cells, but the first line names %(named)s. Put cells that hold the separator in quotation marks."
+                )
+                % {"found": len(row), "named": len(header)},
+            )
+        elif not is_text(*row):
+            yield BrokenRecord(number, not_utf8())
+        else:
+            yield Record(number, dict(zip(header, row, strict=False)))
+
+
+def is_text(*values: str) -> bool:
+    """Whether the values are characters that a database keeps: no NUL, no half of a surrogate pair."""
+    return not any("\0" in value or any("\ud800" <= character <= "\udfff" for character in value) for value in values)
+
+
+def not_utf8() -> str:
+    return _("Holds characters that are not valid UTF-8. Save the file as UTF-8.")
+
+
+def _head(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    head = file.read(READ_BYTES)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or (len(head) > 3 and head[1] == 0 == head[3]):
+        raise FileRefused(_("The file is saved as UTF-16. Save it as UTF-8."))
+    if not head.strip():
+        raise FileRefused(_("The file is empty."))
+    file.seek(0)
+    return head.removeprefix(codecs.BOM_UTF8)
+
+
+def _csv_header(line: str, column: str) -> tuple[list[str], str]:
+    names: list[str] = []
+    for delimiter in ",;\t":
+        names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
+        if column in names:
+            repeated = sorted({name for name in names if name and names.count(name) > 1})
+            if repeated:
+                raise FileRefused(_("The first line names the column “%(name)s” twice.") % {"name": repeated[0]})
+            return names, delimiter
+    raise FileRefused(
+        _("The first line names no column “%(column)s”; it has: %(names)s.")
+        % {"column": column, "names": ", ".join(names)[:200]}
+    )
+
+
+def _json_lines(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
+    for number, line in _lines(file):
+        if line is None:
+            yield BrokenRecord(
+                number,
+                _("The line is longer than %(limit)s MB. Put one object on each line.")
+                % {"limit": limits.MAX_LINE_BYTES // 10**6},
+            )
+            continue
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
+        if not line.strip():
+            continue
+        try:
+            yield Record(number, json.loads(line.decode(), parse_constant=_no_number))
+        except UnicodeDecodeError:
+            yield BrokenRecord(number, not_utf8())
+        except (ValueError, RecursionError) as error:
+            yield BrokenRecord(number, malformed(error))
+
+
+def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
+    """(number, line), the line None where it is longer than is taken."""
+    number = 0
+    while line := file.readline(limits.MAX_LINE_BYTES):
+        number += 1
+        if line.endswith(b"\n") or len(line) < limits.MAX_LINE_BYTES:
+            yield number, line
+            continue
+        while (rest := file.readline(limits.MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+            pass
+        yield number, None
+
+
+def _json_list(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
+    decoder = json.JSONDecoder(parse_constant=_no_number)
+    text = _Window(file)
+    text.skip("[")
+    number = 0
+    if text.peek() == "]":
+        return
+    while True:
+        number += 1
+        try:
+            value = text.decode(decoder)
+        except (ValueError, RecursionError) as error:
+            reason = malformed(error) + " " + _("Nothing after it could be read.")
+            yield BrokenRecord(number, reason)
+            return
+        yield Record(number, value)
+        follows = text.peek()
+        if follows == "]":
+            return
+        if follows != ",":
+            yield BrokenRecord(number + 1, _("The list is not closed: the file was cut off, or a comma is missing."))
+            return
+        text.skip(",")
+
+
+class _Window:
+    """The part of a long text that is being read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._text = ""
+        self._at_end = False
+
+    def _fill(self) -> None:
+        chunk = self._file.read(max(READ_BYTES, len(self._text)))
+        self._at_end = not chunk
+        try:
+            self._text += self._decoder.decode(chunk, self._at_end)
+        except UnicodeDecodeError as error:
+            raise ValueError(not_utf8()) from error
+
+    def peek(self) -> str:
+        """The next character that is no blank, or "" at the end."""
+        while not (stripped := self._text.lstrip(BLANKS)) and not self._at_end:
+            try:
+                self._fill()
+            except ValueError:
+                return ""
+        self._text = stripped
+        return stripped[:1]
+
+    def skip(self, expected: str) -> None:
+        assert self.peek() == expected
+        self._text = self._text[1:]
+
+    def decode(self, decoder: json.JSONDecoder) -> Any:
+        self.peek()
+        while True:
+            try:
+                value, end = decoder.raw_decode(self._text)
+            except json.JSONDecodeError:
+                if self._at_end or len(self._text) > limits.MAX_LINE_BYTES:
+                    raise
+            else:
+                if end < len(self._text) or self._at_end:  # else a number might go on
+                    self._text = self._text[end:]
+                    return value
+            self._fill()
+
+
+def malformed(error: Exception) -> str:
+    """Why JSON could not be read. Python's message names a place and never repeats the content."""
+    where = ""
+    if isinstance(error, json.JSONDecodeError):
+        where = f" ({error.msg}, {_('character')} {error.colno})"
+    elif isinstance(error, ValueError) and str(error) == not_utf8():
+        return str(error)
+    return _("Not valid JSON%(where)s.") % {"where": where}
+
+
+def _no_number(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def csv_safe(row: Iterable[object]) -> list[object]:
+    """Cells that no spreadsheet takes for a formula."""
+    return [
+        f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+        for cell in row
+    ]

@@ -1,0 +1,148 @@
+"""Importing pictures into a collection, one at a time: each is in with its row of the report, or neither is."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from corpus.models import Collection, ImportJob, ImportKind, JobState, Outcome
+from corpus.rules.pictures import PictureRefused
+from corpus.rules.records import FileRefused
+from corpus.services import files, jobs
+from corpus.services.collections import KeyTaken, file_name_of, key_of, put_in
+from corpus.services.images import image_of, store_original
+from corpus.services.sources import Entry, Problem, plan_of_path, plan_of_upload, spooled
+from people.models import User
+
+Clock = Callable[[], datetime]
+Announce = Callable[[int], None]
+"""Called, within a transaction, with the primary key of an image whose sizes are to be made once it is committed."""
+
+FILE_NAMES = "files"
+
+
+def start_upload(*, collection: Collection, uploads: Iterable[UploadedFile], by: User) -> ImportJob:
+    """Put the files that a browser sent where a worker finds them, and a job on the list."""
+    folder, names = keep_waiting(uploads)
+    return ImportJob.objects.create(
+        kind=ImportKind.IMAGES,
+        collection=collection,
+        options={FILE_NAMES: names},
+        source_name=names[0] if len(names) == 1 else _("%(count)s files") % {"count": len(names)},
+        folder=folder,
+        created_by=by,
+    )
+
+
+def keep_waiting(uploads: Iterable[UploadedFile]) -> tuple[str, list[str]]:
+    """Store files as `folder`/1, `folder`/2 and so on until their import is done; returns folder and their own names."""
+    folder = f"imports/{uuid.uuid4().hex}"
+    names = []
+    for position, upload in enumerate(uploads, start=1):
+        upload.seek(0)
+        files.put(f"{folder}/{position}", upload)  # type: ignore[arg-type]
+        names.append((upload.name or str(position))[: jobs.NAME_CHARACTERS])
+    return folder, names
+
+
+def import_path(*, path: Path, collection: Collection, clock: Clock, announce: Announce) -> ImportJob:
+    """Import a folder, a manifest or a zip of this machine here and now."""
+    job = ImportJob.objects.create(
+        kind=ImportKind.IMAGES,
+        collection=collection,
+        options={jobs.IS_INLINE: True},
+        source_name=str(path)[-500:],
+        state=JobState.RUNNING,
+        lease_until=clock() + jobs.LEASE,
+        attempts=1,
+    )
+    with ExitStack() as stack:
+        _run(job, lambda: plan_of_path(path, stack), clock=clock, announce=announce)
+    job.refresh_from_db()
+    return job
+
+
+def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
+    """Run an upload's job, or take it up where a worker that is gone left it."""
+    job = jobs.claim(job_id=job_id, kind=ImportKind.IMAGES, now=clock())
+    if job is None:
+        return
+    language = job.created_by.interface_language if job.created_by else ""
+    with translation.override(language or settings.LANGUAGE_CODE), ExitStack() as stack:
+        if job.attempts > jobs.MAX_ATTEMPTS:
+            jobs.finish(job, now=clock(), error=_("The import stopped %(count)s times.") % {"count": jobs.MAX_ATTEMPTS})
+            return
+        _run(job, lambda: plan_of_upload(job.folder, job.options[FILE_NAMES], stack), clock=clock, announce=announce)
+
+
+def _run(job: ImportJob, make_plan: Callable[[], list[Entry | Problem]], *, clock: Clock, announce: Announce) -> None:
+    try:
+        plan = make_plan()
+        if not plan:
+            raise FileRefused(_("There is no file in it."))
+    except FileRefused as refused:
+        jobs.finish(job, now=clock(), error=str(refused))
+        return
+    reported = set(job.rows.values_list("number", flat=True))
+    is_resumed_too_often = job.attempts > jobs.SKIP_AFTER_ATTEMPTS
+    try:
+        job.lease_until = jobs.extend(job, now=clock())
+        ImportJob.objects.filter(pk=job.pk).update(total=len(plan))
+        for item in plan:
+            if item.number in reported:
+                continue
+            if is_resumed_too_often:
+                item = Problem(
+                    item.number, item.name, _("Reading it stopped the import each time it was tried. Look at the file.")
+                )
+                is_resumed_too_often = False
+            job.lease_until = _take(job, item, clock=clock, announce=announce)
+    except jobs.LeaseLost:
+        return
+    jobs.finish(job, now=clock())
+
+
+def _take(job: ImportJob, item: Entry | Problem, *, clock: Clock, announce: Announce) -> datetime:
+    if isinstance(item, Problem):
+        return _reject(job, item, item.reason, clock=clock)
+    try:
+        with spooled(item.content) as file:
+            return _add(job, item, file, clock=clock, announce=announce)
+    except (PictureRefused, KeyTaken) as refused:
+        return _reject(job, item, str(refused), clock=clock)
+
+
+def _add(job: ImportJob, entry: Entry, file: IO[bytes], *, clock: Clock, announce: Announce) -> datetime:
+    assert job.collection is not None
+    size_bytes = file.seek(0, 2)
+    sha256, facts = store_original(file, name=entry.name, size_bytes=size_bytes)
+    now = clock()
+    with transaction.atomic():
+        image, is_new = image_of(
+            sha256=sha256, facts=facts, attribution=entry.attribution, size_bytes=size_bytes, now=now
+        )
+        outcome, reason = put_in(
+            job.collection,
+            image,
+            key=entry.attribution.key or key_of(entry.name),
+            file_name=file_name_of(entry.name),
+            is_new=is_new,
+        )
+        if is_new:
+            announce(image.pk)
+        return jobs.report(job, [jobs.row(job, entry.number, entry.name, outcome, reason, image)], now=now)
+
+
+def _reject(job: ImportJob, item: Entry | Problem, reason: str, *, clock: Clock) -> datetime:
+    with transaction.atomic():
+        return jobs.report(job, [jobs.row(job, item.number, item.name, Outcome.REJECTED, reason)], now=clock())

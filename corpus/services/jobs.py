@@ -1,0 +1,95 @@
+"""The life of an import job of any kind: who runs it, how far it is, and what became of each file or line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import F, Q
+
+from corpus.models import Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
+from corpus.services import files
+
+LEASE = timedelta(minutes=2)
+"""How long a worker may be silent before another one takes the job up where it was."""
+
+NUDGE_AFTER = timedelta(minutes=1)
+"""How long the message that starts a job may be on its way before it is sent again."""
+
+SKIP_AFTER_ATTEMPTS = 3
+"""After so many starts that ended without a word, the next file is taken to be what ends them."""
+
+MAX_ATTEMPTS = 6
+NAME_CHARACTERS = 500
+
+IS_INLINE = "is_inline"
+"""Option of a job that a command runs by itself, on files that no worker may have."""
+
+
+class LeaseLost(Exception):
+    """Another worker took the job over."""
+
+
+def row(
+    job: ImportJob, number: int, name: str, outcome: Outcome, reason: str = "", image: Image | None = None
+) -> ImportRow:
+    return ImportRow(job=job, number=number, name=name[:NAME_CHARACTERS], outcome=outcome, reason=reason, image=image)
+
+
+def claim(*, job_id: int, kind: ImportKind, now: datetime) -> ImportJob | None:
+    """Take the job, or None where it is done or in other hands."""
+    with transaction.atomic():
+        job = ImportJob.objects.select_for_update().filter(pk=job_id, kind=kind).first()
+        if job is None or job.state not in (JobState.QUEUED, JobState.RUNNING):
+            return None
+        if job.state == JobState.RUNNING and job.lease_until is not None and job.lease_until > now:
+            return None
+        job.state, job.lease_until, job.attempts = JobState.RUNNING, now + LEASE, job.attempts + 1
+        job.save(update_fields=["state", "lease_until", "attempts"])
+        return job
+
+
+def report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) -> datetime:
+    """Write rows of the report, in the transaction of what they tell of; returns the lease to go on with.
+
+    Raises
+    ------
+    LeaseLost
+        Nothing of this transaction may stay then.
+    """
+    made = ImportRow.objects.bulk_create(rows)
+    return extend(job, now=now, done=len(made))
+
+
+def extend(job: ImportJob, *, now: datetime, done: int = 0) -> datetime:
+    # A microsecond more each time: the lease is what tells one holder from the next.
+    until = max(now + LEASE, (job.lease_until or now) + timedelta(microseconds=1))
+    held = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
+    if not held.update(lease_until=until, done=F("done") + done, attempts=0 if done else F("attempts")):
+        raise LeaseLost(job.pk)
+    return until
+
+
+def finish(job: ImportJob, *, now: datetime, error: str = "") -> None:
+    """Close the job and let go of the files that waited for it."""
+    held = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
+    state = JobState.FAILED if error else JobState.DONE
+    if held.update(state=state, error=error, lease_until=None, finished_at=now) and job.folder:
+        files.drop_folder(job.folder)
+
+
+def jobs_waiting(*, kind: ImportKind, now: datetime) -> list[int]:
+    """Jobs that were never started, or whose worker fell silent. One that a command ran is closed instead."""
+    silent = ImportJob.objects.filter(kind=kind, state__in=[JobState.QUEUED, JobState.RUNNING]).filter(
+        Q(lease_until__isnull=True) | Q(lease_until__lte=now)
+    )
+    silent.filter(**{f"options__{IS_INLINE}": True}).update(
+        state=JobState.FAILED,
+        finished_at=now,
+        lease_until=None,
+        error="The command was interrupted. Run it again: what is in stays in, and is not taken twice.",
+    )
+    waiting = list(silent.order_by("pk").values_list("pk", flat=True))
+    ImportJob.objects.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)
+    return waiting
