@@ -158,7 +158,7 @@ def _invited(project: Project, now: datetime) -> dict[str, int]:
     return dict(
         waiting.filter(languages__isnull=False)
         .values_list("languages")
-        .annotate(Sum(F("places") - F("places_taken")))
+        .annotate(free=Sum(F("places") - F("places_taken")))
         .order_by()
     )
 
