@@ -74,8 +74,10 @@ function showAnswer({ warnings, written }) {
   step.querySelector("[data-written]").hidden = !isWritten;
 }
 
+const lengthNow = () => [...field.value.trim().normalize("NFC")].length;
+
 function count() {
-  const length = [...field.value.normalize("NFC").trim()].length;
+  const length = lengthNow();
   counter.hidden = length < COUNT_FROM;
   const isOver = length > LONGEST;
   counter.dataset.state = isOver ? "refused" : "";
@@ -88,8 +90,8 @@ async function goTo(where) {
     field.focus();
     return;
   }
-  if (where === texts.following && field.value.trim() === "") {
-    // The server says what is missing.
+  if (where === texts.following && (lengthNow() === 0 || lengthNow() > LONGEST)) {
+    // The server says what is wrong.
     form.elements.revision.value = saver.revision;
     HTMLFormElement.prototype.submit.call(withGo("following"));
     return;
