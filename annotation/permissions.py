@@ -18,12 +18,11 @@ WRITING_LEVELS = (Level.NATIVE, Level.FLUENT)
 
 
 def batch_for(user: User | AnonymousUser, batch_id: UUID) -> CaptionBatch:
-    """One's own batch, with all that its pages need of it."""
-    return get_object_or_404(
-        CaptionBatch.objects.select_related("batch", "round__pool", "round__project", "round__language", "guidelines"),
-        pk=batch_id,
-        batch__person=user.pk,
-    )
+    """One's own batch, with what the head of its pages needs."""
+    heads = CaptionBatch.objects.select_related("batch", "round__project", "round__language", "guidelines")
+    # The guidelines' text is long, and no page of a batch shows it.
+    heads = heads.defer("guidelines__rating", "guidelines__writing", "round__project__description")
+    return get_object_or_404(heads, pk=batch_id, batch__person=user.pk)
 
 
 def round_for(user: User | AnonymousUser, round_id: int) -> Round:

@@ -123,18 +123,21 @@ def workable(batch: CaptionBatch) -> QuerySet[Item]:
     return items
 
 
-def warnings_of(item: Item, siblings: Sequence[Item] | None = None) -> list[rules.Problem]:
-    """The soft checks of one text, against the others of its batch and the English caption that was rated."""
+def warnings_of(item: Item, language: Language, texts: Iterable[str] | None = None) -> list[rules.Problem]:
+    """The soft checks of one text, against the other `texts` of its batch and the English caption that was rated."""
     if not item.text.strip():
         return []
-    if siblings is None:
-        siblings = list(item.batch.items.exclude(pk=item.pk).exclude(text="").only("text"))
-    return rules.soft_warnings(
-        item.text,
-        language=item.batch.round.language,
-        others=[other.text for other in siblings if other.pk != item.pk and other.text],
-        english=item.english.text,
-    )
+    if texts is None:
+        texts = Item.objects.filter(batch=item.batch_id).exclude(pk=item.pk).values_list("text", flat=True)
+    others = [text for text in texts if text]
+    return rules.soft_warnings(item.text, language=language, others=others, english=item.english.text)
+
+
+def warnings_by_position(items: Sequence[Item], language: Language) -> dict[int, list[rules.Problem]]:
+    return {
+        item.position: warnings_of(item, language, [other.text for other in items if other is not item])
+        for item in items
+    }
 
 
 def batch_head(batch: CaptionBatch, *, size: int, now: datetime) -> BatchHead:
@@ -188,39 +191,39 @@ def first_to_write(batch: CaptionBatch) -> int | None:
 
 def write_page(batch: CaptionBatch, position: int, viewer: User, now: datetime) -> WritePage | None:
     """Screen 2 at one image, or None where `position` is not one of those worked on."""
-    items = list(workable(batch).select_related("image", "english"))
-    for item in items:
-        item.batch = batch
-    index = next((index for index, item in enumerate(items) if item.position == position), None)
-    if index is None:
+    texts = dict(workable(batch).values_list("position", "text"))
+    if position not in texts:
         return None
-    item = items[index]
+    positions = list(texts)
+    index = positions.index(position)
+    item = Item.objects.select_related("image", "english").get(batch=batch, position=position)
+    language = batch.round.language
+    others = [text for other, text in texts.items() if other != position]
+    is_written = {other: bool(text.strip()) for other, text in texts.items()}
     return WritePage(
-        batch=batch_head(batch, size=len(items), now=now),
+        batch=batch_head(batch, size=len(texts), now=now),
         item=WriteItem(
             position=position,
             number=index + 1,
             picture=picture_of(item.image, viewer),
             text=item.text,
             revision=item.revision,
-            warnings=warnings_of(item, items),
+            warnings=warnings_of(item, language, others),
         ),
-        language=batch.round.language,
+        language=language,
         steps=[
-            Step(other.position, number, bool(other.text.strip()), other is item)
-            for number, other in enumerate(items, start=1)
+            Step(other, number, is_written[other], other == position) for number, other in enumerate(positions, start=1)
         ],
-        written=sum(1 for other in items if other.text.strip()),
-        previous=items[index - 1].position if index else None,
-        following=items[index + 1].position if index + 1 < len(items) else None,
+        written=sum(is_written.values()),
+        previous=positions[index - 1] if index else None,
+        following=positions[index + 1] if index + 1 < len(positions) else None,
     )
 
 
-def own_captions(batch: CaptionBatch, viewer: User, *, items: Iterable[Item] | None = None) -> list[WriteItem]:
-    """All texts of a batch with what the checks say of them; of a submitted batch, what was handed in."""
-    found = list(items if items is not None else workable(batch).select_related("image", "english"))
-    for item in found:
-        item.batch = batch
+def own_captions(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
+    """All texts of a batch in hand, with what the checks say of them."""
+    items = list(workable(batch).select_related("image", "english"))
+    warnings = warnings_by_position(items, batch.round.language)
     return [
         WriteItem(
             position=item.position,
@@ -228,10 +231,10 @@ def own_captions(batch: CaptionBatch, viewer: User, *, items: Iterable[Item] | N
             picture=picture_of(item.image, viewer),
             text=item.text,
             revision=item.revision,
-            warnings=warnings_of(item, found),
+            warnings=warnings[item.position],
             error=rules.hard_error(item.text),
         )
-        for number, item in enumerate(found, start=1)
+        for number, item in enumerate(items, start=1)
     ]
 
 

@@ -67,8 +67,8 @@ def _statements() -> list[str]:
         " licence_url, source, extra, created_at, sizes_state, sizes_attempts, sizes_error)"
         f" SELECT {uuid}, {digest}, '', 'JPEG', 1000, 1024, 768, '', 'An Author', 'CC BY 4.0', '', %(name)s,"
         f" {empty}, CURRENT_TIMESTAMP, 'done', 0, '' FROM ({{numbers}}) AS all_numbers",
-        "INSERT INTO corpus_collectionimage (collection_id, image_id, key, position)"
-        " SELECT %(collection)s, id, 'image-' || id, id FROM corpus_image WHERE source = %(name)s",
+        "INSERT INTO corpus_collectionimage (collection_id, image_id, key, file_name, position)"
+        " SELECT %(collection)s, id, 'image-' || id, '', id FROM corpus_image WHERE source = %(name)s",
         "INSERT INTO inference_modelcaption (model_id, image_id, language_id, text, created_at)"
         " SELECT %(model)s, id, 'en', 'A small dog runs over the grass beside a red ball.', CURRENT_TIMESTAMP"
         " FROM corpus_image WHERE source = %(name)s",

@@ -5,8 +5,6 @@ Every step locks the batch's rows first, so that two tabs, a double click and a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 from uuid import UUID
@@ -19,7 +17,7 @@ from allocation.models import Assignment, Batch, BatchState
 from annotation import rules
 from annotation.models import Caption, CaptionBatch, CaptionTask, Guidelines, Item, Rating, Round, Stage
 from annotation.permissions import Blocker, blockers
-from annotation.selectors import warnings_of, workable
+from annotation.selectors import warnings_by_position, workable
 from people.models import User
 
 # (ours) Longer than this between two signs of life of one image is not time on task, whatever a browser says.
@@ -76,12 +74,6 @@ class Unfinished(Exception):
     def __init__(self, problems: dict[int, rules.Problem]) -> None:
         super().__init__(problems)
         self.problems = problems
-
-
-@dataclass(frozen=True)
-class Draft:
-    item: Item
-    warnings: Sequence[rules.Problem]
 
 
 def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> CaptionBatch | None:
@@ -185,7 +177,7 @@ def open_writing(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
 
 def save_draft(
     *, batch_id: UUID, annotator: User, position: int, text: str, revision: int, active_ms: int, now: datetime
-) -> Draft:
+) -> Item:
     """Keep what was typed so far, letter for letter. `revision` is of the text that the writer began from.
 
     Sending the same again changes nothing. After the lease ran out a draft is still kept.
@@ -213,7 +205,7 @@ def save_draft(
         item.text, item.saved_at = text, now
         item.save(update_fields=["text", "revision", "saved_at", "writing_ms"])
         allocation.renew_lease(batch=batch.batch, hold_s=batch.round.pool.hold_s, now=now)
-    return Draft(item, warnings_of(item))
+    return item
 
 
 def submit_batch(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBatch:
@@ -233,10 +225,11 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
             raise MovedOn
         if batch.batch.state == BatchState.RETURNED:
             raise GivenBack
-        items = list(workable(batch).select_related("english", "batch__round__language"))
+        items = list(workable(batch).select_related("english"))
         problems = {item.position: problem for item in items if (problem := rules.hard_error(item.text))}
         if problems:
             raise Unfinished(problems)
+        warnings = warnings_by_position(items, batch.round.language)
         counts = allocation.finish_batch(batch=batch.batch, now=now)
         Caption.objects.bulk_create(
             Caption(
@@ -247,7 +240,7 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
                 guidelines_id=batch.guidelines_id,
                 text=rules.as_nfc(item.text).strip(),
                 text_as_typed=item.text,
-                warnings=[warning.code for warning in warnings_of(item, items)],
+                warnings=[warning.code for warning in warnings[item.position]],
                 is_late=not counts,
                 submitted_at=now,
             )
@@ -286,7 +279,7 @@ def resume_batch(*, batch_id: UUID, annotator: User, now: datetime) -> Batch:
 def _locked_item(batch_id: UUID, annotator: User, position: int) -> Item:
     # The batch's lock covers its items; locking an item first could wait in a circle with who holds the batch.
     batch = _locked_batch(batch_id, annotator)
-    item = Item.objects.select_related("english").get(batch=batch, position=position)
+    item = Item.objects.get(batch=batch, position=position)
     item.batch = batch
     return item
 

@@ -25,6 +25,8 @@ from annotation.selectors import (
     own_captions,
     rate_page,
     ratings_so_far,
+    warnings_of,
+    workable,
     write_page,
     written_so_far,
 )
@@ -136,12 +138,10 @@ def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @never_cache
 @login_required
 def caption_write(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
-    batch, elsewhere = _standing(request, batch_id, Stage.WRITE)
-    if elsewhere:
-        return elsewhere
     if request.method == "POST":
-        return _keep_caption(request, batch, position)
-    return _writing(request, batch, position)
+        return _keep_caption(request, batch_id, position)
+    batch, elsewhere = _standing(request, batch_id, Stage.WRITE)
+    return elsewhere or _writing(request, batch, position)
 
 
 def _writing(request: HttpRequest, batch: CaptionBatch, position: int, status: int = 200, **more: Any) -> HttpResponse:
@@ -151,11 +151,11 @@ def _writing(request: HttpRequest, batch: CaptionBatch, position: int, status: i
     return render(request, "annotation/write.html", {**vars(page), **more}, status=status)
 
 
-def _keep_caption(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpResponse:
+def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     text = request.POST.get("text", "")
     try:
-        services.save_draft(
-            batch_id=batch.pk,
+        item = services.save_draft(
+            batch_id=batch_id,
             annotator=request.user,
             position=position,
             text=text,
@@ -163,35 +163,39 @@ def _keep_caption(request: HttpRequest, batch: CaptionBatch, position: int) -> H
             active_ms=active_ms_of(request),
             now=timezone.now(),
         )
+    except (CaptionBatch.DoesNotExist, Item.DoesNotExist) as gone:
+        raise Http404(_("This image is not in your hands.")) from gone
     except (services.MovedOn, services.GivenBack):
-        return redirect("annotation:batch-show", batch.pk)
+        return redirect("annotation:batch-show", batch_id)
     except services.Refused as refused:
-        return _writing(request, batch, position, 422, error=refused.problem.message, typed=text)
+        return _writing_again(request, batch_id, position, 422, refused.problem.message, text)
     except services.Conflict:
         message = _("This caption was changed in another tab meanwhile. Below is what is stored; yours is kept here.")
-        return _writing(request, batch, position, 409, error=message, typed=text)
-    except Item.DoesNotExist as gone:
-        raise Http404(_("This image is not in your hands any more.")) from gone
-    return _go_on(request, batch, position, text)
+        return _writing_again(request, batch_id, position, 409, message, text)
+    if request.POST.get("go") == "following" and (problem := rules.hard_error(text)):
+        return _writing_again(request, batch_id, position, 422, problem.message, text)
+    return _go_on(request, item.batch, position)
 
 
-def _go_on(request: HttpRequest, batch: CaptionBatch, position: int, text: str) -> HttpResponse:
-    go = request.POST.get("go")
-    positions = list(services.workable(batch).values_list("position", flat=True))
-    if go == "following" and (problem := rules.hard_error(text)):
-        return _writing(request, batch, position, 422, error=problem.message)
+def _writing_again(
+    request: HttpRequest, batch_id: UUID, position: int, status: int, message: object, typed: str
+) -> HttpResponse:
+    return _writing(request, batch_for(request.user, batch_id), position, status, error=message, typed=typed)
+
+
+def _go_on(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpResponse:
+    positions = list(workable(batch).values_list("position", flat=True))
     place = positions.index(position) if position in positions else 0
-    if go == "previous" and place > 0:
-        return redirect("annotation:caption-write", batch.pk, positions[place - 1])
-    if go == "following" and place + 1 < len(positions):
-        return redirect("annotation:caption-write", batch.pk, positions[place + 1])
+    step = {"previous": -1, "following": 1}.get(request.POST.get("go", ""), 0)
+    if step and 0 <= place + step < len(positions):
+        return redirect("annotation:caption-write", batch.pk, positions[place + step])
     return redirect("annotation:batch-review", batch.pk)
 
 
 @require_POST
 @saving_view
 def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
-    draft = services.save_draft(
+    item = services.save_draft(
         batch_id=batch_id,
         annotator=request.user,
         position=position,
@@ -200,12 +204,13 @@ def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
         active_ms=active_ms_of(request),
         now=timezone.now(),
     )
+    warnings = warnings_of(item, item.batch.round.language)
     return JsonResponse(
         {
             "state": "saved",
-            "revision": draft.item.revision,
-            "warnings": [{"code": warning.code, "message": str(warning.message)} for warning in draft.warnings],
-            "written": written_so_far(draft.item.batch),
+            "revision": item.revision,
+            "warnings": [{"code": warning.code, "message": str(warning.message)} for warning in warnings],
+            "written": written_so_far(item.batch),
         }
     )
 
