@@ -203,7 +203,7 @@ def test_what_is_typed_while_signed_out_is_kept_until_one_signs_in_again(
 
 
 def test_a_saved_text_whose_answer_was_lost_is_no_conflict(writing: Desk, page: Page) -> None:
-    lost = []
+    lost: list[object] = []
 
     def lose_first_answer(route: Route) -> None:
         if lost:
