@@ -1,0 +1,99 @@
+"""Captions for tests: handed in through the services, or many at once by rows that look as if they had been."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from random import Random
+
+from allocation.models import Assignment, AssignmentState, Batch, BatchState, Task
+from annotation.models import Caption, CaptionBatch, Item, Rating, Round, Stage
+from annotation.services import batches as services
+from people.models import User
+from tests.factories import NOW, make_user
+
+
+def take(round: Round, person: User, *, now: datetime = NOW) -> CaptionBatch:
+    batch = services.take_batch(round=round, annotator=person, now=now, rng=Random(0))
+    assert batch is not None
+    return batch
+
+
+def write(batch: CaptionBatch, person: User, text: str, *, now: datetime = NOW) -> None:
+    """Rate every image of a batch and write `text`, with the image's position, about each."""
+    positions = list(batch.items.values_list("position", flat=True))
+    services.save_ratings(batch_id=batch.pk, annotator=person, ratings=dict.fromkeys(positions, Rating.GOOD), now=now)
+    services.open_writing(batch_id=batch.pk, annotator=person, now=now)
+    for position in positions:
+        services.save_draft(
+            batch_id=batch.pk,
+            annotator=person,
+            position=position,
+            text=f"{text} {position}",
+            revision=0,
+            active_ms=0,
+            now=now,
+        )
+
+
+def hand_in(round: Round, person: User, text: str = "Ein Bild von etwas", *, now: datetime = NOW) -> CaptionBatch:
+    batch = take(round, person, now=now)
+    write(batch, person, text, now=now)
+    return services.submit_batch(batch_id=batch.pk, annotator=person, now=now)
+
+
+def make_captions(round: Round, texts: Mapping[int, Sequence[str]]) -> list[User]:
+    """Put captions of images (by their primary keys) into a round, the n-th of each by the n-th person made here."""
+    tasks = {
+        task.caption_task.image_id: task
+        for task in Task.objects.filter(caption_task__round=round).select_related("caption_task")
+    }
+    most = max(len(found) for found in texts.values())
+    return [
+        _captions_by_one(round, tasks, {pk: found[n] for pk, found in texts.items() if n < len(found)})
+        for n in range(most)
+    ]
+
+
+def _captions_by_one(round: Round, tasks: Mapping[int, Task], texts: Mapping[int, str]) -> User:
+    person = make_user()
+    guidelines = round.project.guidelines.get()
+    batch = Batch.objects.create(
+        pool=round.pool, person=person, state=BatchState.DONE, taken_at=NOW, due_at=NOW, closed_at=NOW
+    )
+    caption_batch = CaptionBatch.objects.create(
+        batch=batch, round=round, guidelines=guidelines, stage=Stage.SUBMITTED, writing_opened_at=NOW, submitted_at=NOW
+    )
+    mine = [tasks[image] for image in texts]
+    assignments = Assignment.objects.bulk_create(
+        Assignment(task=task, batch=batch, person=person, position=position, state=AssignmentState.DONE)
+        for position, task in enumerate(mine, start=1)
+    )
+    items = Item.objects.bulk_create(
+        Item(
+            assignment=assignment,
+            batch=caption_batch,
+            person=person,
+            position=assignment.position,
+            image_id=task.caption_task.image_id,
+            english_id=task.caption_task.english_id,
+            rating=Rating.GOOD,
+            rated_at=NOW,
+        )
+        for assignment, task in zip(assignments, mine, strict=True)
+    )
+    Caption.objects.bulk_create(
+        Caption(
+            item=item,
+            round=round,
+            image_id=item.image_id,
+            author=person,
+            guidelines=guidelines,
+            text=unicodedata.normalize("NFC", text).strip(),
+            text_as_typed=text,
+            submitted_at=NOW,
+        )
+        for item, text in zip(items, texts.values(), strict=True)
+    )
+    return person

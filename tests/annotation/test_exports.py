@@ -1,0 +1,351 @@
+"""Downloads of captions: what is in them, in what order, and what they cost."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+import tracemalloc
+import unicodedata
+from collections import Counter
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from annotation import exports
+from annotation.exports import COLUMNS, Layout, export_captions, export_to_file, plain_cell, pseudonym, safe_cell
+from annotation.models import Caption, RoundKind
+from annotation.services import batches
+from corpus.models import Collection, CollectionImage, Image
+from tests.annotation.handing_in import hand_in, make_captions, take, write
+from tests.factories import (
+    NOW,
+    make_annotator,
+    make_captioner,
+    make_collection,
+    make_project,
+    make_round,
+)
+
+pytestmark = pytest.mark.django_db
+
+XM3600 = Path(settings.BASE_DIR).parent / "shared" / "data" / "xm3600" / "captions_6languages.jsonl"
+FEWER = 4
+"""Every fourth image, for the sake of those who wait for the tests; all of them come out the same."""
+LATER = NOW + timedelta(days=30)
+DAY = timedelta(days=1)
+SIDE_BY_SIDE = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\tx",
+    "\rx",
+    "＝1+1",
+    "＋1",
+    "－1",
+    "＠x",
+    "−1",
+    " =1",
+    "\u200b=1",
+    "'=1",
+    "%x",
+    "|x",
+]
+
+
+def exported(project, layout=Layout.JSONL, until=LATER) -> str:
+    return b"".join(export_captions(project, layout, until=until)).decode()
+
+
+def rows(project, **options) -> list[dict]:
+    return [json.loads(line) for line in exported(project, **options).split("\n")[:-1]]
+
+
+def texts_by_key(round, texts) -> dict[int, list[str]]:
+    images = dict(round.collection.entries.values_list("key", "image_id"))
+    return {images[key]: found for key, found in texts.items()}
+
+
+@pytest.fixture
+def collection() -> Collection:
+    """Three images whose keys and primary keys run against their positions."""
+    made = make_collection(images=3)
+    for position, entry in enumerate(made.entries.order_by("-pk"), start=1):
+        entry.position, entry.key = position, f"image-{9 - position}"
+        entry.save()
+    return made
+
+
+@pytest.fixture
+def project(collection):
+    """German by two people, Arabic by one who did not get to the last image."""
+    project = make_project("lions")
+    captioners = [make_captioner(collection, "blip")]
+    german = make_round(project=project, collection=collection, captioners=captioners, language="de")
+    arabic = make_round(project=project, collection=collection, captioners=captioners, language="ar")
+    make_captions(german, texts_by_key(german, {f"image-{n}": [f"eins {n}", f"zwei {n}"] for n in (8, 7, 6)}))
+    make_captions(arabic, texts_by_key(arabic, {"image-8": ["صورة"], "image-7": ["كلب"]}))
+    return project
+
+
+class TestOrder:
+    def test_images_come_by_position_languages_by_tag_and_authors_by_pseudonym(self, project):
+        found = [(row["image"], row["language"], row["author"]) for row in rows(project)]
+        assert [key for key, tag, author in found] == ["image-8"] * 3 + ["image-7"] * 3 + ["image-6"] * 2
+        assert [tag for key, tag, author in found] == ["ar", "de", "de", "ar", "de", "de", "de", "de"]
+        assert all(a < b for (i, s, a), (j, t, b) in pairwise(found) if (i, s) == (j, t))
+
+    def test_the_bytes_do_not_depend_on_the_database(self, project):
+        pseudonyms = {
+            text.split()[0]: pseudonym(project, author)
+            for text, author in Caption.objects.values_list("text", "author")
+        }
+        german = sorted(("eins", "zwei"), key=lambda word: pseudonyms[word])
+        expected = "".join(
+            f'{{"image/key": "image-{n}", "ar": {{"caption": [{arabic}]}}, '
+            f'"de": {{"caption": ["{german[0]} {n}", "{german[1]} {n}"]}}}}\n'
+            for n, arabic in ((8, '"صورة"'), (7, '"كلب"'), (6, ""))
+        )
+        assert exported(project, Layout.XM3600) == expected
+
+    def test_it_is_the_same_each_time(self, project):
+        for layout in Layout:
+            assert exported(project, layout) == exported(project, layout)
+
+    def test_it_goes_on_from_one_chunk_to_the_next_without_loss(self, project, monkeypatch):
+        whole = exported(project)
+        monkeypatch.setattr(exports, "IMAGES_AT_ONCE", 1)
+        monkeypatch.setattr(exports, "PIECE_BYTES", 1)
+        assert exported(project) == whole
+        CollectionImage.objects.update(position=1)
+        assert len(rows(project)) == 8
+
+
+class TestWhatIsInIt:
+    def test_an_image_without_any_caption_is_left_out_of_xm3600(self, collection):
+        round = make_round(collection=collection, captioners=[make_captioner(collection)])
+        make_captions(round, texts_by_key(round, {"image-7": ["Ein Bild"]}))
+        assert exported(round.project, Layout.XM3600) == '{"image/key": "image-7", "de": {"caption": ["Ein Bild"]}}\n'
+
+    def test_a_project_without_captions_is_an_empty_file(self, collection):
+        round = make_round(collection=collection, captioners=[make_captioner(collection)])
+        assert exported(round.project, Layout.XM3600) == exported(round.project, Layout.JSONL) == ""
+        assert exported(round.project, Layout.CSV).count("\n") == 1
+
+    def test_what_people_hand_in_comes_out_with_how_they_rated_and_when(self):
+        round = make_round(images=1)
+        ann = make_annotator(round, "ann")
+        hand_in(round, ann, "  Ein Bild in Gru\u0308n")
+        (row,) = rows(round.project)
+        assert list(row) == list(COLUMNS)
+        english = round.tasks.get().english
+        assert row == {
+            "image": round.collection.entries.get().key,
+            "language": "de",
+            "caption": "Ein Bild in Grün 1",
+            "caption_as_typed": "  Ein Bild in Gru\u0308n 1",
+            "author": pseudonym(round.project, ann.pk),
+            "guidelines_version": 1,
+            "english_model": english.model.name,
+            "english_caption": english.text,
+            "english_rating": "GOOD",
+            "warnings": [],
+            "rated_at": "2026-03-02T09:00:00.000Z",
+            "submitted_at": "2026-03-02T09:00:00.000Z",
+            "rating_ms": 0,
+            "writing_ms": 0,
+        }
+
+    def test_late_captions_are_left_out(self):
+        round = make_round(images=1)
+        ann = make_annotator(round)
+        batch = take(round, ann)
+        write(batch, ann, "Ein Bild von etwas")
+        batches.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW + DAY * 2)
+        assert Caption.objects.get().is_late
+        for layout in Layout:
+            assert "Ein Bild" not in exported(round.project, layout)
+
+    def test_drafts_are_left_out(self):
+        round = make_round(images=1)
+        ann = make_annotator(round)
+        write(take(round, ann), ann, "Ein Bild von etwas")
+        assert rows(round.project) == []
+
+    def test_captions_of_other_projects_and_of_pilots_are_left_out(self, project):
+        pilot = make_round(project=project, kind=RoundKind.PILOT, language="fr", images=1)
+        other = make_round(images=1)
+        for round in (pilot, other):
+            hand_in(round, make_annotator(round), "Une image de chien")
+        assert {row["language"] for row in rows(project)} == {"ar", "de"}
+
+    def test_what_is_handed_in_meanwhile_is_left_out(self, project):
+        assert rows(project, until=NOW - timedelta(seconds=1)) == []
+
+    def test_captions_of_an_image_taken_out_of_the_collection_are_still_there(self, project, monkeypatch):
+        monkeypatch.setattr(exports, "IMAGES_AT_ONCE", 1)
+        gone = list(Image.objects.filter(entries__key__in=["image-8", "image-7"]).order_by("sha256"))
+        CollectionImage.objects.filter(image__in=gone).delete()
+        assert list(dict.fromkeys(row["image"] for row in rows(project))) == [
+            "image-6",
+            *(image.sha256 for image in gone),
+        ]
+
+    def test_nobody_is_named(self, project):
+        people = [author for caption in Caption.objects.select_related("author") for author in [caption.author]]
+        for layout in Layout:
+            text = exported(project, layout)
+            assert not any(person.username in text or person.email in text for person in people)
+
+    def test_a_person_has_another_pseudonym_in_another_project(self, project):
+        other = make_project()
+        assert pseudonym(project, 1) != pseudonym(other, 1)
+        assert pseudonym(project, 1) != pseudonym(project, 2)
+        assert pseudonym(project, 1) == pseudonym(project, 1)
+
+
+class TestCsv:
+    def test_it_has_the_same_rows_as_jsonl_when_read_back(self, collection):
+        typed = ["=1+1", "' quoted", 'say "hi"; x,y', " \ttab\nand line\r\nend ", "ａ＝", "平仮名"]
+        round = make_round(collection=collection, captioners=[make_captioner(collection, text="-english")])
+        make_captions(round, texts_by_key(round, {"image-7": typed}))
+        data = exported(round.project, Layout.CSV)
+        assert data.startswith("\ufeff")
+        reader = csv.reader(io.StringIO(data.removeprefix("\ufeff"), newline=""))
+        assert tuple(next(reader)) == COLUMNS
+        back = [dict(zip(COLUMNS, map(plain_cell, cells), strict=True)) for cells in reader]
+        expected = [
+            {name: " ".join(value) if name == "warnings" else str(value) for name, value in row.items()}
+            for row in rows(round.project)
+        ]
+        assert back == expected
+        assert {row["caption_as_typed"] for row in back} == set(typed)
+
+    @pytest.mark.parametrize("text", SIDE_BY_SIDE)
+    def test_what_a_spreadsheet_could_take_for_a_formula_gets_an_apostrophe(self, text):
+        assert safe_cell(text) == "'" + text
+        assert plain_cell(safe_cell(text)) == text
+
+    @pytest.mark.parametrize("text", ["", "1", "a=b", "Ein Bild", " x", "平仮名", "\u200fصورة", '"=1"'])
+    def test_other_text_stays_as_it_is(self, text):
+        assert safe_cell(text) == text == plain_cell(text)
+
+    def test_no_cell_of_a_file_begins_like_a_formula(self, collection):
+        round = make_round(collection=collection, captioners=[make_captioner(collection, text="=english")])
+        make_captions(round, texts_by_key(round, {"image-7": SIDE_BY_SIDE}))
+        CollectionImage.objects.filter(key="image-7").update(key='=HYPERLINK("x")')
+        data = exported(round.project, Layout.CSV).removeprefix("\ufeff")
+        for cells in csv.reader(io.StringIO(data, newline="")):
+            assert not any(cell.strip("\u200b ")[:1] in tuple("=+-@\t\r|%＝＋－＠−") for cell in cells if cell.strip())
+
+
+class TestCost:
+    def test_it_holds_few_captions_in_memory_at_a_time(self):
+        few, many = (self._peak_bytes(images) for images in (300, 2400))
+        assert many < few * 1.5 + 200_000
+        assert many < 8_000_000
+
+    def _peak_bytes(self, images: int) -> int:
+        collection = make_collection(0)
+        made = Image.objects.bulk_create(
+            Image(sha256=f"{collection.pk}-{n}", original="x", format="JPEG", bytes=1, width=1, height=1)
+            for n in range(images)
+        )
+        CollectionImage.objects.bulk_create(
+            CollectionImage(collection=collection, image=image, key=f"key-{n}", position=n)
+            for n, image in enumerate(made)
+        )
+        round = make_round(collection=collection, captioners=[make_captioner(collection)], replication=8)
+        make_captions(round, {image.pk: [f"Ein Bild {n} " * 5 for n in range(8)] for image in made})
+        del made
+        tracemalloc.start()
+        count = sum(piece.count(b"\n") for piece in export_captions(round.project, Layout.JSONL, until=LATER))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert count == images * 8
+        return peak
+
+    def test_queries_are_for_chunks_not_for_captions(self, project):
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            exported(project)
+        assert len(queries) <= 6
+
+
+class TestXm3600:
+    def test_the_real_captions_come_out_as_they_went_in(self):
+        if not XM3600.exists():
+            pytest.skip(f"The Crossmodal-3600 captions are not at {XM3600}.")
+        lines = [json.loads(line) for line in XM3600.open(encoding="utf-8")][::FEWER]
+        collection = make_collection(0)
+        images = Image.objects.bulk_create(
+            Image(sha256=line["image/key"], original="x", format="JPEG", bytes=1, width=1, height=1) for line in lines
+        )
+        CollectionImage.objects.bulk_create(
+            CollectionImage(collection=collection, image=image, key=line["image/key"], position=position)
+            for position, (image, line) in enumerate(zip(images, lines, strict=True), start=1)
+        )
+        captioners, project = [make_captioner(collection)], make_project()
+        for tag in sorted(set(lines[0]) - {"image/key"}):
+            round = make_round(
+                project=project, collection=collection, captioners=captioners, language=tag, replication=4
+            )
+            make_captions(round, {image.pk: line[tag]["caption"] for image, line in zip(images, lines, strict=True)})
+        back = [json.loads(line) for line in exported(project, Layout.XM3600).split("\n")[:-1]]
+        assert [list(line) for line in back] == [list(line) for line in lines]
+        for found, original in zip(back, lines, strict=True):
+            assert _comparable(found) == _comparable(original)
+
+
+def _comparable(line: dict) -> dict:
+    """In which order the captions of an image come is not told; all are stored in NFC."""
+    return {
+        name: value
+        if name == "image/key"
+        else {key: Counter(unicodedata.normalize("NFC", text) for text in texts) for key, texts in value.items()}
+        for name, value in line.items()
+    }
+
+
+class TestCommand:
+    def test_it_writes_a_file(self, project, tmp_path, capsys):
+        path = tmp_path / "captions.jsonl"
+        call_command("export_captions", "lions", "--format", "xm3600", "--output", str(path))
+        assert path.read_text(encoding="utf-8") == exported(project, Layout.XM3600)
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_it_writes_to_standard_output(self, project, capfdbinary):
+        call_command("export_captions", "lions", "--format", "csv")
+        sys.stdout.flush()
+        assert capfdbinary.readouterr().out.decode() == exported(project, Layout.CSV)
+
+    def test_an_unknown_project_is_named_with_those_there_are(self, project):
+        with pytest.raises(CommandError, match=r"no project 'tigers'.*lions"):
+            call_command("export_captions", "tigers", "--format", "csv")
+
+    def test_a_folder_that_is_not_there_is_said(self, project, tmp_path):
+        with pytest.raises(CommandError, match="cannot be written"):
+            call_command("export_captions", "lions", "--format", "csv", "--output", str(tmp_path / "no" / "file"))
+
+    def test_an_export_that_breaks_off_leaves_the_old_file(self, project, tmp_path, monkeypatch):
+        path = tmp_path / "captions.jsonl"
+        path.write_text("old")
+
+        def breaking(*args, **options):
+            yield '{"half'
+            raise ConnectionError("the database went away")
+
+        monkeypatch.setitem(exports.WRITERS, Layout.JSONL, breaking)
+        with pytest.raises(ConnectionError):
+            export_to_file(project, Layout.JSONL, path, until=LATER)
+        assert path.read_text() == "old"
+        assert list(tmp_path.iterdir()) == [path]
