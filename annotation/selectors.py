@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
+from django.urls import reverse
 
 from allocation.models import AssignmentState, BatchState, Task
 from annotation import rules
@@ -78,7 +79,7 @@ class WriteItem:
 
 @dataclass(frozen=True)
 class Step:
-    position: int
+    url: str
     number: int
     is_written: bool
     is_current: bool
@@ -179,8 +180,8 @@ def written_so_far(batch: CaptionBatch) -> int:
 
 def ratings_so_far(batch: CaptionBatch) -> tuple[int, int]:
     """(rated, size)"""
-    counts = workable(batch).aggregate(rated=Count("pk", filter=~Q(rating="")), size=Count("pk"))
-    return counts["rated"], counts["size"]
+    ratings = workable(batch).values_list("rating", flat=True)
+    return sum(map(bool, ratings)), len(ratings)
 
 
 def first_to_write(batch: CaptionBatch) -> int | None:
@@ -212,12 +213,17 @@ def write_page(batch: CaptionBatch, position: int, viewer: User, now: datetime) 
         ),
         language=language,
         steps=[
-            Step(other, number, is_written[other], other == position) for number, other in enumerate(positions, start=1)
+            Step(_address(batch, other), number, is_written[other], other == position)
+            for number, other in enumerate(positions, start=1)
         ],
         written=sum(is_written.values()),
         previous=positions[index - 1] if index else None,
         following=positions[index + 1] if index + 1 < len(positions) else None,
     )
+
+
+def _address(batch: CaptionBatch, position: int) -> str:
+    return reverse("annotation:caption-write", args=[batch.pk, position])
 
 
 def own_captions(batch: CaptionBatch, viewer: User) -> list[WriteItem]:

@@ -199,8 +199,8 @@ class TestTheDatabaseSaysNeverToo:
     @pytest.mark.parametrize(
         ("model", "values", "name"),
         [
-            (Batch, {"state": "elsewhere"}, "batch_state_known"),
-            (Assignment, {"state": "elsewhere"}, "assignment_state_known"),
+            (Batch, {"state": "nowhere"}, "batch_state_known"),
+            (Assignment, {"state": "nowhere"}, "assignment_state_known"),
             (Pool, {"batch_size": 0}, "pool_batch_not_empty"),
             (Pool, {"hold_s": 0}, "pool_hold_positive"),
         ],

@@ -1,0 +1,23 @@
+"""Parts of pages that say the same to everybody, rendered once per language and process."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from django import template
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+
+register = template.Library()
+
+
+@register.simple_tag
+def fixed(template_name: str) -> SafeString:
+    """`template_name`, which must need no variable: about a third of the time of a busy page went into such parts."""
+    return _rendered(template_name, get_language())
+
+
+@lru_cache(maxsize=256)
+def _rendered(template_name: str, language: str | None) -> SafeString:
+    return render_to_string(template_name)
