@@ -153,7 +153,7 @@ class RoundForm(_Batches):
         initial = {
             "replication": round.replication,
             "batch_size": round.pool.batch_size,
-            "hold_h": f"{Decimal(round.pool.hold_s) / 3600:.2f}".removesuffix(".00"),
+            "hold_h": _hours(round.pool.hold_s),
             "is_open": round.pool.is_open,
         }
         super().__init__(data, initial=initial)
@@ -167,3 +167,8 @@ class RoundForm(_Batches):
             hold_s=self.hold_s() if "hold_h" in self.changed_data else self.round.pool.hold_s,
             is_open=self.cleaned_data["is_open"],
         )
+
+
+def _hours(seconds: int) -> Decimal:
+    hours, rest = divmod(seconds, 3600)
+    return Decimal(hours) if not rest else (Decimal(seconds) / 3600).quantize(Decimal("0.01"))

@@ -12,6 +12,7 @@ from collections import Counter
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -65,7 +66,7 @@ def exported(project, layout=Layout.JSONL, until=LATER) -> str:
     return b"".join(export_captions(project, layout, until=until)).decode()
 
 
-def rows(project, **options) -> list[dict]:
+def rows(project, **options) -> list[dict[str, Any]]:
     return [json.loads(line) for line in exported(project, **options).split("\n")[:-1]]
 
 
@@ -306,7 +307,7 @@ class TestXm3600:
             assert _comparable(found) == _comparable(original)
 
 
-def _comparable(line: dict) -> dict:
+def _comparable(line: dict[str, Any]) -> dict[str, Any]:
     """In which order the captions of an image come is not told; all are stored in NFC."""
     return {
         name: value
