@@ -31,6 +31,9 @@ class Pool(models.Model):
             models.CheckConstraint(condition=Q(hold_s__gte=1), name="pool_hold_positive"),
         ]
 
+    def __str__(self) -> str:
+        return f"pool {self.pk}"
+
 
 class TaskQuerySet(models.QuerySet["Task"]):
     def open_for(self, person: User, pool: Pool) -> TaskQuerySet:
@@ -58,6 +61,9 @@ class Task(models.Model):
                 fields=["pool", "shuffle_key"], condition=Q(places_taken__lt=F("places")), name="task_open_in_order"
             ),
         ]
+
+    def __str__(self) -> str:
+        return f"task {self.pk} ({self.places_taken} of {self.places})"
 
 
 class BatchState(models.TextChoices):
@@ -88,6 +94,9 @@ class Batch(models.Model):
             models.Index(fields=["person", "-taken_at"], name="batch_of_person"),
         ]
 
+    def __str__(self) -> str:
+        return f"batch {self.pk} ({self.state})"
+
 
 class AssignmentState(models.TextChoices):
     HELD = "held", _("In hand")
@@ -116,3 +125,6 @@ class Assignment(models.Model):
             models.UniqueConstraint(fields=["batch", "position"], name="assignment_one_per_position"),
             models.CheckConstraint(condition=Q(state__in=AssignmentState.values), name="assignment_state_known"),
         ]
+
+    def __str__(self) -> str:
+        return f"task {self.task_id} of batch {self.batch_id} ({self.state})"

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from random import Random
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -104,9 +105,7 @@ def _lock_person(person: User) -> None:
 
 
 def _open_batch(pool: Pool, person: User, now: datetime) -> Batch | None:
-    batch = (
-        Batch.objects.select_for_update(no_key=True).filter(pool=pool, person=person, state=BatchState.OPEN).first()
-    )
+    batch = Batch.objects.select_for_update(no_key=True).filter(pool=pool, person=person, state=BatchState.OPEN).first()
     if batch and batch.due_at <= now:
         _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
         return None
@@ -128,9 +127,7 @@ def _take_free(open_tasks: TaskQuerySet, size: int, rng: Random) -> list[Task]:
 
 def _assign(pool: Pool, person: User, tasks: list[Task], now: datetime, prepare: Prepare) -> Batch:
     Task.objects.filter(pk__in=[task.pk for task in tasks]).update(places_taken=F("places_taken") + 1)
-    batch = Batch.objects.create(
-        pool=pool, person=person, taken_at=now, due_at=now + timedelta(seconds=pool.hold_s)
-    )
+    batch = Batch.objects.create(pool=pool, person=person, taken_at=now, due_at=now + timedelta(seconds=pool.hold_s))
     assignments = Assignment.objects.bulk_create(
         Assignment(task=task, batch=batch, person=person, position=position)
         for position, task in enumerate(tasks, start=1)
@@ -139,7 +136,7 @@ def _assign(pool: Pool, person: User, tasks: list[Task], now: datetime, prepare:
     return batch
 
 
-def lock_batch(*, batch_id: object, person: User) -> Batch:
+def lock_batch(*, batch_id: UUID, person: User) -> Batch:
     """The batch, locked for the rest of the transaction."""
     return Batch.objects.select_for_update(no_key=True).get(pk=batch_id, person=person)
 
@@ -169,7 +166,7 @@ def return_batch(*, batch: Batch, now: datetime) -> None:
         _let_go(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
 
 
-def resume_batch(*, batch_id: object, person: User, now: datetime) -> Batch:
+def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
     """Take a lapsed or returned batch up again, as far as its places are still free.
 
     Raises
@@ -178,7 +175,11 @@ def resume_batch(*, batch_id: object, person: User, now: datetime) -> Batch:
     """
     with transaction.atomic():
         _lock_person(person)
-        batch = Batch.objects.select_for_update(no_key=True, of=("self",)).select_related("pool").get(pk=batch_id, person=person)
+        batch = (
+            Batch.objects.select_for_update(no_key=True, of=("self",))
+            .select_related("pool")
+            .get(pk=batch_id, person=person)
+        )
         if batch.state == BatchState.OPEN:
             if batch.due_at > now:
                 return batch

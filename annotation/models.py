@@ -32,6 +32,9 @@ class Guidelines(models.Model):
             models.UniqueConstraint(fields=["project", "version"], name="guidelines_version_once"),
         ]
 
+    def __str__(self) -> str:
+        return f"guidelines {self.version} of project {self.project_id}"
+
 
 class RoundKind(models.TextChoices):
     PILOT = "pilot", _("Pilot")
@@ -39,14 +42,16 @@ class RoundKind(models.TextChoices):
 
 
 class Round(models.Model):
-    """One language of a project being captioned over a collection; how batches are cut and held is its pool's."""
+    """One language of a project, captioned over a collection; how batches are cut and held is its pool's."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="rounds")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
     kind = models.CharField(max_length=8, choices=RoundKind.choices, default=RoundKind.MAIN)
     number = models.PositiveSmallIntegerField(default=1)
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="+")
-    captioners = models.ManyToManyField(CaptioningModel, related_name="+", help_text="Whose English captions are rated.")
+    captioners = models.ManyToManyField(
+        CaptioningModel, related_name="+", help_text="Whose English captions are rated."
+    )
     replication = models.PositiveSmallIntegerField(default=2)
     pool = models.OneToOneField(Pool, on_delete=models.PROTECT, related_name="round")
     seed = models.BigIntegerField(help_text="Of the order of the images and of the choice among several models.")
@@ -62,6 +67,9 @@ class Round(models.Model):
             models.CheckConstraint(condition=Q(replication__gte=1), name="round_replication_positive"),
         ]
 
+    def __str__(self) -> str:
+        return f"{self.kind} {self.number}, {self.language_id}, of project {self.project_id}"
+
 
 class CaptionTask(models.Model):
     """An image to be captioned in a round, and the English caption that is rated first."""
@@ -75,6 +83,9 @@ class CaptionTask(models.Model):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["round", "image"], name="caption_task_once_per_image"),
         ]
+
+    def __str__(self) -> str:
+        return f"image {self.image_id} of round {self.round_id}"
 
 
 class Stage(models.TextChoices):
@@ -107,6 +118,9 @@ class CaptionBatch(models.Model):
                 name="caption_batch_submission_dated",
             ),
         ]
+
+    def __str__(self) -> str:
+        return f"batch {self.batch_id} ({self.stage})"
 
 
 class Rating(models.TextChoices):
@@ -147,6 +161,9 @@ class Item(models.Model):
             models.Index(fields=["person", "image"], name="item_of_person_and_image"),
         ]
 
+    def __str__(self) -> str:
+        return f"image {self.position} of batch {self.batch_id}"
+
 
 class Caption(models.Model):
     """A caption as handed in: as typed and in NFC, with the warnings its writer overrode. Late ones never count."""
@@ -170,3 +187,6 @@ class Caption(models.Model):
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["round", "image"], name="caption_by_round_and_image"),
         ]
+
+    def __str__(self) -> str:
+        return f"caption of image {self.image_id} in round {self.round_id}"

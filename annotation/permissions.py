@@ -60,7 +60,9 @@ def blockers(user: User, round: Round) -> list[Blocker]:
 def blockers_of_rounds(user: User, rounds: list[Round]) -> dict[int, list[Blocker]]:
     projects = {round.project_id for round in rounds}
     annotates = set(
-        Membership.objects.filter(user=user, role=Role.ANNOTATOR, project__in=projects).values_list("project", flat=True)
+        Membership.objects.filter(user=user, role=Role.ANNOTATOR, project__in=projects).values_list(
+            "project", flat=True
+        )
     )
     levels = dict(LanguageSkill.objects.filter(user=user).values_list("language", "level"))
     given = set(
@@ -83,9 +85,7 @@ def blockers_of_rounds(user: User, rounds: list[Round]) -> dict[int, list[Blocke
     }
 
 
-def _blockers(
-    user: User, round: Round, *, is_annotator: bool, level: str | None, has_consented: bool
-) -> list[Blocker]:
+def _blockers(user: User, round: Round, *, is_annotator: bool, level: str | None, has_consented: bool) -> list[Blocker]:
     found = []
     language = round.language.english_name
     if not is_annotator:

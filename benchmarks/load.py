@@ -32,8 +32,8 @@ class Annotator:
     def __init__(self, number: int, base: str, round_id: int, session: aiohttp.ClientSession) -> None:
         self.number, self.base, self.round_id, self.session = number, base, round_id, session
         self.times: dict[str, list[float]] = collections.defaultdict(list)
-        self.batch, self.positions = "", []
-        self.size = 0
+        self.batch = ""
+        self.positions: list[int] = []
 
     async def _request(self, kind: str, method: str, path: str, expected: int, **data: str) -> tuple[str, str]:
         token = next((c.value for c in self.session.cookie_jar if c.key == "csrftoken"), "")
@@ -50,9 +50,7 @@ class Annotator:
 
     async def sign_in(self) -> None:
         await self._request("sign-in page", "GET", "/accounts/login/", 200)
-        await self._request(
-            "sign-in", "POST", "/accounts/login/", 302, login=name_of(self.number), password=PASSWORD
-        )
+        await self._request("sign-in", "POST", "/accounts/login/", 302, login=name_of(self.number), password=PASSWORD)
 
     async def prepare(self) -> bool:
         """Take a batch, rate it, open screen 2; False when nothing is left."""
@@ -102,7 +100,9 @@ def summary(times: list[float]) -> dict[str, Any]:
 
 async def run(base: str, round_id: int, people: int, seconds: float) -> dict[str, Any]:
     timeout = aiohttp.ClientTimeout(total=60)
-    sessions = [aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True), timeout=timeout) for _ in range(people)]
+    sessions = [
+        aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True), timeout=timeout) for _ in range(people)
+    ]
     annotators = [Annotator(number, base, round_id, session) for number, session in enumerate(sessions)]
     for annotator in annotators:  # One after the other: hashing passwords is not what is measured.
         await annotator.sign_in()

@@ -52,7 +52,8 @@ def make_round(name: str, images: int, *, batch_size: int = 15, replication: int
 def _numbers(count: int) -> str:
     if connection.vendor == "postgresql":
         return f"SELECT n FROM generate_series(1, {count}) AS numbers(n)"
-    return f"WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count}) SELECT n FROM numbers"
+    up_to = f"SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count}"
+    return f"WITH RECURSIVE numbers(n) AS ({up_to}) SELECT n FROM numbers"
 
 
 def _statements() -> list[str]:
@@ -63,22 +64,32 @@ def _statements() -> list[str]:
     shuffled = "(random() * 2147483647)::int" if is_postgres else "abs(random()) %% 2147483648"
     empty = "'{{}}'"
     return [
-        "INSERT INTO corpus_image (public_id, sha256, original, format, bytes, width, height, title, author, licence,"
-        " licence_url, source, extra, created_at, sizes_state, sizes_attempts, sizes_error)"
-        f" SELECT {uuid}, {digest}, '', 'JPEG', 1000, 1024, 768, '', 'An Author', 'CC BY 4.0', '', %(name)s,"
-        f" {empty}, CURRENT_TIMESTAMP, 'done', 0, '' FROM ({{numbers}}) AS all_numbers",
-        "INSERT INTO corpus_collectionimage (collection_id, image_id, key, file_name, position)"
-        " SELECT %(collection)s, id, 'image-' || id, '', id FROM corpus_image WHERE source = %(name)s",
-        "INSERT INTO inference_modelcaption (model_id, image_id, language_id, text, created_at)"
-        " SELECT %(model)s, id, 'en', 'A small dog runs over the grass beside a red ball.', CURRENT_TIMESTAMP"
-        " FROM corpus_image WHERE source = %(name)s",
-        f"INSERT INTO allocation_task (pool_id, shuffle_key, places, places_taken)"
-        f" SELECT %(pool)s, {shuffled}, %(places)s, 0 FROM corpus_image WHERE source = %(name)s",
-        "INSERT INTO annotation_captiontask (task_id, round_id, image_id, english_id)"
-        " SELECT task.id, %(round)s, image.image_id, image.id FROM"
-        " (SELECT id, row_number() OVER (ORDER BY id) AS n FROM allocation_task WHERE pool_id = %(pool)s) AS task JOIN"
-        " (SELECT id, image_id, row_number() OVER (ORDER BY id) AS n FROM inference_modelcaption"
-        " WHERE model_id = %(model)s) AS image ON task.n = image.n",
+        (
+            "INSERT INTO corpus_image (public_id, sha256, original, format, bytes, width, height, title, author, licence,"
+            " licence_url, source, extra, created_at, sizes_state, sizes_attempts, sizes_error)"
+            f" SELECT {uuid}, {digest}, '', 'JPEG', 1000, 1024, 768, '', 'An Author', 'CC BY 4.0', '', %(name)s,"
+            f" {empty}, CURRENT_TIMESTAMP, 'done', 0, '' FROM ({{numbers}}) AS all_numbers"
+        ),
+        (
+            "INSERT INTO corpus_collectionimage (collection_id, image_id, key, file_name, position)"
+            " SELECT %(collection)s, id, 'image-' || id, '', id FROM corpus_image WHERE source = %(name)s"
+        ),
+        (
+            "INSERT INTO inference_modelcaption (model_id, image_id, language_id, text, created_at)"
+            " SELECT %(model)s, id, 'en', 'A small dog runs over the grass beside a red ball.', CURRENT_TIMESTAMP"
+            " FROM corpus_image WHERE source = %(name)s"
+        ),
+        (
+            "INSERT INTO allocation_task (pool_id, shuffle_key, places, places_taken)"
+            f" SELECT %(pool)s, {shuffled}, %(places)s, 0 FROM corpus_image WHERE source = %(name)s"
+        ),
+        (
+            "INSERT INTO annotation_captiontask (task_id, round_id, image_id, english_id)"
+            " SELECT task.id, %(round)s, image.image_id, image.id FROM"
+            " (SELECT id, row_number() OVER (ORDER BY id) AS n FROM allocation_task WHERE pool_id = %(pool)s) AS task JOIN"
+            " (SELECT id, image_id, row_number() OVER (ORDER BY id) AS n FROM inference_modelcaption"
+            " WHERE model_id = %(model)s) AS image ON task.n = image.n"
+        ),
     ]
 
 

@@ -1,4 +1,4 @@
-"""All settings. What differs between installations comes from the environment: see environment.py and docs/settings.md."""
+"""All settings. What differs between installations comes from the environment: environment.py, docs/settings.md."""
 
 from pathlib import Path
 
@@ -176,6 +176,8 @@ SESSION_COOKIE_HTTPONLY = True
 HTTPS = _environment.https()
 if HTTPS:
     SECURE_SSL_REDIRECT = True
+    # Asked from inside the container, where nobody speaks TLS.
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True

@@ -33,11 +33,12 @@ from annotation.selectors import (
 )
 from annotation.services import batches as services
 from annotation.views.saving import active_ms_of, saving_view
+from people.requests import user_of
 
 
 def _standing(request: HttpRequest, batch_id: UUID, stage: Stage) -> tuple[CaptionBatch, HttpResponse | None]:
     """The batch, and where to go instead where it does not stand at `stage`."""
-    batch = batch_for(request.user, batch_id)
+    batch = batch_for(user_of(request), batch_id)
     is_away = batch.batch.state == BatchState.RETURNED or (
         stage == Stage.RATE and (batch.batch.state != BatchState.OPEN or batch.batch.due_at <= timezone.now())
     )
@@ -51,7 +52,7 @@ def _standing(request: HttpRequest, batch_id: UUID, stage: Stage) -> tuple[Capti
 @login_required
 def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """Go to where the batch stands."""
-    batch = batch_for(request.user, batch_id)
+    batch = batch_for(user_of(request), batch_id)
     now = timezone.now()
     if batch.stage == Stage.SUBMITTED:
         return redirect("annotation:batch-done", batch_id)
@@ -76,7 +77,7 @@ def batch_rate(request: HttpRequest, batch_id: UUID) -> HttpResponse:
         return elsewhere
     if request.method == "POST":
         return _keep_ratings(request, batch)
-    return render(request, "annotation/rate.html", vars(rate_page(batch, request.user, timezone.now())))
+    return render(request, "annotation/rate.html", vars(rate_page(batch, user_of(request), timezone.now())))
 
 
 def _keep_ratings(request: HttpRequest, batch: CaptionBatch) -> HttpResponse:
@@ -86,7 +87,7 @@ def _keep_ratings(request: HttpRequest, batch: CaptionBatch) -> HttpResponse:
         if (value := request.POST.get(f"rating-{item.position}")) in Rating.values
     }
     try:
-        services.save_ratings(batch_id=batch.pk, annotator=request.user, ratings=ratings, now=timezone.now())
+        services.save_ratings(batch_id=batch.pk, annotator=user_of(request), ratings=ratings, now=timezone.now())
         if request.POST.get("open"):
             return _open_writing(request, batch.pk)
     except (services.MovedOn, services.TimeRanOut, services.GivenBack):
@@ -104,7 +105,7 @@ def rating_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResp
         return JsonResponse({"state": "refused", "message": message % {"rating": rating, "levels": levels}}, status=422)
     item = services.save_rating(
         batch_id=batch_id,
-        annotator=request.user,
+        annotator=user_of(request),
         position=position,
         rating=Rating(rating),
         active_ms=active_ms_of(request),
@@ -117,13 +118,13 @@ def rating_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResp
 @require_POST
 @login_required
 def writing_open(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    batch_for(request.user, batch_id)
+    batch_for(user_of(request), batch_id)
     return _open_writing(request, batch_id)
 
 
 def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     try:
-        services.open_writing(batch_id=batch_id, annotator=request.user, now=timezone.now())
+        services.open_writing(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
     except services.NotAllRated as stopped:
         missing = ", ".join(map(str, stopped.positions))
         messages.error(request, _("Rate every caption first. Not rated yet: %(missing)s.") % {"missing": missing})
@@ -147,7 +148,7 @@ def caption_write(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
 
 
 def _writing(request: HttpRequest, batch: CaptionBatch, position: int, status: int = 200, **more: Any) -> HttpResponse:
-    page = write_page(batch, position, request.user, timezone.now())
+    page = write_page(batch, position, user_of(request), timezone.now())
     if page is None:
         raise Http404(_("This image is not in your hands any more."))
     return render(request, "annotation/write.html", {**vars(page), **more}, status=status)
@@ -158,7 +159,7 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
     try:
         item = services.save_draft(
             batch_id=batch_id,
-            annotator=request.user,
+            annotator=user_of(request),
             position=position,
             text=text,
             revision=_number(request.POST.get("revision")),
@@ -182,7 +183,7 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
 def _writing_again(
     request: HttpRequest, batch_id: UUID, position: int, status: int, message: object, typed: str
 ) -> HttpResponse:
-    return _writing(request, batch_for(request.user, batch_id), position, status, error=message, typed=typed)
+    return _writing(request, batch_for(user_of(request), batch_id), position, status, error=message, typed=typed)
 
 
 def _go_on(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpResponse:
@@ -199,7 +200,7 @@ def _go_on(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpResp
 def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     item = services.save_draft(
         batch_id=batch_id,
-        annotator=request.user,
+        annotator=user_of(request),
         position=position,
         text=request.POST.get("text", ""),
         revision=_number(request.POST.get("revision")),
@@ -226,7 +227,7 @@ def batch_review(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 def _review(request: HttpRequest, batch: CaptionBatch, status: int = 200) -> HttpResponse:
-    items = own_captions(batch, request.user)
+    items = own_captions(batch, user_of(request))
     context = {
         "batch": batch_head(batch, size=len(items), now=timezone.now()),
         "items": items,
@@ -239,9 +240,9 @@ def _review(request: HttpRequest, batch: CaptionBatch, status: int = 200) -> Htt
 @require_POST
 @login_required
 def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    batch = batch_for(request.user, batch_id)
+    batch = batch_for(user_of(request), batch_id)
     try:
-        services.submit_batch(batch_id=batch_id, annotator=request.user, now=timezone.now())
+        services.submit_batch(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
     except services.Unfinished:
         return _review(request, batch, 422)
     except (services.MovedOn, services.GivenBack):
@@ -256,7 +257,7 @@ def batch_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch, elsewhere = _standing(request, batch_id, Stage.SUBMITTED)
     if elsewhere:
         return elsewhere
-    items = handed_in(batch, request.user)
+    items = handed_in(batch, user_of(request))
     head = batch_head(batch, size=len(items), now=timezone.now())
     context = {"batch": head, "items": items, "late": head.is_late, "language": batch.round.language}
     return render(request, "annotation/done.html", context)

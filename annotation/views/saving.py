@@ -18,7 +18,7 @@ MS_PER_DAY = 24 * 3600 * 1000
 
 
 def saving_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Answer in JSON whatever happens: 401 signed out, 404 not yours, 409 moved on or conflict, 410 closed, 422 refused."""
+    """Answer in JSON whatever happens: 401 signed out, 404 not yours, 409 moved on, 410 closed, 422 refused."""
 
     @wraps(view)
     def answer(request: HttpRequest, batch_id: UUID, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -22,6 +22,7 @@ from annotation.selectors import batch_head, batches_of, work_of
 from annotation.services import batches as services
 from people.markdown import to_html
 from people.permissions import project_for
+from people.requests import user_of
 
 BATCHES_PER_PAGE = 30
 
@@ -29,16 +30,16 @@ BATCHES_PER_PAGE = 30
 @require_safe
 @login_required
 def work_show(request: HttpRequest) -> HttpResponse:
-    return render(request, "annotation/work.html", {"rounds": work_of(request.user, timezone.now())})
+    return render(request, "annotation/work.html", {"rounds": work_of(user_of(request), timezone.now())})
 
 
 @require_POST
 @login_required
 def batch_take(request: HttpRequest, round_id: int) -> HttpResponse:
-    round = round_for(request.user, round_id)
+    round = round_for(user_of(request), round_id)
     rng: Random = SystemRandom()
     try:
-        batch = services.take_batch(round=round, annotator=request.user, now=timezone.now(), rng=rng)
+        batch = services.take_batch(round=round, annotator=user_of(request), now=timezone.now(), rng=rng)
     except services.NotQualified as stopped:
         for blocker in stopped.blockers:
             messages.error(request, blocker.message)
@@ -57,16 +58,16 @@ def batch_take(request: HttpRequest, round_id: int) -> HttpResponse:
 @login_required
 def history_show(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    done = batches_of(request.user).filter(stage=Stage.SUBMITTED).annotate(size=Count("items__caption"))
+    done = batches_of(user_of(request)).filter(stage=Stage.SUBMITTED).annotate(size=Count("items__caption"))
     page = Paginator(done.order_by("-submitted_at"), BATCHES_PER_PAGE).get_page(request.GET.get("page"))
-    heads = [batch_head(batch, size=batch.size, now=now) for batch in page]
+    heads = [batch_head(batch, size=batch.size, now=now) for batch in page]  # type: ignore[attr-defined]
     return render(request, "annotation/history.html", {"page": page, "batches": heads})
 
 
 @require_safe
 @login_required
 def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(request.user, slug)
+    project = project_for(user_of(request), slug)
     versions = Guidelines.objects.filter(project=project)
     asked = request.GET.get("version", "")
     shown = versions.filter(version=asked).first() if asked.isdecimal() else versions.order_by("version").last()
@@ -83,9 +84,9 @@ def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    batch = batch_for(request.user, batch_id)
+    batch = batch_for(user_of(request), batch_id)
     if request.method == "POST":
-        services.give_back(batch_id=batch_id, annotator=request.user, now=timezone.now())
+        services.give_back(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
         messages.success(request, _("The batch was given back. Others can take its images now."))
         return redirect("annotation:work-show")
     if batch.stage == Stage.SUBMITTED:
@@ -97,9 +98,9 @@ def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @require_POST
 @login_required
 def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    batch_for(request.user, batch_id)
+    batch_for(user_of(request), batch_id)
     try:
-        services.resume_batch(batch_id=batch_id, annotator=request.user, now=timezone.now())
+        services.resume_batch(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
     except services.NotQualified as stopped:
         for blocker in stopped.blockers:
             messages.error(request, blocker.message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from datetime import datetime, timedelta
+from functools import partial
 from random import Random
 
 import pytest
@@ -51,7 +52,7 @@ def rate_and_write(batch: CaptionBatch, person: User, clock: Clock) -> None:
     Item.objects.filter(batch=batch, text="").update(text=f"Was {person.username} auf dem Bild sieht.")
 
 
-def submit(batch: CaptionBatch, person: User, clock: Clock) -> None:
+def submit(batch: CaptionBatch, person: User, clock: Clock, _tab: int = 0) -> None:
     services.submit_batch(batch_id=batch.pk, annotator=person, now=clock())
 
 
@@ -69,7 +70,7 @@ def work(round: Round, person: User, clock: Clock, rng: Random) -> None:
                 services.give_back(batch_id=batch.pk, annotator=person, now=clock())
                 services.resume_batch(batch_id=batch.pk, annotator=person, now=clock())
             if fate in ("do", "resume"):
-                together(lambda _tab, batch=batch: submit(batch, person, clock), range(2))
+                together(partial(submit, batch, person, clock), range(2))
             if fate == "give back":
                 services.give_back(batch_id=batch.pk, annotator=person, now=clock())
             if fate.startswith("abandon"):
