@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from config.environment import from_process
+from corpus.rules.limits import MAX_UPLOAD_FILES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 _environment = from_process(BASE_DIR)
@@ -170,6 +171,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": ["'none'"],
     }
 }
+DATA_UPLOAD_MAX_NUMBER_FILES = MAX_UPLOAD_FILES
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
@@ -201,6 +203,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-images": {"task": "corpus.tasks.sweep_images", "schedule": 15.0},
     "sweep-rounds": {"task": "annotation.tasks.sweep_rounds", "schedule": 15.0},
     "sweep-imports": {"task": "corpus.tasks.sweep_imports", "schedule": 15.0},
+    "sweep-caption-imports": {"task": "inference.tasks.sweep_caption_imports", "schedule": 15.0},
 }
 
 LOGGING = {

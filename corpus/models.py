@@ -62,6 +62,9 @@ class Image(models.Model):
             ),
         ]
 
+    def __str__(self) -> str:
+        return self.title or str(self.public_id)
+
 
 class Collection(models.Model):
     """A named set of images. Collections belong to the installation: every manager may use them."""
@@ -100,6 +103,9 @@ class CollectionImage(models.Model):
             models.Index(fields=["file_name"], name="collection_image_by_file_name"),
         ]
 
+    def __str__(self) -> str:
+        return self.key
+
 
 class ImportKind(models.TextChoices):
     IMAGES = "images", _("Images")
@@ -129,6 +135,9 @@ class ImportJob(models.Model):
     class Meta:
         ordering: ClassVar[list[str]] = ["-pk"]
 
+    def __str__(self) -> str:
+        return self.source_name
+
 
 class Outcome(models.TextChoices):
     ADDED = "added", _("Added")
@@ -151,3 +160,6 @@ class ImportRow(models.Model):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["job", "number"], name="import_row_once_per_number"),
         ]
+
+    def __str__(self) -> str:
+        return f"{self.number}: {self.name}"

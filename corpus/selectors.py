@@ -1,23 +1,26 @@
-"""Pictures as pages show them."""
+"""Pictures, collections and reports of imports, as pages show them."""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
+from django.db.models import Count, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from corpus.models import Image, JobState
+from corpus.models import Collection, CollectionImage, Image, ImportJob, JobState, Outcome
+from corpus.rules.records import csv_safe
 from corpus.rules.sizes import sizes_of
 from people.models import User
 
 ADDRESS_DAYS = 2
-"""An address holds for the rest of the day it was given out on and the day after, UTC; so it is the same all day, and cached."""
+"""An address holds for the rest of its day and the day after, UTC; so it is the same all day, and browsers cache it."""
 
 SHOWN_SIZE = 800
 
@@ -83,3 +86,53 @@ def _signature(public_id: UUID, size: int, viewer_id: int, expiry: date) -> str:
     day = expiry.toordinal()
     digest = salted_hmac("corpus.picture", f"{public_id.hex}:{size}:{viewer_id}:{day}", algorithm="sha256").digest()
     return f"{day}.{base64.urlsafe_b64encode(digest[:18]).decode()}"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A picture of a collection, as its managers see it. `trouble` says why its sizes could not be made."""
+
+    key: str
+    title: str
+    picture: Picture
+    trouble: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """How far an import is. `counts` is by outcome; `percent` is None where the end is not known beforehand."""
+
+    job: ImportJob
+    counts: list[tuple[str, str, int]]
+    percent: int | None
+    is_finished: bool
+
+
+def collections() -> QuerySet[Collection]:
+    """All collections with `size`, the number of images."""
+    return Collection.objects.annotate(size=Count("entries")).order_by("name", "pk")
+
+
+def shown(entries: Iterable[CollectionImage], viewer: User) -> list[Shown]:
+    return [
+        Shown(entry.key, entry.image.title, picture_of(entry.image, viewer), entry.image.sizes_error)
+        for entry in entries
+    ]
+
+
+def report_of(job: ImportJob) -> Report:
+    found = dict(job.rows.values_list("outcome").annotate(Count("pk")).order_by("outcome"))
+    counts = [(outcome.value, str(outcome.label), found.get(outcome.value, 0)) for outcome in Outcome]
+    return Report(
+        job=job,
+        counts=counts,
+        percent=min(100, 100 * job.done // job.total) if job.total else None,
+        is_finished=job.state in (JobState.DONE, JobState.FAILED),
+    )
+
+
+def report_table(job: ImportJob) -> Iterator[list[object]]:
+    """The report as a table with its header, safe to open in a spreadsheet."""
+    yield ["number", "name", "outcome", "reason"]
+    for row in job.rows.order_by("number").iterator(chunk_size=1000):
+        yield csv_safe([row.number, row.name, row.outcome, row.reason])

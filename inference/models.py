@@ -36,3 +36,7 @@ class ModelCaption(models.Model):
             models.UniqueConstraint(fields=["model", "image", "language"], name="model_caption_once"),
             models.CheckConstraint(condition=~models.Q(text=""), name="model_caption_not_empty"),
         ]
+
+    def __str__(self) -> str:
+        # Not its words: they are seen in no list.
+        return str(self.pk)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, cast
 
 from PIL import Image as Pillow
 from PIL import ImageCms, ImageOps
@@ -56,7 +56,7 @@ def _eight_bits(picture: Pillow.Image) -> Pillow.Image:
     if picture.mode.startswith("I;16"):
         return picture.convert("I").point(lambda value: value / 256).convert("L")
     if picture.mode in ("I", "F"):
-        low, high = picture.getextrema()
+        low, high = cast("tuple[float, float]", picture.getextrema())
         if picture.mode == "I" and low >= 0 and high <= 65535:
             low, high = (0, 255) if high <= 255 else (0, 65535)
         scale = 255 / ((high - low) or 1)

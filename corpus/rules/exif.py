@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any
 
 from PIL import Image as Pillow
@@ -59,7 +60,7 @@ def _degrees(parts: Any, reference: Any, *, positive: str, negative: str) -> flo
 
 
 def _text(value: Any) -> str:
-    """EXIF promises ASCII; cameras and programs write UTF-8 or Latin-1, padded with NUL, artist and editor parted by it."""
+    """EXIF promises ASCII; programs write UTF-8 or Latin-1, padded with NUL, which also parts artist from editor."""
     if isinstance(value, bytes):
         try:
             value = value.decode()
@@ -69,8 +70,6 @@ def _text(value: Any) -> str:
         return ""
     first = value.split("\0")[0]
     # Pillow reads the bytes as Latin-1.
-    try:
+    with suppress(UnicodeError):
         first = first.encode("latin-1").decode()
-    except UnicodeError:
-        pass
     return "".join(character for character in first if character.isprintable()).strip()[:MAX_AUTHOR_CHARACTERS]

@@ -1,4 +1,4 @@
-"""How much an import takes. Numbers that guard memory, disk and patience, in one place; docs/importing.md tells them."""
+"""How much an import takes: all the numbers that guard memory, disk and patience. docs/importing.md tells them."""
 
 from __future__ import annotations
 

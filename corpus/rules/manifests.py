@@ -86,7 +86,7 @@ def _line(record: Record | BrokenRecord) -> Line | BrokenLine:
         return BrokenLine(record.number, "", record.reason)
     if not isinstance(record.value, dict):
         return BrokenLine(record.number, "", _("Not a JSON object with a “file”."))
-    values = {ALIASES.get(name, name): value for name, value in record.value.items() if name}
+    values: dict[str, Any] = {ALIASES.get(name, str(name)): value for name, value in record.value.items() if name}
     given = values.pop("file", None)
     file = given if isinstance(given, str) and is_text(given) else ""
     try:
@@ -110,7 +110,8 @@ def inside(file: str) -> str:
     if path.is_absolute() or ".." in path.parts or (len(path.parts[0]) == 2 and path.parts[0][1] == ":"):
         raise _Wrong(
             _(
-                "The path leaves the folder. Name files by their path within it, without “..” and without a leading slash."
+                "The path leaves the folder. "
+                "Name files by their path within it, without “..” and without a leading slash."
             )
         )
     return str(path)

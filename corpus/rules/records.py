@@ -1,4 +1,4 @@
-"""Reading tables and lists that people made, record by record: what is broken is told by its number, the rest goes on."""
+"""Reading tables and lists that people made: what is broken is told by its number, and the rest goes on."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ def csv_records(file: IO[bytes], *, column: str) -> Iterator[Record | BrokenReco
             yield BrokenRecord(
                 number,
                 _(
-                    "%(found)s cells, but the first line names %(named)s. Put cells that hold the separator in quotation marks."
+                    "%(found)s cells, but the first line names %(named)s. "
+                    "Put cells that hold the separator in quotation marks."
                 )
                 % {"found": len(row), "named": len(header)},
             )

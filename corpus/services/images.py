@@ -37,7 +37,7 @@ def sha256_of(file: IO[bytes]) -> str:
 
 
 def store_original(file: IO[bytes], *, name: str, size_bytes: int) -> tuple[str, PictureFacts | None]:
-    """Check the picture in `file` and keep its bytes; returns its sha256 and, where it was not stored before, its facts.
+    """Check the picture in `file` and keep its bytes; returns its sha256 and, where it is new, its facts.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
@@ -31,7 +31,7 @@ Announce = Callable[[int], None]
 FILE_NAMES = "files"
 
 
-def start_upload(*, collection: Collection, uploads: Iterable[UploadedFile], by: User) -> ImportJob:
+def start_upload(*, collection: Collection, uploads: Iterable[UploadedFile[Any]], by: User) -> ImportJob:
     """Put the files that a browser sent where a worker finds them, and a job on the list."""
     folder, names = keep_waiting(uploads)
     return ImportJob.objects.create(
@@ -44,13 +44,13 @@ def start_upload(*, collection: Collection, uploads: Iterable[UploadedFile], by:
     )
 
 
-def keep_waiting(uploads: Iterable[UploadedFile]) -> tuple[str, list[str]]:
-    """Store files as `folder`/1, `folder`/2 and so on until their import is done; returns folder and their own names."""
+def keep_waiting(uploads: Iterable[UploadedFile[Any]]) -> tuple[str, list[str]]:
+    """Store files as `folder`/1, `folder`/2 and so on until they are imported; returns folder and their own names."""
     folder = f"imports/{uuid.uuid4().hex}"
     names = []
     for position, upload in enumerate(uploads, start=1):
         upload.seek(0)
-        files.put(f"{folder}/{position}", upload)  # type: ignore[arg-type]
+        files.put(f"{folder}/{position}", upload)
         names.append((upload.name or str(position))[: jobs.NAME_CHARACTERS])
     return folder, names
 

@@ -1,4 +1,4 @@
-"""Where an import's files come from: a folder, a manifest, a zip, or what a browser sent. All become one list of entries."""
+"""Where an import's files come from: a folder, a manifest, a zip, or what a browser sent. All become one list."""
 
 from __future__ import annotations
 

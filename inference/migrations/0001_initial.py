@@ -5,39 +5,60 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('corpus', '0001_initial'),
-        ('languages', '0001_initial'),
+        ("corpus", "0001_initial"),
+        ("languages", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='CaptioningModel',
+            name="CaptioningModel",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=120, unique=True)),
-                ('description', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=120, unique=True)),
+                ("description", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                'ordering': ['name'],
+                "ordering": ["name"],
             },
         ),
         migrations.CreateModel(
-            name='ModelCaption',
+            name="ModelCaption",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('text', models.TextField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('image', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='model_captions', to='corpus.image')),
-                ('language', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='languages.language')),
-                ('model', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='captions', to='inference.captioningmodel')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("text", models.TextField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "image",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="model_captions", to="corpus.image"
+                    ),
+                ),
+                (
+                    "language",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="languages.language"
+                    ),
+                ),
+                (
+                    "model",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="captions",
+                        to="inference.captioningmodel",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('model', 'image', 'language'), name='model_caption_once'), models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='model_caption_not_empty')],
+                "constraints": [
+                    models.UniqueConstraint(fields=("model", "image", "language"), name="model_caption_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("text", ""), _negated=True), name="model_caption_not_empty"
+                    ),
+                ],
             },
         ),
     ]

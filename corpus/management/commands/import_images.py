@@ -1,0 +1,37 @@
+"""`manage.py import_images FOLDER_OR_MANIFEST --collection NAME`: the same import as in the browser, here and now."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from corpus.management.reports import print_report, write_report
+from corpus.models import JobState
+from corpus.services.collections import collection_named
+from corpus.services.imports import import_path
+from corpus.tasks import ask_for_sizes
+
+
+class Command(BaseCommand):
+    help = "Import pictures into a collection from a folder, a manifest (.csv, .jsonl, .json) or a zip."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("source", type=Path, help="folder, manifest or zip")
+        parser.add_argument("--collection", required=True, help="name or slug; made where there is none")
+        parser.add_argument("--report", type=Path, help="write the whole report to this CSV file")
+
+    def handle(self, *, source: Path, collection: str, report: Path | None, **options: Any) -> None:
+        if not source.exists():
+            raise CommandError(f"There is no file or folder {source}.")
+        job = import_path(
+            path=source, collection=collection_named(collection), clock=timezone.now, announce=ask_for_sizes
+        )
+        if report is not None:
+            write_report(job, report)
+        print_report(job, self.stdout)
+        if job.state == JobState.FAILED:
+            raise CommandError(job.error)

@@ -1,0 +1,22 @@
+"""The report of an import on a terminal and in a file."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from django.core.management.base import OutputWrapper
+
+from corpus.models import ImportJob, Outcome
+from corpus.selectors import report_of, report_table
+
+
+def print_report(job: ImportJob, output: OutputWrapper) -> None:
+    for row in job.rows.filter(outcome=Outcome.REJECTED).iterator():
+        output.write(f"{row.name}: {row.get_outcome_display()}. {row.reason}")
+    output.write(", ".join(f"{label}: {count}" for _, label, count in report_of(job).counts))
+
+
+def write_report(job: ImportJob, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(report_table(job))

@@ -1,0 +1,67 @@
+"""`manage.py import_captions FILE --model NAME --language TAG`: the same import as in the browser, here and now."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from corpus.management.reports import print_report, write_report
+from corpus.models import Collection, JobState
+from inference.forms import MODEL_NAME_CHARACTERS
+from inference.services.imports import import_path
+from languages.models import Language
+from languages.rules import MalformedTag
+from languages.selectors import language_by_tag
+
+
+class Command(BaseCommand):
+    help = "Import a model's captions from JSON lines, a JSON list or COCO results."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--model", required=True, help="name that the model goes by; made where there is none")
+        parser.add_argument("--language", required=True, help="tag of the captions' language, such as en")
+        parser.add_argument("--collection", help="name or slug of the collection in which images are looked for")
+        parser.add_argument("--report", type=Path, help="write the whole report to this CSV file")
+
+    def handle(self, *, file: Path, model: str, language: str, **options: Any) -> None:
+        if not file.is_file():
+            raise CommandError(f"There is no file {file}.")
+        model = model.strip()
+        if not model or len(model) > MODEL_NAME_CHARACTERS:
+            raise CommandError(f"--model has {len(model)} characters; give it 1 to {MODEL_NAME_CHARACTERS}.")
+        job = import_path(
+            path=file,
+            model=model,
+            language=_language(language),
+            collection=_collection(options["collection"]),
+            clock=timezone.now,
+        )
+        if options["report"] is not None:
+            write_report(job, options["report"])
+        print_report(job, self.stdout)
+        if job.state == JobState.FAILED:
+            raise CommandError(job.error)
+
+
+def _language(tag: str) -> Language:
+    try:
+        found = language_by_tag(tag)
+    except MalformedTag as error:
+        raise CommandError(str(error)) from error
+    if found is None:
+        raise CommandError(f"There is no language {tag} in the table; add it first.")
+    return found
+
+
+def _collection(name: str | None) -> Collection | None:
+    if name is None:
+        return None
+    found = Collection.objects.filter(slug=name).first() or Collection.objects.filter(name=name).first()
+    if found is None:
+        raise CommandError(f"There is no collection {name}.")
+    return found

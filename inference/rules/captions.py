@@ -1,0 +1,81 @@
+"""What a line of a file of captions says: which image, and the caption. No message repeats a caption's words."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from corpus.rules.limits import MAX_CAPTION_CHARACTERS
+from corpus.rules.records import is_text
+
+IMAGE_NAMES = ("image", "image_id", "image/key", "key", "file_name", "file")
+MAX_REFERENCE_CHARACTERS = 500
+COCO_FILE_STEMS = ("{:012d}", "COCO_val2014_{:012d}", "COCO_train2014_{:012d}", "COCO_test2014_{:012d}")
+"""How COCO names the file of an image, of which its results give the number only."""
+
+
+class CaptionRefused(ValueError):
+    """The line is not taken. `reference` is the image it names, as far as that could be read."""
+
+    def __init__(self, reason: str, reference: str = "") -> None:
+        super().__init__(reason)
+        self.reference = reference
+
+
+@dataclass(frozen=True)
+class CaptionLine:
+    """`reference` names the image by key, file name or SHA-256; `text` is in NFC, without blanks around it."""
+
+    reference: str
+    text: str
+
+
+def caption_line(value: Any) -> CaptionLine:
+    """
+    Raises
+    ------
+    CaptionRefused
+        With why, for who made the file.
+    """
+    if not isinstance(value, dict):
+        raise CaptionRefused(_("Not a JSON object with “image” and “caption”."))
+    name = next((name for name in IMAGE_NAMES if name in value), None)
+    if name is None:
+        raise CaptionRefused(_("Names no image: give its key, file name or SHA-256 as “image”."))
+    given = value[name]
+    if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip() or not is_text(str(given)):
+        raise CaptionRefused(_("“%(name)s” is neither a text nor a whole number.") % {"name": name})
+    reference = str(given).strip()[:MAX_REFERENCE_CHARACTERS]
+    return CaptionLine(reference, _caption(value.get("caption"), reference))
+
+
+def names_of(reference: str) -> list[str]:
+    """The keys that an image named like this may have, the likeliest first."""
+    base = reference.replace("\\", "/").rpartition("/")[2]
+    stem = base.rpartition(".")[0] or base
+    names = [reference, base, stem]
+    if reference.isascii() and reference.isdigit() and len(reference) <= 12:
+        names += [pattern.format(int(reference)) for pattern in COCO_FILE_STEMS]
+    return list(dict.fromkeys(names))
+
+
+def _caption(given: Any, reference: str) -> str:
+    if given is None:
+        raise CaptionRefused(_("There is no caption."), reference)
+    if not isinstance(given, str):
+        raise CaptionRefused(_("The caption is not a text."), reference)
+    if not is_text(given):
+        raise CaptionRefused(_("The caption holds characters that are not valid."), reference)
+    text = unicodedata.normalize("NFC", given).strip()
+    if not any(unicodedata.category(character)[0] not in "CZ" for character in text):
+        raise CaptionRefused(_("The caption is empty."), reference)
+    if len(text) > MAX_CAPTION_CHARACTERS:
+        raise CaptionRefused(
+            _("The caption has %(length)s characters; at most %(limit)s are taken.")
+            % {"length": len(text), "limit": MAX_CAPTION_CHARACTERS},
+            reference,
+        )
+    return text

@@ -1,0 +1,182 @@
+"""Importing a model's captions, some hundred lines at a time: captions and rows of the report are in together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from datetime import datetime
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import UploadedFile
+from django.db import IntegrityError, transaction
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
+from corpus.rules.records import BrokenRecord, FileRefused, Record, json_records
+from corpus.services import jobs
+from corpus.services.imports import keep_waiting
+from inference.models import CaptioningModel, ModelCaption
+from inference.rules.captions import CaptionLine, CaptionRefused, caption_line
+from inference.services.lookup import images_named
+from languages.models import Language
+from people.models import User
+
+Clock = Callable[[], datetime]
+Opener = Callable[[], AbstractContextManager[IO[bytes]]]
+
+LINES_PER_TRANSACTION = 250
+TRIES = 3
+"""Of one transaction, where another import of the same model's captions runs at the same time."""
+
+
+def start_upload(
+    *, model: str, language: Language, collection: Collection | None, upload: UploadedFile[Any], by: User
+) -> ImportJob:
+    """Put the file that a browser sent where a worker finds it, and a job on the list."""
+    folder, names = keep_waiting([upload])
+    return ImportJob.objects.create(
+        **_about(model, language, collection), source_name=names[0], folder=folder, created_by=by
+    )
+
+
+def import_path(
+    *, path: Path, model: str, language: Language, collection: Collection | None, clock: Clock
+) -> ImportJob:
+    """Import a file of this machine here and now."""
+    about = _about(model, language, collection)
+    about["options"][jobs.IS_INLINE] = True
+    job = ImportJob.objects.create(
+        **about,
+        source_name=str(path)[-500:],
+        state=JobState.RUNNING,
+        lease_until=clock() + jobs.LEASE,
+        attempts=1,
+    )
+    _run(job, lambda: path.open("rb"), clock=clock)
+    job.refresh_from_db()
+    return job
+
+
+def run_import(*, job_id: int, clock: Clock) -> None:
+    """Run an upload's job, or take it up where a worker that is gone left it."""
+    job = jobs.claim(job_id=job_id, kind=ImportKind.CAPTIONS, now=clock())
+    if job is None:
+        return
+    language = job.created_by.interface_language if job.created_by else ""
+    with translation.override(language or settings.LANGUAGE_CODE):
+        if job.attempts > jobs.MAX_ATTEMPTS:
+            jobs.finish(job, now=clock(), error=_("The import stopped %(count)s times.") % {"count": jobs.MAX_ATTEMPTS})
+            return
+        _run(job, partial(default_storage.open, f"{job.folder}/1"), clock=clock)
+
+
+def _about(model: str, language: Language, collection: Collection | None) -> dict[str, Any]:
+    return {
+        "kind": ImportKind.CAPTIONS,
+        "collection": collection,
+        "options": {"model": model, "language": language.tag},
+    }
+
+
+def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
+    # Chunks are written whole and in order, so all up to the last number of the report is done.
+    last = job.rows.order_by("-number").values_list("number", flat=True).first() or 0
+    model, _is_new = CaptioningModel.objects.get_or_create(name=job.options["model"])
+    try:
+        with open_file() as file:
+            job.lease_until = jobs.extend(job, now=clock())
+            ImportJob.objects.filter(pk=job.pk).update(total=_count_lines(file))
+            records = (record for record in json_records(file) if record.number > last)
+            while chunk := list(islice(records, LINES_PER_TRANSACTION)):
+                job.lease_until = _take(job, model, chunk, clock=clock)
+    except FileRefused as refused:
+        jobs.finish(job, now=clock(), error=str(refused))
+    except FileNotFoundError:
+        jobs.finish(job, now=clock(), error=_("The file is no longer there. Send it again."))
+    except jobs.LeaseLost:
+        return
+    else:
+        ImportJob.objects.filter(pk=job.pk, lease_until=job.lease_until).update(total=job.rows.count())
+        jobs.finish(job, now=clock())
+
+
+def _count_lines(file: IO[bytes]) -> int:
+    """How many lines there are, or 0 for a list, whose length only shows at its end."""
+    file.seek(0)
+    if file.read(1 << 16).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+        return 0
+    file.seek(0)
+    return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+
+
+def _take(job: ImportJob, model: CaptioningModel, chunk: list[Record | BrokenRecord], *, clock: Clock) -> datetime:
+    for tries_left in reversed(range(TRIES)):
+        try:
+            with transaction.atomic():
+                return jobs.report(job, list(_rows(job, model, chunk)), now=clock())
+        except IntegrityError:
+            if not tries_left:
+                raise
+    raise AssertionError("not reached")
+
+
+def _rows(job: ImportJob, model: CaptioningModel, chunk: list[Record | BrokenRecord]) -> Iterator[ImportRow]:
+    lines: dict[int, CaptionLine] = {}
+    rows: dict[int, ImportRow] = {}
+    for record in chunk:
+        if isinstance(record, BrokenRecord):
+            rows[record.number] = jobs.row(
+                job, record.number, _nameless(record.number), Outcome.REJECTED, record.reason
+            )
+            continue
+        try:
+            lines[record.number] = caption_line(record.value)
+        except CaptionRefused as refused:
+            name = refused.reference or _nameless(record.number)
+            rows[record.number] = jobs.row(job, record.number, name, Outcome.REJECTED, str(refused))
+    found = images_named({line.reference for line in lines.values()}, job.collection)
+    there = _there(model, job.options["language"], [image.pk for images in found.values() for image in images])
+    fresh: list[ModelCaption] = []
+    for number, line in lines.items():
+        images = found[line.reference]
+        outcome, reason = _outcome(line, images, there)
+        image = images[0] if len(images) == 1 else None
+        if outcome == Outcome.ADDED and image is not None:
+            there[image.pk] = line.text
+            fresh.append(ModelCaption(model=model, image=image, language_id=job.options["language"], text=line.text))
+        rows[number] = jobs.row(job, number, line.reference, outcome, reason, image)
+    ModelCaption.objects.bulk_create(fresh)
+    yield from (rows[record.number] for record in chunk)
+
+
+def _there(model: CaptioningModel, language: str, image_ids: Iterable[int]) -> dict[int, str]:
+    captions = ModelCaption.objects.filter(model=model, language_id=language, image_id__in=list(image_ids))
+    return dict(captions.values_list("image_id", "text"))
+
+
+def _outcome(line: CaptionLine, images: list[Image], there: dict[int, str]) -> tuple[Outcome, str]:
+    if not images:
+        return Outcome.REJECTED, _("No image has this key, file name or SHA-256. Import the pictures first.")
+    if len(images) > 1:
+        return Outcome.REJECTED, _("%(count)s different images have this name. Say which collection is meant.") % {
+            "count": len(images)
+        }
+    text = there.get(images[0].pk)
+    if text is None:
+        return Outcome.ADDED, ""
+    if text == line.text:
+        return Outcome.ALREADY, _("The model has this caption for the image already.")
+    return Outcome.REJECTED, _(
+        "The model has another caption for the image already, which is never changed: "
+        "people may have rated it. Import this one under another model name."
+    )
+
+
+def _nameless(number: int) -> str:
+    return _("line %(number)s") % {"number": number}

@@ -1,0 +1,58 @@
+"""Managers' pages: the models, and importing what they said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_http_methods, require_safe
+
+from corpus.permissions import check_manager
+from corpus.rules import limits
+from corpus.views.imports import TooMuchSent, receive
+from inference import selectors
+from inference.forms import CaptionsForm
+from inference.services.imports import start_upload
+from inference.tasks import ask_for_caption_import
+from people.requests import user_of
+
+
+@require_safe
+@login_required
+def model_list(request: HttpRequest) -> HttpResponse:
+    check_manager(request.user)
+    return render(request, "inference/models.html", {"models": selectors.models_with_counts()})
+
+
+@csrf_exempt  # checked below, once it is clear who sends and how much
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def captions_import(request: HttpRequest) -> HttpResponse:
+    check_manager(request.user)
+    if request.method != "POST":
+        return _form_page(request, CaptionsForm(initial={"collection": request.GET.get("collection")}))
+    try:
+        receive(request)
+    except TooMuchSent as error:
+        return _form_page(request, CaptionsForm(), status=413, error=str(error))
+    return _captions_import(request)
+
+
+@csrf_protect
+def _captions_import(request: HttpRequest) -> HttpResponse:
+    form = CaptionsForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _form_page(request, form, status=422)
+    given = form.cleaned_data
+    about = {name: given[name] for name in ("model", "language", "collection")}
+    job = start_upload(**about, upload=given["file"], by=user_of(request))
+    ask_for_caption_import(job.pk)
+    return redirect("corpus:import-show", job.pk)
+
+
+def _form_page(request: HttpRequest, form: CaptionsForm, **extra: Any) -> HttpResponse:
+    status = extra.pop("status", 200)
+    return render(request, "inference/captions_import.html", {"form": form, "limits": limits, **extra}, status=status)
