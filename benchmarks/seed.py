@@ -65,8 +65,8 @@ def _statements() -> list[str]:
     empty = "'{{}}'"
     return [
         (
-            "INSERT INTO corpus_image (public_id, sha256, original, format, bytes, width, height, title, author, licence,"
-            " licence_url, source, extra, created_at, sizes_state, sizes_attempts, sizes_error)"
+            "INSERT INTO corpus_image (public_id, sha256, original, format, bytes, width, height, title, author,"
+            " licence, licence_url, source, extra, created_at, sizes_state, sizes_attempts, sizes_error)"
             f" SELECT {uuid}, {digest}, '', 'JPEG', 1000, 1024, 768, '', 'An Author', 'CC BY 4.0', '', %(name)s,"
             f" {empty}, CURRENT_TIMESTAMP, 'done', 0, '' FROM ({{numbers}}) AS all_numbers"
         ),
@@ -86,8 +86,8 @@ def _statements() -> list[str]:
         (
             "INSERT INTO annotation_captiontask (task_id, round_id, image_id, english_id)"
             " SELECT task.id, %(round)s, image.image_id, image.id FROM"
-            " (SELECT id, row_number() OVER (ORDER BY id) AS n FROM allocation_task WHERE pool_id = %(pool)s) AS task JOIN"
-            " (SELECT id, image_id, row_number() OVER (ORDER BY id) AS n FROM inference_modelcaption"
+            " (SELECT id, row_number() OVER (ORDER BY id) AS n FROM allocation_task WHERE pool_id = %(pool)s) AS task"
+            " JOIN (SELECT id, image_id, row_number() OVER (ORDER BY id) AS n FROM inference_modelcaption"
             " WHERE model_id = %(model)s) AS image ON task.n = image.n"
         ),
     ]

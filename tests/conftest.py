@@ -19,8 +19,11 @@ DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark browser tests; on PostgreSQL, keep only what touches the database."""
+    """Mark browser tests, keep what migrations wrote, and on PostgreSQL run only what touches the database."""
     for item in items:
+        if _is_transactional(item):
+            # Such tests empty every table afterwards; this brings back the languages for the next one.
+            item.add_marker(pytest.mark.django_db(transaction=True, serialized_rollback=True), append=False)
         if "page" in getattr(item, "fixturenames", ()) or "/browser/" in item.nodeid:
             item.add_marker("browser")
     if "postgresql" not in settings.DATABASES["default"]["ENGINE"]:
@@ -28,6 +31,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept = [item for item in items if _runs_on_postgres(item)]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
     items[:] = kept
+
+
+def _is_transactional(item: pytest.Item) -> bool:
+    marker = item.get_closest_marker("django_db")
+    names = set(getattr(item, "fixturenames", ()))
+    return bool(marker and marker.kwargs.get("transaction")) or bool({"transactional_db", "live_server"} & names)
 
 
 def _runs_on_postgres(item: pytest.Item) -> bool:
