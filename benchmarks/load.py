@@ -131,10 +131,14 @@ async def run(base: str, round_id: int, people: int, seconds: float) -> dict[str
     for annotator in annotators:
         for kind, times in annotator.times.items():
             kinds[kind] += times
+    # The share of each person's time that went into fetching and sending captions, as a peer's tasks are measured.
+    writing_s = sum(kinds["next"]) + sum(kinds["submit"])
     return {
         "people": people,
         "wall_s": round(wall_s, 1),
         "tasks_per_s": round(tasks / wall_s, 1),
+        "answers_per_s": round((tasks + len(kinds["rate"])) / wall_s, 1),
+        "writing_per_s": round(tasks * people / writing_s, 1) if writing_s else 0.0,
         "requests_per_s": round(sum(map(len, kinds.values())) / wall_s, 1),
         "steps": {kind: summary(times) for kind, times in kinds.items()},
         "errors": dict(errors),

