@@ -72,7 +72,7 @@ class LanguagesForm(_Batches):
     captioners = forms.ModelMultipleChoiceField(
         label=_("Whose English captions are rated"),
         queryset=CaptioningModel.objects.none(),
-        widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"}),
+        widget=forms.CheckboxSelectMultiple,
         help_text=_("With several, each image gets a caption of one of them, drawn at random."),
         error_messages={"required": _("Choose at least one model.")},
     )
