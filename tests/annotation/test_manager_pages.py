@@ -1,0 +1,293 @@
+"""The manager's pages: who sees them, what they show, and what can be done there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from allocation.models import Pool
+from annotation import tasks
+from annotation.models import Round
+from corpus.models import CollectionImage
+from inference.models import ModelCaption
+from people.models import Membership, Project, Role
+from tests.annotation.handing_in import hand_in
+from tests.factories import (
+    make_annotator,
+    make_captioner,
+    make_collection,
+    make_project,
+    make_round,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_round(project=make_project("lions"), images=2, language="de").project
+
+
+@pytest.fixture
+def manager(project) -> Client:
+    return client_of(project.created_by)
+
+
+def client_of(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def path_of(name: str, project: Project) -> str:
+    if name in ("project-list", "project-create"):
+        return reverse(f"annotation:{name}")
+    args: dict[str, list[Any]] = {
+        "round-settings": [project.slug, project.rounds.get().pk],
+        "captions-export": [project.slug, "jsonl"],
+    }
+    return reverse(f"annotation:{name}", args=args.get(name, [project.slug]))
+
+
+OF_ONE_PROJECT = ("project-show", "project-progress", "language-add", "round-settings", "captions-export")
+OF_ANY_MANAGER = ("project-list", "project-create")
+
+
+class TestWhoSeesThePages:
+    @pytest.mark.parametrize("name", [*OF_ONE_PROJECT, *OF_ANY_MANAGER])
+    def test_a_manager_does(self, manager, project, name):
+        assert manager.get(path_of(name, project)).status_code == 200
+
+    @pytest.mark.parametrize("name", [*OF_ONE_PROJECT, "tasks-add", *OF_ANY_MANAGER])
+    def test_who_is_not_signed_in_is_asked_to(self, client, project, name):
+        response = client.post(path_of(name, project)) if name == "tasks-add" else client.get(path_of(name, project))
+        assert response.status_code == 302
+        assert response["Location"].startswith(reverse("account_login"))
+
+    @pytest.mark.parametrize("name", [*OF_ONE_PROJECT, "tasks-add"])
+    def test_a_manager_of_another_project_is_not_told_that_they_exist(self, project, name):
+        outsider = client_of(make_project().created_by)
+        assert outsider.get(path_of(name, project)).status_code in (404, 405)
+        assert outsider.post(path_of(name, project)).status_code in (404, 405)
+
+    @pytest.mark.parametrize("name", [*OF_ONE_PROJECT, "tasks-add"])
+    @pytest.mark.parametrize("role", [role for role in Role if role != Role.MANAGER])
+    def test_no_other_role_of_the_project_does(self, project, name, role):
+        member = make_user()
+        Membership.objects.create(project=project, user=member, role=role)
+        assert client_of(member).get(path_of(name, project)).status_code in (404, 405)
+        assert client_of(member).post(path_of(name, project)).status_code in (404, 405)
+        assert not Round.objects.filter(awaits_tasks=True).exists()
+
+    @pytest.mark.parametrize("name", OF_ANY_MANAGER)
+    def test_pages_above_the_projects_are_for_managers(self, project, name):
+        annotator = client_of(make_annotator(project.rounds.get()))
+        assert annotator.get(path_of(name, project)).status_code == 403
+        assert annotator.post(path_of(name, project)).status_code in (403, 405)
+
+    def test_who_may_start_projects_comes_to_the_form(self):
+        starter = make_user(is_staff=True)
+        starter.user_permissions.add(Permission.objects.get(codename="add_project"))
+        assert client_of(starter).get(reverse("annotation:project-create")).status_code == 200
+
+    def test_a_round_of_another_project_has_no_settings_here(self, manager, project):
+        other = make_round()
+        path = reverse("annotation:round-settings", args=[project.slug, other.pk])
+        assert manager.get(path).status_code == 404
+        assert manager.post(path, {"replication": 9}).status_code == 404
+
+    def test_managers_see_their_own_projects_only(self, manager, project):
+        make_project("zebras")
+        page = manager.get(reverse("annotation:project-list")).content.decode()
+        assert "Lions" in page
+        assert "Zebras" not in page
+
+
+class TestCreatingInTheBrowser:
+    @pytest.fixture
+    def collection(self):
+        return make_collection(3)
+
+    @pytest.fixture
+    def path(self, collection):
+        return f"{reverse('annotation:project-create')}?collection={collection.slug}"
+
+    @pytest.fixture
+    def answers(self, collection):
+        return {
+            "name": "Tigers",
+            "captioners": [make_captioner(collection, "blip").pk],
+            "batch_size": "5",
+            "hold_h": "1.5",
+            "language-de": "on",
+            "replication-de": "2",
+            "language-bn": "on",
+            "replication-bn": "1",
+            "replication-fr": "2",
+        }
+
+    def test_what_is_chosen_is_set_up_and_filled_at_once(
+        self, manager, path, answers, monkeypatch, django_capture_on_commit_callbacks
+    ):
+        nudged: list[int] = []
+        monkeypatch.setattr(tasks.fill_round, "delay", nudged.append)
+        with django_capture_on_commit_callbacks(execute=True):
+            response = manager.post(path, answers)
+        project = Project.objects.get(name="Tigers")
+        assert response["Location"] == reverse("annotation:project-show", args=[project.slug])
+        assert set(project.rounds.values_list("language", "replication", "pool__batch_size", "pool__hold_s")) == {
+            ("de", 2, 5, 5400),
+            ("bn", 1, 5, 5400),
+        }
+        assert sorted(nudged) == sorted(project.rounds.values_list("pk", flat=True))
+
+    def test_models_are_offered_with_how_many_images_they_described(self, manager, path, collection, answers):
+        ModelCaption.objects.filter(image=collection.entries.first().image).delete()
+        page = manager.get(path).content.decode()
+        assert "blip: 2 of 3 images" in page
+        assert "1 of them has no English caption" in page
+
+    def test_images_left_out_are_said_afterwards(self, manager, path, collection, answers):
+        make_captioner(collection, "other")
+        ModelCaption.objects.filter(image=collection.entries.first().image, model__name="blip").delete()
+        page = manager.post(path, answers, follow=True).content.decode()
+        assert "1 image has no English caption by the models chosen" in page
+
+    def test_without_images_or_captions_it_says_what_to_do_first(self, manager, path, collection):
+        assert "has an English caption, so there is nothing to rate" in manager.get(path).content.decode()
+        CollectionImage.objects.all().delete()
+        Round.objects.all().delete()
+        collection.__class__.objects.all().delete()
+        page = manager.get(reverse("annotation:project-create")).content.decode()
+        assert "Import some into a collection first" in page
+
+    @pytest.mark.parametrize(
+        ("changes", "error"),
+        [
+            ({"name": ""}, "This field is required"),
+            ({"captioners": []}, "Choose at least one model"),
+            ({"language-de": "", "language-bn": ""}, "Choose at least one language"),
+            ({"replication-de": ""}, "Say how many captions"),
+            ({"replication-de": "0"}, "greater than or equal to 1"),
+            ({"batch_size": "0"}, "greater than or equal to 1"),
+            ({"hold_h": "0"}, "greater than or equal to 0.25"),
+            ({"hold_h": "99999"}, "less than or equal to"),
+            ({"captioners": ["999999"]}, "not one of the available choices"),
+        ],
+    )
+    def test_a_mistake_is_explained_and_nothing_is_made(self, manager, path, answers, changes, error):
+        projects_before = Project.objects.count()
+        response = manager.post(path, answers | changes)
+        assert response.status_code == 422
+        assert error in response.content.decode()
+        assert Project.objects.count() == projects_before
+
+    def test_a_collection_that_is_not_there_is_said(self, manager):
+        response = manager.get(reverse("annotation:project-create"), {"collection": "none"})
+        assert "There is no such collection any more" in response.content.decode()
+
+    def test_languages_are_added_to_a_project_that_is_there(self, manager, project, collection, answers):
+        path = f"{reverse('annotation:language-add', args=['lions'])}?collection={collection.slug}"
+        page = manager.get(path).content.decode()
+        assert 'name="language-bn"' in page
+        assert 'name="language-de"' not in page
+        response = manager.post(path, {name: answers[name] for name in answers if "-de" not in name and name != "name"})
+        assert response.status_code == 302
+        assert set(project.rounds.values_list("language", flat=True)) == {"de", "bn"}
+
+
+class TestTheProjectPage:
+    def test_it_shows_the_numbers_and_keeps_them_up_to_date(self, manager, project):
+        round = project.rounds.get()
+        hand_in(round, make_annotator(round))
+        page = manager.get(reverse("annotation:project-show", args=["lions"])).content.decode()
+        assert "2 of 4 captions" in page
+        assert f'hx-get="{reverse("annotation:project-progress", args=["lions"])}"' in page
+        part = manager.get(reverse("annotation:project-progress", args=["lions"])).content.decode()
+        assert "2 of 4 captions" in part
+        assert "<html" not in part
+
+    def test_it_links_to_all_that_a_manager_does(self, manager, project):
+        page = manager.get(reverse("annotation:project-show", args=["lions"])).content.decode()
+        for name in ("people:invitation-create", "people:member-list", "people:consent-publish"):
+            assert reverse(name, args=["lions"]) in page
+        for layout in ("xm3600", "jsonl", "csv"):
+            assert reverse("annotation:captions-export", args=["lions", layout]) in page
+
+    def test_it_has_no_inline_script_or_style(self, manager, project):
+        page = manager.get(reverse("annotation:project-show", args=["lions"])).content.decode()
+        assert " style=" not in page
+        assert " onclick=" not in page
+
+    def test_it_costs_the_same_whatever_was_handed_in(self, manager, project):
+        round = project.rounds.get()
+        counts = []
+        for _ in range(2):
+            with CaptureQueriesContext(connection) as queries:
+                manager.get(reverse("annotation:project-progress", args=["lions"]))
+            counts.append(len(queries))
+            hand_in(round, make_annotator(round))
+        assert counts[0] == counts[1] <= 10
+
+    def test_missing_tasks_are_asked_for(self, manager, project):
+        manager.post(reverse("annotation:tasks-add", args=["lions"]))
+        assert project.rounds.get().awaits_tasks
+
+    def test_settings_are_saved(self, manager, project):
+        path = path_of("round-settings", project)
+        response = manager.post(path, {"replication": "3", "batch_size": "7", "hold_h": "2"})
+        assert response.status_code == 302
+        round = project.rounds.get()
+        assert (round.replication, round.pool.batch_size, round.pool.hold_s) == (3, 7, 7200)
+        assert not round.pool.is_open
+
+    def test_a_lease_left_alone_stays_to_the_second(self, manager, project):
+        round = project.rounds.get()
+        Pool.objects.filter(pk=round.pool_id).update(hold_s=1234)
+        shown = manager.get(path_of("round-settings", project)).context["form"].initial
+        manager.post(path_of("round-settings", project), {**shown, "is_open": "on", "batch_size": "3"})
+        round = project.rounds.get()
+        assert (round.pool.hold_s, round.pool.batch_size) == (1234, 3)
+
+    def test_lowering_the_replication_says_how_many_stay_above(self, manager, project):
+        round = project.rounds.get()
+        for _ in range(2):
+            hand_in(round, make_annotator(round))
+        page = manager.post(
+            path_of("round-settings", project), {"replication": "1", "batch_size": "7", "hold_h": "2"}, follow=True
+        )
+        assert "German: 2 images keep more places" in page.content.decode()
+
+
+class TestTheDownload:
+    @pytest.mark.parametrize("layout", ["xm3600", "jsonl", "csv"])
+    def test_it_is_a_file_that_is_streamed_and_not_kept(self, manager, project, layout):
+        round = project.rounds.get()
+        hand_in(round, make_annotator(round), now=timezone.now())
+        response = manager.get(reverse("annotation:captions-export", args=["lions", layout]))
+        assert response.streaming
+        assert f'filename="lions-{layout}-' in response["Content-Disposition"]
+        assert "no-store" in response["Cache-Control"]
+        assert "Ein Bild von etwas" in b"".join(response).decode()
+
+    def test_an_unknown_format_is_not_found(self, manager, project):
+        response = manager.get(reverse("annotation:captions-export", args=["lions", "docx"]))
+        assert response.status_code == 404
+
+
+class TestAdmin:
+    @pytest.mark.parametrize("name", ["guidelines", "round", "captiontask", "captionbatch", "item", "caption"])
+    def test_rows_are_looked_up_and_not_changed(self, project, name):
+        round = project.rounds.get()
+        hand_in(round, make_annotator(round))
+        installer = client_of(make_user(is_staff=True, is_superuser=True))
+        assert installer.get(reverse(f"admin:annotation_{name}_changelist")).status_code == 200
+        assert installer.get(reverse(f"admin:annotation_{name}_add")).status_code == 403
