@@ -1,0 +1,350 @@
+"""Importing captions by models: each line is told about, none is taken twice, and no words get into a report."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from corpus.models import CollectionImage, ImportJob, ImportKind, JobState, Outcome
+from corpus.services import jobs
+from inference import tasks
+from inference.models import CaptioningModel, ModelCaption
+from inference.services import imports
+from languages.models import Language
+from tests.concurrency import together
+from tests.factories import (
+    NOW,
+    make_annotator,
+    make_captioner,
+    make_collection,
+    make_image,
+    make_project,
+    make_round,
+    make_user,
+)
+
+MINUTE = timedelta(minutes=1)
+WORDS = "a heron stands on one leg"
+
+
+@pytest.fixture(autouse=True)
+def media(settings: Any, tmp_path: Path) -> None:
+    settings.STORAGES = settings.STORAGES | {
+        "default": {
+            "BACKEND": "django.core.files.storage.FileSystemStorage",
+            "OPTIONS": {"location": tmp_path / "media"},
+        }
+    }
+
+
+def lines(*values: Any) -> bytes:
+    return b"".join((value if isinstance(value, bytes) else json.dumps(value).encode()) + b"\n" for value in values)
+
+
+def run_file(content: bytes, path: Path, *, model: str = "m", language: str = "en", collection=None) -> ImportJob:
+    file = path / "captions.jsonl"
+    file.write_bytes(content)
+    return imports.import_path(
+        path=file, model=model, language=Language.objects.get(pk=language), collection=collection, clock=lambda: NOW
+    )
+
+
+def reasons(job: ImportJob) -> dict[int, tuple[str, str]]:
+    return {row.number: (row.outcome, row.reason) for row in job.rows.all()}
+
+
+def keys(collection) -> list[str]:
+    return list(collection.entries.values_list("key", flat=True))
+
+
+@pytest.mark.django_db
+def test_images_are_found_by_key_by_file_name_and_by_content(tmp_path):
+    collection = make_collection(images=0)
+    for position, (key, file_name) in enumerate(
+        [("harbour", "IMG_1.jpg"), ("0041ab", "0041ab.jpg"), ("hash", "h.jpg"), ("000000391895", "000000391895.jpg")], 1
+    ):
+        CollectionImage.objects.create(
+            collection=collection, image=make_image(), key=key, file_name=file_name, position=position
+        )
+    digest = CollectionImage.objects.get(key="hash").image.sha256
+
+    job = run_file(
+        lines(
+            {"image": "IMG_1.jpg", "caption": WORDS},
+            {"image/key": "0041ab", "caption": "  two  "},
+            {"image": digest.upper(), "caption": "three"},
+            {"image_id": 391895, "caption": "four"},
+            {"file_name": "val/0041ab.jpg", "caption": "two"},
+        ),
+        tmp_path,
+    )
+
+    assert [outcome for outcome, _ in reasons(job).values()] == ["added"] * 4 + ["already"]
+    texts = ModelCaption.objects.values_list("image__entries__key", "text")
+    assert dict(texts) == {"harbour": WORDS, "0041ab": "two", "hash": "three", "000000391895": "four"}
+    assert job.rows.get(number=1).image == CollectionImage.objects.get(key="harbour").image
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ({"image": "gone", "caption": WORDS}, "No image has this key"),
+        ({"image": "KEY", "caption": ""}, "empty"),
+        ({"image": "KEY", "caption": " \u200b\t"}, "empty"),
+        ({"image": "KEY"}, "no caption"),
+        ({"image": "KEY", "caption": ["x"]}, "not a text"),
+        ({"image": "KEY", "caption": "x\u0000"}, "not valid"),
+        (b'{"image": "KEY", "caption": "\\ud800"}', "not valid"),
+        ({"image": "KEY", "caption": "x" * 2001}, "at most 2000"),
+        ({"caption": WORDS}, "Names no image"),
+        ({"image": 1.5, "caption": WORDS}, "whole number"),
+        ({"image": None, "caption": WORDS}, "whole number"),
+        ([WORDS], "object"),
+        (b'{"image": "KEY", "caption": "' + WORDS.encode() + b'"', "JSON"),
+        (b'{"image": "KEY", "caption": "\xe9"}', "UTF-8"),
+        (b'{"image": "' + b"x" * 1_100_000 + b'"}', "longer than"),
+    ],
+)
+def test_a_line_that_cannot_be_used_is_told_by_its_number_without_its_words(tmp_path, line, says):
+    collection = make_collection(images=2)
+    one, two = keys(collection)
+    line = line.replace(b"KEY", one.encode()) if isinstance(line, bytes) else line
+    if isinstance(line, dict) and line.get("image") == "KEY":
+        line = line | {"image": one}
+
+    job = run_file(lines({"image": two, "caption": "fine"}, line), tmp_path)
+
+    outcome, reason = reasons(job)[2]
+    assert (outcome, reasons(job)[1][0]) == ("rejected", "added")
+    assert says in reason
+    assert not any(WORDS in row.name + row.reason for row in job.rows.all())
+    assert ModelCaption.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_what_is_there_is_not_taken_again_and_never_changed(tmp_path):
+    collection = make_collection(images=1)
+    (key,) = keys(collection)
+    run_file(lines({"image": key, "caption": WORDS}), tmp_path)
+
+    job = run_file(
+        lines({"image": key, "caption": WORDS}, {"image": key, "caption": "another"}, {"image": key, "caption": WORDS}),
+        tmp_path,
+    )
+
+    found = reasons(job)
+    assert [outcome for outcome, _ in found.values()] == ["already", "rejected", "already"]
+    assert "another model name" in found[2][1]
+    assert ModelCaption.objects.get().text == WORDS
+
+    run_file(lines({"image": key, "caption": "another"}), tmp_path, model="m2")
+    run_file(lines({"image": key, "caption": "un héron"}), tmp_path, language="fr")
+    assert ModelCaption.objects.count() == 3
+
+
+@pytest.mark.django_db
+def test_two_captions_for_one_image_in_one_file_are_not_both_taken(tmp_path):
+    (key,) = keys(make_collection(images=1))
+    job = run_file(lines({"image": key, "caption": "one"}, {"image": key, "caption": "two"}), tmp_path)
+    assert [outcome for outcome, _ in reasons(job).values()] == ["added", "rejected"]
+
+
+@pytest.mark.django_db
+def test_a_key_that_two_collections_use_asks_which_one(tmp_path):
+    one, two = make_collection(images=1), make_collection(images=1)
+    CollectionImage.objects.update(key="same")
+
+    assert "which collection" in reasons(run_file(lines({"image": "same", "caption": WORDS}), tmp_path))[1][1]
+
+    job = run_file(lines({"image": "same", "caption": WORDS}), tmp_path, collection=two)
+    assert reasons(job)[1][0] == "added"
+    assert ModelCaption.objects.get().image == two.entries.get().image
+    assert one.entries.get().image.model_captions.count() == 0
+
+
+@pytest.mark.django_db
+def test_coco_results_and_lists_that_break_off_are_read_as_far_as_they_go(tmp_path):
+    collection = make_collection(images=3)
+    items = [{"image_id": key, "caption": f"caption of {key}"} for key in keys(collection)]
+
+    whole = run_file(json.dumps(items, indent=2).encode(), tmp_path)
+    assert [outcome for outcome, _ in reasons(whole).values()] == ["added"] * 3
+    assert (whole.state, whole.total, whole.done) == (JobState.DONE, 3, 3)
+
+    cut = run_file(json.dumps(items).encode()[:-20], tmp_path, model="m2")
+    assert [outcome for outcome, _ in reasons(cut).values()] == ["added", "added", "rejected"]
+    assert "Nothing after it" in reasons(cut)[3][1]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("content", [b"", b"  \n", '[{"image": "a"}]'.encode("utf-16")])
+def test_a_file_that_cannot_be_read_at_all_fails_with_one_sentence(tmp_path, content):
+    job = run_file(content, tmp_path)
+    assert job.state == JobState.FAILED
+    assert job.error
+
+
+@pytest.mark.django_db
+def test_a_large_file_is_read_bit_by_bit(tmp_path, django_assert_max_num_queries):
+    collection = make_collection(images=1)
+    (key,) = keys(collection)
+    with django_assert_max_num_queries(60):
+        job = run_file(lines(*({"image": f"unknown {number}", "caption": WORDS} for number in range(1000))), tmp_path)
+    assert (job.done, job.total) == (1000, 1000)
+    assert key not in set(job.rows.values_list("name", flat=True))
+
+
+@pytest.mark.django_db
+def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
+    collection = make_collection(images=5)
+    content = lines(*({"image": key, "caption": WORDS} for key in keys(collection)))
+    job = imports.start_upload(
+        model="m",
+        language=Language.objects.get(pk="en"),
+        collection=None,
+        upload=SimpleUploadedFile("c.jsonl", content),
+        by=make_user(),
+    )
+    monkeypatch.setattr(imports, "LINES_PER_TRANSACTION", 2)
+    real, taken = imports._take, []
+
+    def dies_at_the_second(job, model, chunk, **more):
+        taken.append([record.number for record in chunk])
+        if len(taken) == 2:
+            raise KeyboardInterrupt
+        return real(job, model, chunk, **more)
+
+    monkeypatch.setattr(imports, "_take", dies_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        imports.run_import(job_id=job.pk, clock=lambda: NOW)
+    assert ModelCaption.objects.count() == 2
+
+    later = NOW + 5 * MINUTE
+    assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=later) == []
+    assert jobs.jobs_waiting(kind=ImportKind.CAPTIONS, now=later) == [job.pk]
+    imports.run_import(job_id=job.pk, clock=lambda: later)
+
+    job.refresh_from_db()
+    assert taken == [[1, 2], [3, 4], [3, 4], [5]]
+    assert (job.state, job.done, job.total) == (JobState.DONE, 5, 5)
+    assert set(job.rows.values_list("outcome", flat=True)) == {Outcome.ADDED}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_imports_at_the_same_time_take_each_caption_once(tmp_path):
+    collection = make_collection(images=20)
+    content = lines(*({"image": key, "caption": WORDS} for key in keys(collection)))
+    CaptioningModel.objects.create(name="m")
+    for name in "abcd":
+        (tmp_path / name).mkdir()
+
+    done = together(lambda name: run_file(content, tmp_path / name), "abcd")
+
+    assert [job.state for job in done] == [JobState.DONE] * 4
+    assert ModelCaption.objects.count() == 20
+    added = sum(job.rows.filter(outcome=Outcome.ADDED).count() for job in done)
+    assert added == 20
+
+
+@pytest.mark.django_db
+def test_the_command_takes_aliases_and_names_what_is_wrong(tmp_path):
+    collection = make_collection(images=1)
+    (key,) = keys(collection)
+    file = tmp_path / "captions.jsonl"
+    file.write_bytes(lines({"image": key, "caption": "אנפה"}, {"image": "gone", "caption": WORDS}))
+    printed = io.StringIO()
+
+    call_command("import_captions", file, model="m", language="iw", collection=collection.slug, stdout=printed)
+
+    assert ModelCaption.objects.get().language_id == "he"
+    assert "gone: Not taken. No image has this key" in printed.getvalue()
+    assert WORDS not in printed.getvalue()
+    for wrong in ({"language": "not a tag"}, {"language": "tlh"}, {"collection": "gone"}, {"model": " "}):
+        options = {"model": "m", "language": "en"} | wrong
+        with pytest.raises(CommandError):
+            call_command("import_captions", file, stdout=printed, **options)
+    with pytest.raises(CommandError, match="no file"):
+        call_command("import_captions", tmp_path / "gone", model="m", language="en", stdout=printed)
+
+
+@pytest.fixture
+def client():
+    manager = make_user("manager")
+    make_project(manager=manager)
+    client = Client()
+    client.force_login(manager)
+    return client
+
+
+@pytest.mark.django_db
+def test_a_file_is_sent_and_imported_in_the_background(client, monkeypatch, django_capture_on_commit_callbacks):
+    collection = make_collection(images=2)
+    content = lines(*({"image": key, "caption": WORDS} for key in keys(collection)))
+    sent: list[int] = []
+    monkeypatch.setattr(tasks.run_caption_import, "delay", sent.append)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        response = client.post(
+            reverse("inference:captions-import"),
+            {
+                "file": SimpleUploadedFile("c.jsonl", content),
+                "model": "m",
+                "language": "en",
+                "collection": collection.slug,
+            },
+        )
+
+    job = ImportJob.objects.get()
+    assert response["Location"] == reverse("corpus:import-show", args=[job.pk])
+    assert sent == [job.pk]
+    tasks.run_caption_import(job.pk)
+    page = client.get(response["Location"]).text
+    assert WORDS not in page
+    assert "captions by a model: <bdi>m</bdi>" in page.lower()
+    assert '<td class="number">2</td>' in client.get(reverse("inference:model-list")).text
+
+
+@pytest.mark.django_db
+def test_pages_about_models_never_show_what_they_said(client):
+    make_captioner(make_collection(images=2), "m", text=WORDS)
+    for name in ("inference:model-list", "inference:captions-import"):
+        assert WORDS not in client.get(reverse(name)).text
+
+
+@pytest.mark.django_db
+def test_outsiders_are_told_that_nothing_is_there():
+    collection = make_collection()
+    for outsider in (make_user(), make_annotator(make_round(collection=collection))):
+        client = Client()
+        client.force_login(outsider)
+        for name in ("inference:model-list", "inference:captions-import"):
+            assert client.get(reverse(name)).status_code == 404
+        sent = {"file": SimpleUploadedFile("c.jsonl", b"{}"), "model": "m", "language": "en"}
+        assert client.post(reverse("inference:captions-import"), sent).status_code == 404
+    assert not ImportJob.objects.exists()
+    assert Client().get(reverse("inference:model-list")).status_code == 302
+
+
+@pytest.mark.django_db
+def test_a_form_with_gaps_or_from_elsewhere_is_refused(client):
+    assert client.post(reverse("inference:captions-import"), {"model": "m"}).status_code == 422
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = client.cookies
+    assert strict.post(reverse("inference:captions-import"), {"model": "m"}).status_code == 403
+
+
+@pytest.mark.django_db
+def test_the_form_knows_the_collection_one_comes_from(client):
+    collection = make_collection()
+    page = client.get(reverse("inference:captions-import"), {"collection": collection.slug}).text
+    assert f'<option value="{collection.slug}" selected>' in page
