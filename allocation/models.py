@@ -79,6 +79,7 @@ class Batch(models.Model):
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="batches")
     state = models.CharField(max_length=8, choices=BatchState.choices, default=BatchState.OPEN)
     taken_at = models.DateTimeField()
+    hold_s = models.PositiveIntegerField(help_text="Seconds of a full lease, as the pool had it then.")
     due_at = models.DateTimeField(help_text="When the lease runs out.")
     closed_at = models.DateTimeField(null=True, blank=True)
 

@@ -127,7 +127,8 @@ def _take_free(open_tasks: TaskQuerySet, size: int, rng: Random) -> list[Task]:
 
 def _assign(pool: Pool, person: User, tasks: list[Task], now: datetime, prepare: Prepare) -> Batch:
     Task.objects.filter(pk__in=[task.pk for task in tasks]).update(places_taken=F("places_taken") + 1)
-    batch = Batch.objects.create(pool=pool, person=person, taken_at=now, due_at=now + timedelta(seconds=pool.hold_s))
+    due_at = now + timedelta(seconds=pool.hold_s)
+    batch = Batch.objects.create(pool=pool, person=person, taken_at=now, hold_s=pool.hold_s, due_at=due_at)
     assignments = Assignment.objects.bulk_create(
         Assignment(task=task, batch=batch, person=person, position=position)
         for position, task in enumerate(tasks, start=1)
@@ -141,9 +142,9 @@ def lock_batch(*, batch_id: UUID, person: User) -> Batch:
     return Batch.objects.select_for_update(no_key=True).get(pk=batch_id, person=person)
 
 
-def renew_lease(*, batch: Batch, hold_s: int, now: datetime) -> None:
+def renew_lease(*, batch: Batch, now: datetime) -> None:
     """Give a full lease again once half of it is gone: whoever is at work does not lose the batch while at it."""
-    hold = timedelta(seconds=hold_s)
+    hold = timedelta(seconds=batch.hold_s)
     if batch.due_at - now < hold / 2:
         Batch.objects.filter(pk=batch.pk, state=BatchState.OPEN, due_at__gt=now).update(due_at=now + hold)
 
@@ -199,9 +200,10 @@ def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
         Task.objects.filter(pk__in=free).update(places_taken=F("places_taken") + 1)
         let_go.filter(task__in=free).update(state=AssignmentState.HELD)
         batch.state = BatchState.OPEN
-        batch.due_at = now + timedelta(seconds=batch.pool.hold_s)
+        batch.hold_s = batch.pool.hold_s
+        batch.due_at = now + timedelta(seconds=batch.hold_s)
         batch.closed_at = None
-        batch.save(update_fields=["state", "due_at", "closed_at"])
+        batch.save(update_fields=["state", "hold_s", "due_at", "closed_at"])
         return batch
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from uuid import UUID
 
 from django.db.models import Count, QuerySet
@@ -124,6 +125,12 @@ def workable(batch: CaptionBatch) -> QuerySet[Item]:
     return items
 
 
+@lru_cache(maxsize=10_000)
+def language_of(round_id: int) -> Language:
+    """A round's language, which never changes: asked with every save, so it is asked of the database once."""
+    return Round.objects.select_related("language").get(pk=round_id).language
+
+
 def warnings_of(item: Item, language: Language, texts: Iterable[str] | None = None) -> list[rules.Problem]:
     """The soft checks of one text, against the other `texts` of its batch and the English caption that was rated."""
     if not item.text.strip():
@@ -176,12 +183,6 @@ def rate_page(batch: CaptionBatch, viewer: User, now: datetime) -> RatePage:
 
 def written_so_far(batch: CaptionBatch) -> int:
     return workable(batch).exclude(text="").count()
-
-
-def ratings_so_far(batch: CaptionBatch) -> tuple[int, int]:
-    """(rated, size)"""
-    ratings = workable(batch).values_list("rating", flat=True)
-    return sum(map(bool, ratings)), len(ratings)
 
 
 def first_to_write(batch: CaptionBatch) -> int | None:

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.cache import cache
 from psycopg import sql
 
+from annotation.selectors import language_of
 from tests import servers
 
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
@@ -49,8 +50,9 @@ def _runs_on_postgres(item: pytest.Item) -> bool:
 
 @pytest.fixture(autouse=True)
 def _empty_cache() -> None:
-    """Counts of failed sign-ins and the like end with the test that made them."""
+    """Counts of failed sign-ins end with the test that made them, and what is known of rounds, whose keys recur."""
     cache.clear()
+    language_of.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from allocation.models import Assignment, Batch, BatchState
 from annotation import rules
 from annotation.models import Caption, CaptionBatch, CaptionTask, Guidelines, Item, Rating, Round, Stage
 from annotation.permissions import Blocker, blockers
-from annotation.selectors import warnings_by_position, workable
+from annotation.selectors import language_of, warnings_by_position, workable
 from people.models import User
 
 # (ours) Longer than this between two signs of life of one image is not time on task, whatever a browser says.
@@ -136,7 +136,7 @@ def save_rating(
         item.rating_ms += _credible_ms(active_ms, since=item.rated_at or item.batch.batch.taken_at, now=now)
         item.rating, item.rated_at = rating, now
         item.save(update_fields=["rating", "rated_at", "rating_ms"])
-        allocation.renew_lease(batch=item.batch.batch, hold_s=item.batch.round.pool.hold_s, now=now)
+        allocation.renew_lease(batch=item.batch.batch, now=now)
     return item
 
 
@@ -151,7 +151,7 @@ def save_ratings(*, batch_id: UUID, annotator: User, ratings: dict[int, Rating],
                 item.rating, item.rated_at = ratings[item.position], now
                 changed.append(item)
         Item.objects.bulk_update(changed, ["rating", "rated_at"])
-        allocation.renew_lease(batch=batch.batch, hold_s=batch.round.pool.hold_s, now=now)
+        allocation.renew_lease(batch=batch.batch, now=now)
 
 
 def open_writing(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBatch:
@@ -171,7 +171,7 @@ def open_writing(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
             raise NotAllRated(unrated)
         batch.stage, batch.writing_opened_at = Stage.WRITE, now
         batch.save(update_fields=["stage", "writing_opened_at"])
-        allocation.renew_lease(batch=batch.batch, hold_s=batch.round.pool.hold_s, now=now)
+        allocation.renew_lease(batch=batch.batch, now=now)
     return batch
 
 
@@ -204,7 +204,7 @@ def save_draft(
         item.writing_ms += _credible_ms(active_ms, since=began_at, now=now)
         item.text, item.saved_at = text, now
         item.save(update_fields=["text", "revision", "saved_at", "writing_ms"])
-        allocation.renew_lease(batch=batch.batch, hold_s=batch.round.pool.hold_s, now=now)
+        allocation.renew_lease(batch=batch.batch, now=now)
     return item
 
 
@@ -229,7 +229,7 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
         problems = {item.position: problem for item in items if (problem := rules.hard_error(item.text))}
         if problems:
             raise Unfinished(problems)
-        warnings = warnings_by_position(items, batch.round.language)
+        warnings = warnings_by_position(items, language_of(batch.round_id))
         counts = allocation.finish_batch(batch=batch.batch, now=now)
         Caption.objects.bulk_create(
             Caption(
@@ -287,7 +287,7 @@ def _locked_item(batch_id: UUID, annotator: User, position: int) -> Item:
 def _locked_batch(batch_id: UUID, annotator: User) -> CaptionBatch:
     return (
         CaptionBatch.objects.select_for_update(no_key=True, of=("self", "batch"))
-        .select_related("batch", "round__language", "round__pool")
+        .select_related("batch")
         .get(pk=batch_id, batch__person=annotator)
     )
 

@@ -23,9 +23,9 @@ from annotation.selectors import (
     batch_head,
     first_to_write,
     handed_in,
+    language_of,
     own_captions,
     rate_page,
-    ratings_so_far,
     warnings_of,
     workable,
     write_page,
@@ -103,7 +103,7 @@ def rating_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResp
         message = _("%(rating)s is not a level. Choose one of %(levels)s.")
         levels = ", ".join(Rating.values)
         return JsonResponse({"state": "refused", "message": message % {"rating": rating, "levels": levels}}, status=422)
-    item = services.save_rating(
+    services.save_rating(
         batch_id=batch_id,
         annotator=user_of(request),
         position=position,
@@ -111,8 +111,7 @@ def rating_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResp
         active_ms=active_ms_of(request),
         now=timezone.now(),
     )
-    rated, size = ratings_so_far(item.batch)
-    return JsonResponse({"state": "saved", "rated": rated, "size": size})
+    return JsonResponse({"state": "saved"})
 
 
 @require_POST
@@ -207,7 +206,7 @@ def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
         active_ms=active_ms_of(request),
         now=timezone.now(),
     )
-    warnings = warnings_of(item, item.batch.round.language)
+    warnings = warnings_of(item, language_of(item.batch.round_id))
     return JsonResponse(
         {
             "state": "saved",

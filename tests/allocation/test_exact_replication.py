@@ -162,9 +162,9 @@ class TestOnePersonAtATime:
     def test_who_is_at_work_in_the_second_half_of_a_lease_gets_a_full_one(self):
         batch = take(make_pool(3), make_user())
 
-        services.renew_lease(batch=batch, hold_s=HOLD_S, now=NOW + 20 * MINUTE)
+        services.renew_lease(batch=batch, now=NOW + 20 * MINUTE)
         assert Batch.objects.get().due_at == NOW + 60 * MINUTE
-        services.renew_lease(batch=batch, hold_s=HOLD_S, now=NOW + 40 * MINUTE)
+        services.renew_lease(batch=batch, now=NOW + 40 * MINUTE)
         assert Batch.objects.get().due_at == NOW + 100 * MINUTE
 
 
@@ -194,7 +194,7 @@ class TestTheDatabaseSaysNeverToo:
     def test_one_person_has_one_open_batch_of_a_pool(self):
         batch = take(make_pool(1), make_user())
         with pytest.raises(IntegrityError), transaction.atomic():
-            Batch.objects.create(pool=batch.pool, person=batch.person, taken_at=NOW, due_at=NOW)
+            Batch.objects.create(pool=batch.pool, person=batch.person, taken_at=NOW, hold_s=HOLD_S, due_at=NOW)
 
     @pytest.mark.parametrize(
         ("model", "values", "name"),
@@ -251,7 +251,7 @@ class TestAllAtOnce:
 
             if Assignment.objects.filter(task=task).count() < task.places:
                 time.sleep(0.05)
-                batch = Batch.objects.create(pool=pool, person=person, taken_at=NOW, due_at=NOW + MINUTE)
+                batch = Batch.objects.create(pool=pool, person=person, taken_at=NOW, hold_s=HOLD_S, due_at=NOW + MINUTE)
                 Assignment.objects.create(task=task, batch=batch, person=person, position=1)
                 taken.append(person)
 
