@@ -23,8 +23,8 @@ FEWEST_WORDS = 3
 FEWEST_CHARACTERS_UNSPACED = 5
 """Of letters and digits, where spaces do not separate words. Of the published Chinese captions 2% have fewer."""
 LARGEST_FOREIGN_SHARE = 2 / 3
-"""Of the letters. Captions quote signs and brands in other scripts: 0.4% of the published Thai ones by more than half, 0.07%
-by more than this, and none of those in the five other languages tried."""
+"""Of the letters. Captions quote signs and brands in other scripts: 0.4% of the published Thai ones by more than half,
+0.07% by more than this, and none of those in the five other languages tried."""
 NEAR_IDENTICAL = 0.8
 """Likeness to the English caption. Two people who each describe the same picture in English reach it in 1% of cases."""
 

