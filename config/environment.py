@@ -128,7 +128,7 @@ class Environment:
             for folder in folders.values():
                 Path(folder).mkdir(parents=True, exist_ok=True)
             return {
-                "broker_url": "filesystem://",
+                "broker_url": "filesystem://localhost",
                 "broker_transport_options": {
                     "data_folder_in": folders["messages"],
                     "data_folder_out": folders["messages"],

@@ -1,0 +1,68 @@
+# Everything from a fresh clone with Python 3.11 or newer and make: see README.md.
+PYTHON ?= python3
+PORT ?= 8000
+# Settings of a surrounding installation would turn the embedded one into a half-configured other one.
+unexport DATABASE_URL CELERY_BROKER_URL SECRET_KEY ALLOWED_HOSTS STORAGE_URL EMAIL_URL DEFAULT_FROM_EMAIL
+export PORT
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo demo-reset test lint format bench messages
+
+help:
+	@echo "make demo        the platform with demo content on http://127.0.0.1:$(PORT)/ (PORT=... for another)"
+	@echo "make demo-reset  forget everything done in the demo"
+	@echo "make test        all tests, on SQLite and on PostgreSQL"
+	@echo "make lint        ruff, mypy, import-linter, djlint, migrations"
+	@echo "make format      what lint would complain about and a program can put right"
+	@echo "make bench       how fast it is (benchmarks/)"
+	@echo "make messages    collect and compile the interface's translations (needs gettext)"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Crosslens needs Python 3.11 or newer; $(PYTHON) is older. Name another: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: requirements.txt | $(BIN)/python
+	@echo "Installing what the platform needs into $(VENV) (once) ..."
+	@$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(BIN)/python
+	@echo "Installing what tests and checks need into $(VENV) (once) ..."
+	@$(PIP) -r requirements-dev.txt
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed
+	@$(BIN)/python manage.py demo --port $(PORT)
+
+demo-reset:
+	rm -rf var
+	@echo "The demo is as new; make demo starts it."
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n 2 --ds=tests.settings_postgres
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/djlint --quiet --lint templates
+	$(BIN)/djlint --quiet --check templates
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	-$(BIN)/djlint --quiet --reformat templates
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks
+
+messages: $(VENV)/.installed-dev
+	$(BIN)/python manage.py makemessages --all --no-wrap --no-location --ignore=.venv --ignore=var
+	$(BIN)/python manage.py compilemessages --ignore=.venv

@@ -1,0 +1,149 @@
+"""Web server and worker of one computer, started together and ended together."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+HOST = "127.0.0.1"
+WEB_WORKERS = 2
+START_TIMEOUT_S = 60
+STOP_TIMEOUT_S = 10
+REQUEST_TIMEOUT_S = 5
+LOOK_EVERY_S = 0.1
+
+
+class LaunchError(Exception):
+    """Why the platform could not be started or went on no longer: a sentence for the person at the terminal."""
+
+
+@dataclass
+class Part:
+    """One of the processes, with all those it starts itself in a process group of its own."""
+
+    name: str
+    command: list[str]
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        # Its own session: Ctrl-C in the terminal reaches the launcher alone, which then ends both in order.
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def check(self) -> None:
+        """Raise LaunchError when it has ended."""
+        if self.process and (code := self.process.poll()) is not None:
+            how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit status {code}"
+            raise LaunchError(f"The {self.name} {how}; see its last lines above. Everything else was stopped, too.")
+
+    def stop(self, *, until: float) -> None:
+        """End it in order, or by force once the monotonic clock shows `until`; nothing of its group is left."""
+        if not self.process:
+            return
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(max(0.0, until - time.monotonic()))
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def require_free(port: int) -> None:
+    """Raise LaunchError when something else listens on `port`."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise LaunchError(
+                f"Port {port} cannot be used ({error.strerror}); another program, or another demo, has it. "
+                f"Stop that one, or choose another port: make demo PORT={port + 1}"
+            ) from error
+
+
+def run(*, port: int, ready: Callable[[], None]) -> None:
+    """Start the web server and the worker, call `ready` once the first page answers, and stay until told to stop.
+
+    Raises
+    ------
+    LaunchError
+        When the port is taken, or one of the two ends by itself. Nothing is left running.
+    """
+    require_free(port)
+    web, worker = parts = [Part("web server", _web(port)), Part("worker", _worker())]
+    stop = threading.Event()
+    asked = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {each: signal.signal(each, lambda _signal, _frame: stop.set()) for each in asked}
+    try:
+        # The web server first: the page somebody waits for need not share the processor with the worker's start.
+        web.start()
+        if _wait_for_page(port, web, stop):
+            worker.start()
+            ready()
+        while not stop.wait(LOOK_EVERY_S):
+            for part in parts:
+                part.check()
+    finally:
+        _stop_all(parts)
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _web(port: int) -> list[str]:
+    return [
+        *(sys.executable, "-m", "granian", "--interface", "wsgi", "--host", HOST, "--port", str(port)),
+        *("--workers", str(WEB_WORKERS), "--blocking-threads", "4", "--no-ws", "--log-level", "warning"),
+        "config.wsgi:application",
+    ]
+
+
+def _worker() -> list[str]:
+    # Who tries the demo as root, in a container say, is not to be told so at each start.
+    quiet = "ignore:You're running the worker with superuser privileges"
+    return [
+        *(
+            sys.executable,
+            "-W",
+            quiet,
+            "-m",
+            "celery",
+            "--app",
+            "config",
+            "--quiet",
+            "worker",
+            "--beat",
+            "--concurrency",
+            "2",
+        ),
+        *("--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat"),
+    ]
+
+
+def _wait_for_page(port: int, web: Part, stop: threading.Event) -> bool:
+    """Whether a page came before somebody asked to stop."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while not stop.wait(LOOK_EVERY_S):
+        web.check()
+        with suppress(urllib.error.URLError, ConnectionError, TimeoutError):
+            urllib.request.urlopen(f"http://{HOST}:{port}/healthz", timeout=REQUEST_TIMEOUT_S).close()  # noqa: S310
+            return True
+        if time.monotonic() > deadline:
+            raise LaunchError(f"The web server did not answer within {START_TIMEOUT_S} s; see its last lines above.")
+    return False
+
+
+def _stop_all(parts: list[Part]) -> None:
+    for part in parts:
+        if part.process and part.process.poll() is None:
+            part.process.terminate()
+    until = time.monotonic() + STOP_TIMEOUT_S
+    for part in parts:
+        part.stop(until=until)
