@@ -21,12 +21,14 @@ from people.models import User
 class Pool(models.Model):
     """Tasks that are handed out together, and how."""
 
+    replication = models.PositiveSmallIntegerField(default=2, help_text="How many different people do each task.")
     batch_size = models.PositiveSmallIntegerField(default=15)
     hold_s = models.PositiveIntegerField(default=24 * 3600, help_text="Seconds that a batch may be held.")
     is_open = models.BooleanField(default=True, help_text="Whether new batches are handed out.")
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=Q(replication__gte=1), name="pool_replication_positive"),
             models.CheckConstraint(condition=Q(batch_size__gte=1), name="pool_batch_not_empty"),
             models.CheckConstraint(condition=Q(hold_s__gte=1), name="pool_hold_positive"),
         ]
@@ -43,6 +45,8 @@ class TaskQuerySet(models.QuerySet["Task"]):
 
 
 class Task(models.Model):
+    """`places` is the pool's replication, or more where that was lowered while more people had places."""
+
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="tasks")
     shuffle_key = models.PositiveIntegerField(help_text="Random order in which tasks are handed out.")
     places = models.PositiveSmallIntegerField()

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, Q
+from django.db.models.functions import Greatest
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task, TaskQuerySet
 from people.models import User
@@ -224,15 +225,19 @@ def lapse_overdue(*, now: datetime, pool: Pool | None = None) -> int:
 
 def _let_go(batch: Batch, state: BatchState, assignment_state: AssignmentState, now: datetime) -> None:
     held = batch.assignments.filter(state=AssignmentState.HELD)
-    _free_places(held.values_list("task_id", flat=True))
+    _free_places(batch.pool_id, held.values_list("task_id", flat=True))
     held.update(state=assignment_state)
     _close(batch, state, now)
 
 
-def _free_places(task_ids: Iterable[int]) -> None:
+def _free_places(pool_id: int, task_ids: Iterable[int]) -> None:
     # Locked by primary key first: two batches let go at once update the same tasks in the same order.
     locked = Task.objects.filter(pk__in=list(task_ids)).order_by("pk").select_for_update(no_key=True)
-    Task.objects.filter(pk__in=[task.pk for task in locked]).update(places_taken=F("places_taken") - 1)
+    freed = Task.objects.filter(pk__in=[task.pk for task in locked])
+    freed.update(places_taken=F("places_taken") - 1)
+    # A place above a replication that was lowered meanwhile goes with who had it.
+    replication = Pool.objects.values_list("replication", flat=True).get(pk=pool_id)
+    freed.filter(places__gt=replication).update(places=Greatest(F("places_taken"), replication))
 
 
 def _close(batch: Batch, state: BatchState, now: datetime) -> None:

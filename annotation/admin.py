@@ -33,7 +33,7 @@ class GuidelinesAdmin(LookUpOnly):
 
 @admin.register(Round)
 class RoundAdmin(LookUpOnly):
-    list_display = ("project", "language", "kind", "number", "collection", "replication", "awaits_tasks")
+    list_display = ("project", "language", "kind", "number", "collection", "pool__replication", "awaits_tasks")
     list_filter = ("project", "kind")
     list_select_related = ("project", "language", "collection")
 

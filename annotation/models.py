@@ -42,7 +42,7 @@ class RoundKind(models.TextChoices):
 
 
 class Round(models.Model):
-    """One language of a project, captioned over a collection; how batches are cut and held is its pool's."""
+    """One language of a project, captioned over a collection; how often, and how batches are cut, is its pool's."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="rounds")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
@@ -52,7 +52,6 @@ class Round(models.Model):
     captioners = models.ManyToManyField(
         CaptioningModel, related_name="+", help_text="Whose English captions are rated."
     )
-    replication = models.PositiveSmallIntegerField(default=2)
     pool = models.OneToOneField(Pool, on_delete=models.PROTECT, related_name="round")
     seed = models.BigIntegerField(help_text="Of the order of the images and of the choice among several models.")
     awaits_tasks = models.BooleanField(
@@ -64,8 +63,11 @@ class Round(models.Model):
         ordering: ClassVar[list[str]] = ["project", "language", "kind", "number"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["project", "language", "kind", "number"], name="round_once"),
-            models.CheckConstraint(condition=Q(replication__gte=1), name="round_replication_positive"),
         ]
+
+    @property
+    def replication(self) -> int:
+        return self.pool.replication
 
     def __str__(self) -> str:
         return f"{self.kind} {self.number}, {self.language_id}, of project {self.project_id}"

@@ -131,9 +131,11 @@ def change_round(*, round: Round, settings: RoundSettings) -> int:
     with transaction.atomic():
         # Background work that is adding tasks holds this row too, so none comes in at the old replication.
         round = Round.objects.select_for_update(no_key=True).get(pk=round.pk)
-        Round.objects.filter(pk=round.pk).update(replication=settings.replication)
         Pool.objects.filter(pk=round.pool_id).update(
-            batch_size=settings.batch_size, hold_s=settings.hold_s, is_open=settings.is_open
+            replication=settings.replication,
+            batch_size=settings.batch_size,
+            hold_s=settings.hold_s,
+            is_open=settings.is_open,
         )
         tasks = Task.objects.filter(pool=round.pool_id)
         changing = tasks.exclude(places=settings.replication)

@@ -45,8 +45,7 @@ def create_round(
             kind=kind,
             number=number,
             collection=collection,
-            replication=replication,
-            pool=Pool.objects.create(batch_size=batch_size, hold_s=hold_s),
+            pool=Pool.objects.create(replication=replication, batch_size=batch_size, hold_s=hold_s),
             seed=seed,
             awaits_tasks=not with_tasks,
         )

@@ -21,7 +21,7 @@ HOLD_S = 3600
 
 
 def make_pool(tasks: int, *, places: int = 2, batch_size: int = 15) -> Pool:
-    pool = Pool.objects.create(batch_size=batch_size, hold_s=HOLD_S)
+    pool = Pool.objects.create(replication=max(places, 1), batch_size=batch_size, hold_s=HOLD_S)
     rng = Random(tasks)
     Task.objects.bulk_create(
         Task(pool=pool, shuffle_key=rng.randrange(services.SHUFFLE_KEYS), places=places) for _ in range(tasks)
@@ -152,6 +152,17 @@ class TestOnePersonAtATime:
             services.resume_batch(batch_id=first.pk, person=person, now=NOW)
         assert stopped.value.batch == second
 
+    def test_a_place_above_a_lowered_replication_goes_with_who_had_it(self):
+        pool = make_pool(3, places=2)
+        batch = take(pool, make_user())
+        take(pool, make_user())
+        Pool.objects.update(replication=1)
+
+        give_back(batch)
+
+        assert {(task.places, task.places_taken) for task in pool.tasks.all()} == {(1, 1)}
+        assert take(pool, make_user()) is None
+
     def test_a_closed_pool_hands_out_nothing(self):
         pool = make_pool(3)
         Pool.objects.update(is_open=False)
@@ -201,6 +212,7 @@ class TestTheDatabaseSaysNeverToo:
         [
             (Batch, {"state": "nowhere"}, "batch_state_known"),
             (Assignment, {"state": "nowhere"}, "assignment_state_known"),
+            (Pool, {"replication": 0}, "pool_replication_positive"),
             (Pool, {"batch_size": 0}, "pool_batch_not_empty"),
             (Pool, {"hold_s": 0}, "pool_hold_positive"),
         ],

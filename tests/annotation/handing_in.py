@@ -60,7 +60,7 @@ def _captions_by_one(round: Round, tasks: Mapping[int, Task], texts: Mapping[int
     person = make_user()
     guidelines = round.project.guidelines.get()
     batch = Batch.objects.create(
-        pool=round.pool, person=person, state=BatchState.DONE, taken_at=NOW, due_at=NOW, closed_at=NOW
+        pool=round.pool, person=person, state=BatchState.DONE, taken_at=NOW, hold_s=1, due_at=NOW, closed_at=NOW
     )
     caption_batch = CaptionBatch.objects.create(
         batch=batch, round=round, guidelines=guidelines, stage=Stage.SUBMITTED, writing_opened_at=NOW, submitted_at=NOW
