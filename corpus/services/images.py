@@ -19,7 +19,7 @@ from corpus.services import files
 
 log = logging.getLogger(__name__)
 
-SIZES_LEASE = timedelta(minutes=2)
+SIZES_LEASE = timedelta(minutes=1)
 """How long a worker may be silent about a picture before another one takes over."""
 
 NUDGE_AFTER = timedelta(minutes=2)

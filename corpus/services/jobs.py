@@ -11,7 +11,7 @@ from django.db.models import F, Q
 from corpus.models import Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
 from corpus.services import files
 
-LEASE = timedelta(minutes=2)
+LEASE = timedelta(minutes=1)
 """How long a worker may be silent before another one takes the job up where it was."""
 
 NUDGE_AFTER = timedelta(minutes=1)

@@ -80,7 +80,14 @@ def _images_add(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 def _form_page(request: HttpRequest, collection: Collection, form: PicturesForm, **extra: Any) -> HttpResponse:
     status = extra.pop("status", 200)
-    context = {"collection": collection, "form": form, "limits": limits, **extra}
+    context = {
+        "collection": collection,
+        "form": form,
+        "files": limits.MAX_UPLOAD_FILES,
+        "together": limits.MAX_UPLOAD_BYTES // limits.MEGABYTE,
+        "one": limits.MAX_PICTURE_BYTES // limits.MEGABYTE,
+        **extra,
+    }
     return render(request, "corpus/images_add.html", context, status=status)
 
 

@@ -11,7 +11,6 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from corpus.permissions import check_manager
-from corpus.rules import limits
 from corpus.views.imports import TooMuchSent, receive
 from inference import selectors
 from inference.forms import CaptionsForm
@@ -55,4 +54,4 @@ def _captions_import(request: HttpRequest) -> HttpResponse:
 
 def _form_page(request: HttpRequest, form: CaptionsForm, **extra: Any) -> HttpResponse:
     status = extra.pop("status", 200)
-    return render(request, "inference/captions_import.html", {"form": form, "limits": limits, **extra}, status=status)
+    return render(request, "inference/captions_import.html", {"form": form, **extra}, status=status)
