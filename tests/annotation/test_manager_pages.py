@@ -143,7 +143,7 @@ class TestCreatingInTheBrowser:
             response = manager.post(path, answers)
         project = Project.objects.get(name="Tigers")
         assert response["Location"] == reverse("annotation:project-show", args=[project.slug])
-        assert set(project.rounds.values_list("language", "replication", "pool__batch_size", "pool__hold_s")) == {
+        assert set(project.rounds.values_list("language", "pool__replication", "pool__batch_size", "pool__hold_s")) == {
             ("de", 2, 5, 5400),
             ("bn", 1, 5, 5400),
         }

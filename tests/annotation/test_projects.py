@@ -80,7 +80,7 @@ class TestSettingUp:
         assert "visually impaired friend" in guidelines.writing
         assert all(level in guidelines.rating for level in ("Excellent", "Good", "Medium", "Bad", "Not enough info"))
         assert project.consent_texts.count() == 1
-        found = project.rounds.values_list("language", "replication", "pool__hold_s")
+        found = project.rounds.values_list("language", "pool__replication", "pool__hold_s")
         assert set(found) == {("de", 2, 3600), ("bn", 1, 3600)}
 
     def test_its_tasks_are_made_in_the_background(self):
