@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,16 +15,17 @@ from demo import content
 MADE_FROM = ("static", "*/migrations/*.py", "requirements.txt")
 
 
-def prepare() -> None:
+def prepare(*, say: Callable[[str], object]) -> None:
     """Bring `var/` up to date with the checkout. Costs milliseconds when nothing has changed since the last start."""
     kept = Path(settings.VAR) / "prepared.json"
     found = fingerprint(Path(settings.BASE_DIR))
     done = json.loads(kept.read_text()) if kept.exists() else {}
     if done.get("fingerprint") == found and done.get("is_loaded"):
         return
+    say("Preparing tables, demo content and static files; the next start will be quick ...")
     call_command("migrate", verbosity=0, interactive=False)
     if not done.get("is_loaded"):
-        content.load()
+        content.load(say=say)
     call_command("collectstatic", verbosity=0, interactive=False, clear=True)
     kept.write_text(json.dumps({"fingerprint": found, "is_loaded": True}))
 

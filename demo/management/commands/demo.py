@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -14,7 +15,7 @@ from demo import content, launcher, preparation
 
 class Command(BaseCommand):
     help = "Start web server and worker with demo content; Ctrl-C ends both. What was done is kept in var/."
-    requires_system_checks: list[str] = []
+    requires_system_checks: Sequence[str] = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=os.environ.get("PORT", "8000"))
@@ -24,10 +25,14 @@ class Command(BaseCommand):
             raise CommandError("The demo brings its own database; unset DATABASE_URL and the other variables.")
         try:
             launcher.require_free(port)
-            preparation.prepare()
+            preparation.prepare(say=self._say)
             launcher.run(port=port, ready=lambda: self._welcome(port))
         except launcher.LaunchError as error:
             raise CommandError(str(error)) from error
+
+    def _say(self, sentence: str) -> None:
+        self.stdout.write(sentence)
+        self.stdout.flush()
 
     def _welcome(self, port: int) -> None:
         self.stdout.write(f"Crosslens is at http://{launcher.HOST}:{port}/ - Ctrl-C stops it. You can sign in as:")
