@@ -12,7 +12,7 @@ RUN pip install --requirement requirements.txt
 COPY --chown=crosslens:crosslens . .
 USER crosslens
 # Static files need no secret and no server: the embedded settings collect them.
-RUN python manage.py collectstatic --noinput --verbosity 0
+RUN python manage.py collectstatic --noinput --verbosity 0 && rm -f var/secret_key
 
 EXPOSE 8000
 CMD ["granian", "--interface", "wsgi", "--host", "0.0.0.0", "--port", "8000", "--workers", "2", \
