@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-reset test lint format bench messages
+.PHONY: help demo demo-reset test lint format bench messages screenshots
 
 help:
 	@echo "make demo        the platform with demo content on http://127.0.0.1:$(PORT)/ (PORT=... for another)"
@@ -19,6 +19,7 @@ help:
 	@echo "make format      what lint would complain about and a program can put right"
 	@echo "make bench       how fast it is (benchmarks/)"
 	@echo "make messages    collect and compile the interface's translations (needs gettext)"
+	@echo "make screenshots docs/screenshots, anew from the demo (needs Chromium)"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -66,3 +67,6 @@ bench: $(VENV)/.installed-dev
 messages: $(VENV)/.installed-dev
 	$(BIN)/python manage.py makemessages --all --no-wrap --no-location --ignore=.venv --ignore=var
 	$(BIN)/python manage.py compilemessages --ignore=.venv
+
+screenshots: $(VENV)/.installed-dev
+	$(BIN)/python -m scripts.screenshots

@@ -1,0 +1,200 @@
+"""The pictures of docs/screenshots, taken in Chromium of a demo of its own: `make screenshots`.
+
+Nothing of var/ is touched: the demo runs in a temporary folder, on a free port, and is thrown away afterwards.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import django
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+VAR = tempfile.TemporaryDirectory(prefix="crosslens_")
+os.environ |= {"CROSSLENS_VAR": VAR.name, "DJANGO_SETTINGS_MODULE": "config.settings"}
+django.setup()
+
+from demo.content import MANAGER, PASSWORD, PROJECT_NAME  # noqa: E402
+from demo.photographs import PHOTOGRAPHS  # noqa: E402
+from demo.texts import TEXTS  # noqa: E402
+from tests.servers import embedded_environment, find_chromium, free_port, wait_for_port  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "screenshots"
+LARGEST_BYTES = 150_000
+# The first start fetches the photographs.
+START_S = 600
+WIDE, PHONE = (1200, 800), (390, 844)
+KEY_OF = {texts.english: key for key, texts in TEXTS.items()}
+ARABIC = "قطة مخططة بعينين خضراوين تنظر إلى الجانب، ويظهر وجهها عن قرب."
+JAPANESE = "木のテーブルの上に、小さなスプーンを添えた赤茶色のエスプレッソカップが置かれている。"
+
+
+def main() -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with _demo() as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=find_chromium(), args=["--no-sandbox", "--disable-background-networking"]
+        )
+        for name, take in SHOTS.items():
+            _keep(name, take(browser, address))
+        browser.close()
+    (FOLDER / "README.md").write_text(_credits(), encoding="utf-8")
+
+
+@contextmanager
+def _demo() -> Iterator[str]:
+    """The address of a demo as it is after its first start."""
+    port = free_port()
+    command = [sys.executable, "manage.py", "demo", "--port", str(port)]
+    process = subprocess.Popen(command, env=embedded_environment(Path(VAR.name)), cwd=ROOT)
+    try:
+        wait_for_port(port, process, timeout_s=START_S)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+def _signed_in(
+    browser: Browser, address: str, username: str, *, size: tuple[int, int] = WIDE, dark: bool = False
+) -> Page:
+    context = browser.new_context(
+        base_url=address,
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme="dark" if dark else "light",
+        reduced_motion="reduce",
+        locale="en-GB",
+    )
+    page = context.new_page()
+    page.goto("/accounts/login/")
+    page.fill("[name=login]", username)
+    page.fill("[name=password]", PASSWORD)
+    page.press("[name=password]", "Enter")
+    page.wait_for_url(lambda url: "/login/" not in url)
+    return page
+
+
+def _picture(page: Page) -> bytes:
+    # Pictures further down are loaded when they come near.
+    page.wait_for_load_state("networkidle")
+    return page.screenshot(animations="disabled", caret="hide")
+
+
+def _work(browser: Browser, address: str) -> bytes:
+    page = _signed_in(browser, address, "bernd-de")
+    page.goto("/work/")
+    return _picture(page)
+
+
+def _rate(browser: Browser, address: str) -> bytes:
+    page = _signed_in(browser, address, "lucia-es")
+    _go_on(page)
+    return _picture(page)
+
+
+def _write_in_the_dark(browser: Browser, address: str) -> bytes:
+    page = _signed_in(browser, address, "bernd-de", dark=True)
+    _go_on(page)
+    page.locator(".steps a.is-done").nth(4).click()
+    page.wait_for_url("**/write/**")
+    return _picture(page)
+
+
+def _write_on_a_phone(browser: Browser, address: str, username: str, key: str, text: str) -> bytes:
+    page = _signed_in(browser, address, username, size=PHONE)
+    page.goto("/work/")
+    page.locator("form[action$='/take/'] button").click()
+    position = _rate_all(page)[key]
+    page.locator("#rate [name=open]").click()
+    page.locator("#confirm button[value=open]").click()
+    page.wait_for_url("**/write/**")
+    page.goto(f"{page.url.rstrip('/').rpartition('/')[0]}/{position}/")
+    page.locator("#text").press_sequentially(text)
+    page.wait_for_selector(".steps [aria-current].is-done")
+    page.wait_for_timeout(1500)
+    page.evaluate("scrollTo(0, 0)")
+    return _picture(page)
+
+
+def _rate_all(page: Page) -> dict[str, str]:
+    """Rate every caption; returns where in the batch each photograph is."""
+    positions = {}
+    for item in page.locator(".rate__item").all():
+        positions[KEY_OF[item.locator("[data-english]").inner_text()]] = item.get_attribute("data-position") or ""
+        item.locator("label.level").nth(1).click()
+    page.wait_for_function(
+        "document.querySelector('.rate progress').value === document.querySelector('.rate progress').max"
+    )
+    return positions
+
+
+def _go_on(page: Page) -> None:
+    """From the list of work to where the open batch stands."""
+    page.goto("/work/")
+    page.locator(".card a.button--primary").first.click()
+
+
+def _project(browser: Browser, address: str) -> bytes:
+    page = _signed_in(browser, address, MANAGER)
+    page.goto("/projects/")
+    page.get_by_role("link", name=PROJECT_NAME).first.click()
+    return _picture(page)
+
+
+SHOTS: dict[str, Callable[[Browser, str], bytes]] = {
+    "work": _work,
+    "rate": _rate,
+    "write-dark": _write_in_the_dark,
+    "write-arabic": lambda browser, address: _write_on_a_phone(browser, address, "layla-ar", "cat", ARABIC),
+    "write-japanese": lambda browser, address: _write_on_a_phone(browser, address, "haruka-ja", "coffee", JAPANESE),
+    "project": _project,
+}
+
+
+def _keep(name: str, png: bytes) -> None:
+    """Store the picture as large and with as many colours as fit into LARGEST_BYTES."""
+    picture = Image.open(io.BytesIO(png)).convert("RGB")
+    for scale, colours in itertools.product((1, 0.85, 0.7, 0.6, 0.5), (256, 128, 64)):
+        smaller = picture.resize(
+            (round(picture.width * scale), round(picture.height * scale)), Image.Resampling.LANCZOS
+        )
+        file = io.BytesIO()
+        smaller.quantize(colours, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
+        if file.tell() <= LARGEST_BYTES:
+            (FOLDER / f"{name}.png").write_bytes(file.getvalue())
+            sys.stdout.write(
+                f"{name}.png: {smaller.width} x {smaller.height}, {colours} colours, {file.tell()} bytes\n"
+            )
+            return
+    raise RuntimeError(f"{name}.png has more than {LARGEST_BYTES} bytes at half its size already.")
+
+
+def _credits() -> str:
+    lines = [
+        "# Screenshots",
+        "",
+        "Made by `make screenshots` from the demo. The photographs in them:",
+        "",
+        "| photograph | by | licence | source |",
+        "| --- | --- | --- | --- |",
+    ]
+    for photograph in PHOTOGRAPHS:
+        licence, url = photograph.licence
+        lines.append(f"| {photograph.title} | {photograph.author} | [{licence}]({url}) | {photograph.source} |")
+    lines += ["", "They are shown smaller, with fewer colours, and partly cut off by the edge of the screen."]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()
