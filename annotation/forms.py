@@ -87,9 +87,9 @@ class LanguagesForm(_Batches):
         ]
         self.fields["captioners"].initial = [model.pk for model in models]
         for language in languages:
-            self.fields[WANTED + language.tag] = forms.BooleanField(label=language.english_name, required=False)
+            self.fields[WANTED + language.tag] = forms.BooleanField(label=language.name, required=False)
             self.fields[REPLICATION + language.tag] = forms.IntegerField(
-                label=_("Captions per image in %(language)s") % {"language": language.english_name},
+                label=_("Captions per image in %(language)s") % {"language": language.name},
                 min_value=1,
                 max_value=MOST_ANSWERS,
                 initial=2,

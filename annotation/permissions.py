@@ -10,7 +10,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from annotation.models import CaptionBatch, Round
+from annotation.models import CaptionBatch, CaptionTask, Item, Round, Stage
 from people.models import Consent, LanguageSkill, Level, Membership, Project, Role, User
 from people.permissions import project_for
 
@@ -41,6 +41,12 @@ def round_managed_by(user: User | AnonymousUser, slug: str, round_id: int) -> Ro
     """A round of the project `slug`, which `user` manages."""
     project = project_for(user, slug, Role.MANAGER)
     return get_object_or_404(Round.objects.select_related("project", "language", "pool"), pk=round_id, project=project)
+
+
+def has_pictures_in_hand(user: User, project: Project) -> bool:
+    """Whether `user`, in whatever project, has yet to finish a batch with pictures that `project` captions too."""
+    unfinished = Item.objects.filter(person=user).exclude(batch__stage=Stage.SUBMITTED)
+    return CaptionTask.objects.filter(round__project=project, image__in=unfinished.values("image")).exists()
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ def blockers_of_rounds(user: User, rounds: list[Round]) -> dict[int, list[Blocke
 
 def _blockers(user: User, round: Round, *, is_annotator: bool, level: str | None, has_consented: bool) -> list[Blocker]:
     found = []
-    language = round.language.english_name
+    language = round.language.name
     if not is_annotator:
         found.append(Blocker("role", _("You are not an annotator of this project; ask its manager for an invitation.")))
     if not user.reads_english:

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.db.models.functions import Lower
+from django.utils.translation import gettext
 
 
 class Direction(models.TextChoices):
@@ -33,4 +34,9 @@ class Language(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.english_name
+        return self.name
+
+    @property
+    def name(self) -> str:
+        """What it is called in the language of the page; in English where no translation is known."""
+        return gettext(self.english_name)

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from django.utils.translation import gettext_noop as _
+
 
 class RegisteredLanguage(NamedTuple):
     tag: str
@@ -24,44 +26,44 @@ class RegisteredLanguage(NamedTuple):
 
 
 LANGUAGES: tuple[RegisteredLanguage, ...] = (
-    RegisteredLanguage("en", "English", "English"),
+    RegisteredLanguage("en", _("English"), "English"),
     # Thirty by their share of web content.
-    RegisteredLanguage("ar", "Arabic", "العربية", ("Arab",), direction="rtl"),
-    RegisteredLanguage("zh", "Chinese", "中文", ("Hani",), spaced=False),
-    RegisteredLanguage("hr", "Croatian", "Hrvatski"),
-    RegisteredLanguage("cs", "Czech", "Čeština"),
-    RegisteredLanguage("da", "Danish", "Dansk"),
-    RegisteredLanguage("nl", "Dutch", "Nederlands"),
-    RegisteredLanguage("fil", "Filipino", "Filipino"),
-    RegisteredLanguage("fi", "Finnish", "Suomi"),
-    RegisteredLanguage("fr", "French", "Français"),
-    RegisteredLanguage("de", "German", "Deutsch"),
-    RegisteredLanguage("el", "Greek", "Ελληνικά", ("Grek",)),
-    RegisteredLanguage("he", "Hebrew", "עברית", ("Hebr",), direction="rtl"),
-    RegisteredLanguage("hi", "Hindi", "हिन्दी", ("Deva",)),
-    RegisteredLanguage("hu", "Hungarian", "Magyar"),
-    RegisteredLanguage("id", "Indonesian", "Bahasa Indonesia"),
-    RegisteredLanguage("it", "Italian", "Italiano"),
-    RegisteredLanguage("ja", "Japanese", "日本語", ("Hira", "Kana", "Hani"), spaced=False),
-    RegisteredLanguage("ko", "Korean", "한국어", ("Hang", "Hani")),
-    RegisteredLanguage("no", "Norwegian", "Norsk"),
-    RegisteredLanguage("fa", "Persian", "فارسی", ("Arab",), direction="rtl"),
-    RegisteredLanguage("pl", "Polish", "Polski"),
-    RegisteredLanguage("pt", "Portuguese", "Português"),
-    RegisteredLanguage("ro", "Romanian", "Română"),
-    RegisteredLanguage("ru", "Russian", "Русский", ("Cyrl",)),
-    RegisteredLanguage("es", "Spanish", "Español"),
-    RegisteredLanguage("sv", "Swedish", "Svenska"),
-    RegisteredLanguage("th", "Thai", "ไทย", ("Thai",), spaced=False),
-    RegisteredLanguage("tr", "Turkish", "Türkçe"),
-    RegisteredLanguage("uk", "Ukrainian", "Українська", ("Cyrl",)),
-    RegisteredLanguage("vi", "Vietnamese", "Tiếng Việt"),
+    RegisteredLanguage("ar", _("Arabic"), "العربية", ("Arab",), direction="rtl"),
+    RegisteredLanguage("zh", _("Chinese"), "中文", ("Hani",), spaced=False),
+    RegisteredLanguage("hr", _("Croatian"), "Hrvatski"),
+    RegisteredLanguage("cs", _("Czech"), "Čeština"),
+    RegisteredLanguage("da", _("Danish"), "Dansk"),
+    RegisteredLanguage("nl", _("Dutch"), "Nederlands"),
+    RegisteredLanguage("fil", _("Filipino"), "Filipino"),
+    RegisteredLanguage("fi", _("Finnish"), "Suomi"),
+    RegisteredLanguage("fr", _("French"), "Français"),
+    RegisteredLanguage("de", _("German"), "Deutsch"),
+    RegisteredLanguage("el", _("Greek"), "Ελληνικά", ("Grek",)),
+    RegisteredLanguage("he", _("Hebrew"), "עברית", ("Hebr",), direction="rtl"),
+    RegisteredLanguage("hi", _("Hindi"), "हिन्दी", ("Deva",)),
+    RegisteredLanguage("hu", _("Hungarian"), "Magyar"),
+    RegisteredLanguage("id", _("Indonesian"), "Bahasa Indonesia"),
+    RegisteredLanguage("it", _("Italian"), "Italiano"),
+    RegisteredLanguage("ja", _("Japanese"), "日本語", ("Hira", "Kana", "Hani"), spaced=False),
+    RegisteredLanguage("ko", _("Korean"), "한국어", ("Hang", "Hani")),
+    RegisteredLanguage("no", _("Norwegian"), "Norsk"),
+    RegisteredLanguage("fa", _("Persian"), "فارسی", ("Arab",), direction="rtl"),
+    RegisteredLanguage("pl", _("Polish"), "Polski"),
+    RegisteredLanguage("pt", _("Portuguese"), "Português"),
+    RegisteredLanguage("ro", _("Romanian"), "Română"),
+    RegisteredLanguage("ru", _("Russian"), "Русский", ("Cyrl",)),
+    RegisteredLanguage("es", _("Spanish"), "Español"),
+    RegisteredLanguage("sv", _("Swedish"), "Svenska"),
+    RegisteredLanguage("th", _("Thai"), "ไทย", ("Thai",), spaced=False),
+    RegisteredLanguage("tr", _("Turkish"), "Türkçe"),
+    RegisteredLanguage("uk", _("Ukrainian"), "Українська", ("Cyrl",)),
+    RegisteredLanguage("vi", _("Vietnamese"), "Tiếng Việt"),
     # Five for the coverage of languages with few resources.
-    RegisteredLanguage("bn", "Bengali", "বাংলা", ("Beng",)),
-    RegisteredLanguage("quz", "Cusco Quechua", "Runasimi"),
-    RegisteredLanguage("mi", "Maori", "Te reo Māori"),
-    RegisteredLanguage("sw", "Swahili", "Kiswahili"),
-    RegisteredLanguage("te", "Telugu", "తెలుగు", ("Telu",)),
+    RegisteredLanguage("bn", _("Bengali"), "বাংলা", ("Beng",)),
+    RegisteredLanguage("quz", _("Cusco Quechua"), "Runasimi"),
+    RegisteredLanguage("mi", _("Maori"), "Te reo Māori"),
+    RegisteredLanguage("sw", _("Swahili"), "Kiswahili"),
+    RegisteredLanguage("te", _("Telugu"), "తెలుగు", ("Telu",)),
 )
 
 ALIASES: dict[str, str] = {"iw": "he", "qu": "quz"}

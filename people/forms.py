@@ -73,7 +73,7 @@ class LanguagesForm(forms.Form):
 
     def level_field(self, language: Language, known: str) -> forms.Field:
         return forms.ChoiceField(
-            label=_("Your %(language)s") % {"language": language.english_name},
+            label=_("Your %(language)s") % {"language": language.name},
             choices=Level.choices,
             initial=known,
             widget=forms.RadioSelect(attrs={"class": "choices"}),
@@ -196,7 +196,7 @@ class ProfileForm(LanguagesForm):
 
     def level_field(self, language: Language, known: str) -> forms.Field:
         choices = [*Level.choices, ("", _("Remove"))]
-        return forms.ChoiceField(label=language.english_name, choices=choices, initial=known, required=False)
+        return forms.ChoiceField(label=language.name, choices=choices, initial=known, required=False)
 
     @property
     def language_fields(self) -> list[forms.BoundField]:

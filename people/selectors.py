@@ -157,7 +157,7 @@ def invitations_of(project: Project, now: datetime) -> list[InvitationRow]:
         InvitationRow(
             invitation=invitation,
             role=str(Role(invitation.role).label),
-            languages=[language.english_name for language in invitation.languages.all()],
+            languages=[language.name for language in invitation.languages.all()],
             state=invitation_state(invitation, now),
             used_by=[use.user.username for use in invitation.uses.all()],
         )

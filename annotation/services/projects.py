@@ -105,7 +105,7 @@ def add_languages(
             if new.language.pk in taken:
                 raise LanguageThere(
                     _("%(language)s is in this project already. Change its settings instead.")
-                    % {"language": new.language.english_name}
+                    % {"language": new.language.name}
                 )
             made.append(
                 create_round(

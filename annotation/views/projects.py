@@ -19,7 +19,7 @@ from annotation import overview, tasks
 from annotation.exports import Layout, export_captions, file_name
 from annotation.forms import CollectionForm, LanguagesForm, ProjectForm, RoundForm
 from annotation.models import Round
-from annotation.permissions import round_managed_by
+from annotation.permissions import has_pictures_in_hand, round_managed_by
 from annotation.services import projects as services
 from corpus.models import Collection
 from inference.models import CaptioningModel
@@ -139,6 +139,13 @@ def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpRespons
     project = project_for(request.user, slug, Role.MANAGER)
     if layout not in Layout.values:
         raise Http404(_("There is no such format. Those there are: %(known)s.") % {"known": ", ".join(Layout.values)})
+    if has_pictures_in_hand(user_of(request), project):
+        messages.error(
+            request,
+            _("You have a batch with pictures of this project to finish yourself, and the file says what others wrote "
+              "about them. Hand that batch in first, or ask another manager for the file."),
+        )  # fmt: skip
+        return redirect("annotation:project-show", slug)
     wanted, until = Layout(layout), timezone.now()
     response = StreamingHttpResponse(export_captions(project, wanted, until=until), content_type=wanted.content_type)
     response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until)}"'
@@ -184,7 +191,7 @@ def _say_what_stays_above(request: HttpRequest, round: Round, above: int) -> Non
         "%(language)s: %(number)d images keep more places, as more people than that wrote about them or are at them.",
         above,
     )
-    messages.warning(request, text % {"language": round.language.english_name, "number": above})
+    messages.warning(request, text % {"language": round.language.name, "number": above})
 
 
 def _progress(request: HttpRequest, slug: str) -> dict[str, object]:
