@@ -65,12 +65,12 @@ class Round(models.Model):
             models.UniqueConstraint(fields=["project", "language", "kind", "number"], name="round_once"),
         ]
 
+    def __str__(self) -> str:
+        return f"{self.kind} {self.number}, {self.language_id}, of project {self.project_id}"
+
     @property
     def replication(self) -> int:
         return self.pool.replication
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.number}, {self.language_id}, of project {self.project_id}"
 
 
 class CaptionTask(models.Model):

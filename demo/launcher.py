@@ -133,7 +133,7 @@ def _wait_for_page(port: int, web: Part, stop: threading.Event) -> bool:
     while not stop.wait(LOOK_EVERY_S):
         web.check()
         with suppress(urllib.error.URLError, ConnectionError, TimeoutError):
-            urllib.request.urlopen(f"http://{HOST}:{port}/healthz", timeout=REQUEST_TIMEOUT_S).close()  # noqa: S310
+            urllib.request.urlopen(f"http://{HOST}:{port}/healthz", timeout=REQUEST_TIMEOUT_S).close()
             return True
         if time.monotonic() > deadline:
             raise LaunchError(f"The web server did not answer within {START_TIMEOUT_S} s; see its last lines above.")

@@ -1,4 +1,4 @@
-"""What a start needs before it can serve: tables, demo content, collected static files; done again only when changed."""
+"""What a start needs before it can serve: tables, demo content, static files; done again only when changed."""
 
 from __future__ import annotations
 

@@ -66,7 +66,9 @@ def make_collection(images: int = 3) -> Collection:
     return collection
 
 
-def make_captioner(collection: Collection, name: str | None = None, *, text: str = "english caption") -> CaptioningModel:
+def make_captioner(
+    collection: Collection, name: str | None = None, *, text: str = "english caption"
+) -> CaptioningModel:
     model = CaptioningModel.objects.create(name=name or f"model-{next(_numbers)}")
     ModelCaption.objects.bulk_create(
         ModelCaption(model=model, image_id=entry.image_id, language_id="en", text=f"{text} of {entry.key}")

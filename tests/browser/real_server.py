@@ -81,7 +81,7 @@ def main() -> None:
     person = make_annotator(round, "writer")
     person.set_password(PASSWORD)
     person.save()
-    print(json.dumps({"round": round.pk, "name": person.username}))
+    sys.stdout.write(json.dumps({"round": round.pk, "name": person.username}) + "\n")
 
 
 if __name__ == "__main__":

@@ -127,7 +127,8 @@ def test_screen_1_is_gone_from_the_browser(server: RealServer, page: Page) -> No
 
     expect(second_tab.get_by_text(ENGLISH)).to_have_count(0, timeout=WITHIN_MS)
     before = server.ask("SELECT rating FROM annotation_item ORDER BY position")
-    stale = {f"rating-{position}": "BAD" for position in range(1, IMAGES + 1)} | {"csrfmiddlewaretoken": token}
+    stale: dict[str, str | float | bool] = {f"rating-{position}": "BAD" for position in range(1, IMAGES + 1)}
+    stale["csrfmiddlewaretoken"] = token
     answer = stale_form.post(rating_page, form=stale, headers={"Referer": rating_page})
     assert ENGLISH not in answer.text()
     assert server.ask("SELECT rating FROM annotation_item ORDER BY position") == before
