@@ -1,19 +1,20 @@
-# The platform without torch: web, worker and beat are the same image with different commands (docker-compose.yml).
+# One image for web, worker and beat; docker-compose.yml says which is which.
+FROM python:3.12-slim AS build
+COPY requirements.txt /tmp/
+RUN python -m venv /opt/venv && /opt/venv/bin/pip install --no-cache-dir -r /tmp/requirements.txt
+
 FROM python:3.12-slim
-
-ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-RUN groupadd --system crosslens && useradd --system --gid crosslens --home-dir /srv/crosslens crosslens \
-    && mkdir -p /srv/crosslens/var /srv/crosslens/media && chown -R crosslens:crosslens /srv/crosslens
-WORKDIR /srv/crosslens
-
-COPY requirements.txt .
-RUN pip install --requirement requirements.txt
-
-COPY --chown=crosslens:crosslens . .
+ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 CROSSLENS_VAR=/srv/crosslens/var
+COPY --from=build /opt/venv /opt/venv
+WORKDIR /srv/crosslens/app
+COPY . .
+# Collected with the embedded settings, whose files are then thrown away: no secret is in the image.
+RUN useradd --system --uid 10001 --home-dir /srv/crosslens crosslens \
+    && mkdir -p /srv/crosslens/media \
+    && python manage.py collectstatic --no-input --verbosity 0 \
+    && find /srv/crosslens/var -mindepth 1 -maxdepth 1 ! -name static -exec rm -rf {} + \
+    && chown -R crosslens /srv/crosslens/var /srv/crosslens/media
 USER crosslens
-# Static files need no secret and no server: the embedded settings collect them.
-RUN python manage.py collectstatic --noinput --verbosity 0 && rm -f var/secret_key
-
 EXPOSE 8000
-CMD ["granian", "--interface", "wsgi", "--host", "0.0.0.0", "--port", "8000", "--workers", "2", \
-     "--blocking-threads", "4", "--no-ws", "config.wsgi:application"]
+HEALTHCHECK --interval=30s --timeout=6s --start-period=30s CMD ["python", "config/probe.py"]
+CMD ["granian", "--interface", "wsgi", "--host", "0.0.0.0", "--port", "8000", "--workers", "2", "--blocking-threads", "4", "--no-ws", "config.wsgi:application"]

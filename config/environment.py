@@ -23,7 +23,7 @@ REQUIRED = {
     "DEFAULT_FROM_EMAIL": "Crosslens <noreply@example.org>",
 }
 OPTIONAL = {
-    "CROSSLENS_VAR": "folder of the embedded installation's database, files and queue (default: var/ of the checkout)",
+    "CROSSLENS_VAR": "folder of all local files; production keeps little there (default: var/ of the checkout)",
     "CSRF_TRUSTED_ORIGINS": "https://crosslens.example.org (default: https:// before each of ALLOWED_HOSTS)",
     "CACHE_URL": "redis://HOST:6379/1 (default: the broker's server)",
     "PROXIES": "how many reverse proxies of yours add to X-Forwarded-For (default: 1 in production, 0 embedded)",
@@ -141,7 +141,13 @@ class Environment:
         # A task in flight when its worker dies comes back after this long; the sweeps do not wait for it.
         return {
             "broker_url": self.variables["CELERY_BROKER_URL"],
-            "broker_transport_options": {"visibility_timeout": 600},
+            "broker_transport_options": {
+                "visibility_timeout": 600,
+                # A connection that nobody answers ends and is made anew, instead of holding worker or beat for ever.
+                "socket_connect_timeout": 10,
+                "socket_timeout": 30,
+                "socket_keepalive": True,
+            },
         }
 
     def cache(self) -> dict[str, Any]:
@@ -168,14 +174,17 @@ class Environment:
                 "BACKEND": "django.core.files.storage.FileSystemStorage",
                 "OPTIONS": {"location": self.var / "media"},
             }
-        parts = self._url("STORAGE_URL", {"s3", "file"})
+        parts = self._url("STORAGE_URL", {"s3", "file"}, host=False)
         if parts.scheme == "file":
             if not parts.path.startswith("/") or parts.netloc:
                 raise self._malformed("STORAGE_URL", "names no absolute folder")
             return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": parts.path}}
         if not parts.hostname:
             raise self._malformed("STORAGE_URL", "names no bucket")
-        query = parse_qs(parts.query, strict_parsing=bool(parts.query))
+        try:
+            query = parse_qs(parts.query, strict_parsing=bool(parts.query))
+        except ValueError as error:
+            raise self._malformed("STORAGE_URL", f"is not an address ({error})") from error
         unknown = set(query) - {"region", "endpoint", "addressing"}
         if unknown:
             raise self._malformed("STORAGE_URL", f"has unknown settings ({', '.join(sorted(unknown))})")

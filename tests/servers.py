@@ -111,5 +111,5 @@ def embedded_environment(var: Path, **more: str) -> Mapping[str, str]:
     """The variables of a process of an embedded installation of its own under `var`, whatever surrounds the tests."""
     from config.environment import OPTIONAL, REQUIRED
 
-    kept = {name: value for name, value in os.environ.items() if name not in {*REQUIRED, *OPTIONAL}}
+    kept = {name: value for name, value in os.environ.items() if name not in {*REQUIRED, *OPTIONAL, "DJANGO_ALLOW_ASYNC_UNSAFE"}}
     return kept | {"DJANGO_SETTINGS_MODULE": "config.settings", "CROSSLENS_VAR": str(var), **more}

@@ -1,0 +1,205 @@
+"""Settings from the environment: strict in production, none needed for the embedded installation."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config.environment import OPTIONAL, REQUIRED, Environment
+from tests.servers import ROOT, embedded_environment
+
+PRODUCTION = {
+    "DATABASE_URL": "postgres://ann:p%40ss@db.example.org:5433/crosslens",
+    "CELERY_BROKER_URL": "redis://queue.example.org:6379/0",
+    "SECRET_KEY": "b4Jx0mQe9rTz7vLw2nKc5yHs8dPf1gUa6iXo3eRj0bMq4tVzWd",
+    "ALLOWED_HOSTS": "crosslens.example.org, www.example.org",
+    "STORAGE_URL": "s3://pictures?region=eu-central-1&endpoint=https://s3.example.org",
+    "EMAIL_URL": "smtp+tls://mailer:secret@mail.example.org:587",
+    "DEFAULT_FROM_EMAIL": "Crosslens <noreply@example.org>",
+}
+MALFORMED = [
+    ("DATABASE_URL", "mysql://db.example.org/crosslens", "mysql"),
+    ("DATABASE_URL", "postgres:///crosslens", "no host"),
+    ("DATABASE_URL", "postgres://db.example.org", "no database"),
+    ("DATABASE_URL", "postgres://db.example.org:port/crosslens", "not an address"),
+    ("CELERY_BROKER_URL", "amqp://queue.example.org", "amqp"),
+    ("CELERY_BROKER_URL", "queue.example.org", "redis"),
+    ("SECRET_KEY", "short", "5 characters"),
+    ("SECRET_KEY", "x" * 60, "easy to guess"),
+    ("SECRET_KEY", "django-insecure-" + "b4Jx0mQe9rTz7vLw2nKc5yHs8dPf1gUa6iXo3eRj0b", "easy to guess"),
+    ("ALLOWED_HOSTS", "*", "'*'"),
+    ("ALLOWED_HOSTS", "https://crosslens.example.org", "not the name of a host"),
+    ("ALLOWED_HOSTS", "crosslens.example.org,", "''"),
+    ("STORAGE_URL", "/srv/media", "file or s3"),
+    ("STORAGE_URL", "file://srv/media", "no absolute folder"),
+    ("STORAGE_URL", "s3://", "no bucket"),
+    ("STORAGE_URL", "s3://pictures?regoin=eu", "regoin"),
+    ("STORAGE_URL", "s3://pictures?region", "region"),
+    ("EMAIL_URL", "mail.example.org:25", "smtp"),
+    ("DEFAULT_FROM_EMAIL", "Crosslens", "no address"),
+    ("CSRF_TRUSTED_ORIGINS", "crosslens.example.org", "not an origin"),
+    ("CACHE_URL", "memcached://cache.example.org", "memcached"),
+    ("HTTPS", "perhaps", "perhaps"),
+    ("PROXIES", "many", "many"),
+]
+
+
+def read_everything(variables: Mapping[str, str], base: Path) -> Environment:
+    environment = Environment(variables, base)
+    for name in sorted(set(vars(Environment)) - {"__init__"}):
+        if not name.startswith("_"):
+            getattr(environment, name)()
+    return environment
+
+
+def test_without_variables_everything_is_embedded_under_var(tmp_path):
+    environment = read_everything({}, tmp_path)
+
+    assert environment.is_embedded
+    assert environment.database()["ENGINE"] == "django.db.backends.sqlite3"
+    assert environment.database()["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
+    assert "journal_mode=WAL" in environment.database()["OPTIONS"]["init_command"]
+    assert environment.celery()["broker_url"].startswith("filesystem://")
+    assert environment.allowed_hosts() == ["127.0.0.1", "localhost", "[::1]"]
+    assert environment.https() is False
+    for place in (
+        environment.database()["NAME"],
+        environment.storage()["OPTIONS"]["location"],
+        environment.email()["EMAIL_FILE_PATH"],
+        environment.cache()["LOCATION"],
+    ):
+        assert Path(place).is_relative_to(tmp_path / "var")
+
+
+def test_the_embedded_secret_is_made_once_and_kept_for_its_owner(tmp_path):
+    first = Environment({}, tmp_path).secret_key()
+
+    assert Environment({}, tmp_path).secret_key() == first
+    assert len(first) >= 50
+    assert (tmp_path / "var" / "secret_key").stat().st_mode & 0o077 == 0
+
+
+def test_crosslens_var_moves_the_embedded_installation(tmp_path):
+    assert Environment({"CROSSLENS_VAR": str(tmp_path / "elsewhere")}, tmp_path).var == tmp_path / "elsewhere"
+
+
+def test_production_values_reach_the_settings(tmp_path):
+    environment = read_everything(PRODUCTION, tmp_path)
+
+    database = environment.database()
+    assert not environment.is_embedded
+    assert database["ENGINE"] == "django.db.backends.postgresql"
+    assert (database["HOST"], database["PORT"], database["NAME"]) == ("db.example.org", 5433, "crosslens")
+    assert (database["USER"], database["PASSWORD"]) == ("ann", "p@ss")
+    assert environment.celery()["broker_url"] == "redis://queue.example.org:6379/0"
+    assert environment.allowed_hosts() == ["crosslens.example.org", "www.example.org"]
+    assert environment.csrf_trusted_origins() == ["https://crosslens.example.org", "https://www.example.org"]
+    assert environment.cache()["LOCATION"] == "redis://queue.example.org:6379/0"
+    assert environment.storage()["BACKEND"] == "storages.backends.s3.S3Storage"
+    assert environment.storage()["OPTIONS"]["bucket_name"] == "pictures"
+    assert environment.storage()["OPTIONS"]["endpoint_url"] == "https://s3.example.org"
+    assert environment.email()["EMAIL_HOST"] == "mail.example.org"
+    assert environment.email()["EMAIL_USE_TLS"] is True
+    assert environment.https() is True
+
+
+def test_a_folder_can_be_the_storage_in_production(tmp_path):
+    storage = Environment(PRODUCTION | {"STORAGE_URL": "file:///srv/media"}, tmp_path).storage()
+
+    assert storage["OPTIONS"]["location"] == "/srv/media"
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_a_missing_variable_is_named(name: str, tmp_path: Path):
+    with pytest.raises(ImproperlyConfigured, match=rf"^{name} is not set, but .* Set {name} to something like"):
+        Environment({key: value for key, value in PRODUCTION.items() if key != name}, tmp_path)
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_an_empty_variable_is_a_missing_one(name: str, tmp_path: Path):
+    with pytest.raises(ImproperlyConfigured, match=rf"^{name} is not set"):
+        Environment(PRODUCTION | {name: ""}, tmp_path)
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_one_variable_alone_does_not_make_a_half_production_installation(name: str, tmp_path: Path):
+    with pytest.raises(ImproperlyConfigured, match=f"but {name} is"):
+        Environment({name: PRODUCTION[name]}, tmp_path)
+
+
+@pytest.mark.parametrize(("name", "value", "why"), MALFORMED)
+def test_a_malformed_variable_is_named_with_what_is_wrong(name: str, value: str, why: str, tmp_path: Path):
+    with pytest.raises(ImproperlyConfigured) as refusal:
+        read_everything(PRODUCTION | {name: value}, tmp_path)
+
+    sentence = str(refusal.value)
+    assert sentence.startswith(f"{name} ")
+    assert why in sentence
+    assert "It should look like: " in sentence
+
+
+def test_a_password_is_never_repeated_in_a_refusal(tmp_path):
+    with pytest.raises(ImproperlyConfigured) as refusal:
+        read_everything(PRODUCTION | {"DATABASE_URL": "mysql://ann:hunter2@db.example.org/crosslens"}, tmp_path)
+
+    assert "hunter2" not in str(refusal.value)
+
+
+def manage(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**embedded_environment(Path(variables.pop("CROSSLENS_VAR"))), **variables}
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_the_start_stops_with_the_sentence(tmp_path):
+    variables = {name: value for name, value in PRODUCTION.items() if name != "EMAIL_URL"}
+
+    outcome = manage("check", CROSSLENS_VAR=str(tmp_path), **variables)
+
+    assert outcome.returncode != 0
+    assert "EMAIL_URL is not set, but DATABASE_URL is" in outcome.stderr
+
+
+def test_check_deploy_is_clean_in_production(tmp_path):
+    outcome = manage("check", "--deploy", "--fail-level", "INFO", CROSSLENS_VAR=str(tmp_path), **PRODUCTION)
+
+    assert outcome.returncode == 0, outcome.stderr
+    assert "no issues (0 silenced)" in outcome.stdout
+
+
+def test_check_is_clean_in_the_embedded_installation(tmp_path):
+    outcome = manage("check", "--fail-level", "INFO", CROSSLENS_VAR=str(tmp_path))
+
+    assert outcome.returncode == 0, outcome.stderr
+
+
+def test_the_docs_list_exactly_the_variables_there_are():
+    text = (ROOT / "docs" / "settings.md").read_text()
+    required, _, optional = text.partition("## Optional")
+
+    assert re.findall(r"^\| `([A-Z_]+)`", required, re.MULTILINE) == list(REQUIRED)
+    assert re.findall(r"^\| `([A-Z0-9_]+)`", optional, re.MULTILINE) == list(OPTIONAL)
+
+
+def test_no_other_file_reads_the_environment_for_settings():
+    """What differs between installations has one door: config/environment.py."""
+    strays = [
+        str(path.relative_to(ROOT))
+        for app in ("annotation", "inference", "allocation", "corpus", "people", "languages", "config")
+        for path in (ROOT / app).rglob("*.py")
+        if re.search(r"os\.(environ|getenv)", path.read_text())
+    ]
+
+    assert sorted(strays) == [
+        "config/asgi.py",
+        "config/celery.py",
+        "config/environment.py",
+        "config/probe.py",
+        "config/wsgi.py",
+    ]

@@ -1,0 +1,167 @@
+"""Celery over both transports, and a production installation's processes on real PostgreSQL and Redis."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+
+from config.environment import OPTIONAL, REQUIRED
+from tests.servers import ROOT, embedded_environment, free_port
+from tests.test_config_environment import PRODUCTION
+
+WAIT_S = 60
+WEB = ("granian", "--interface", "wsgi", "--workers", "2", "config.wsgi:application")
+WORKER = ("celery", "--app", "config", "worker", "--pool", "solo", "--loglevel", "INFO")
+BEAT = ("celery", "--app", "config", "beat", "--loglevel", "DEBUG")
+
+
+@contextmanager
+def running(folder: Path, environment: Mapping[str, str], *command: str) -> Iterator[Path]:
+    """A process of the platform and, when the block ends, nothing of it; yields the file it writes to."""
+    log = folder / f"{command[0]}-{time.monotonic_ns()}.log"
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=ROOT,
+            env=environment,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+        )
+    try:
+        yield log
+    finally:
+        process.terminate()
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def wait_until(condition: Callable[[], object], log: Path) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline, f"Nothing after {WAIT_S} s:\n{log.read_text()}"
+        time.sleep(0.1)
+
+
+def send_sweep(environment: Mapping[str, str]) -> None:
+    code = "import config, django; django.setup(); from allocation.tasks import sweep_leases; sweep_leases.delay()"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True, timeout=WAIT_S)
+
+
+def manage(environment: Mapping[str, str], *arguments: str) -> None:
+    subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=environment, check=True, timeout=WAIT_S)
+
+
+@pytest.fixture
+def production_environment(tmp_path: Path, postgres_url: str, redis_url: str) -> Mapping[str, str]:
+    media = tmp_path / "media"
+    services = {
+        "DATABASE_URL": postgres_url,
+        "CELERY_BROKER_URL": redis_url,
+        "STORAGE_URL": f"file://{media}",
+        "EMAIL_URL": "consolemail://",
+    }
+    return embedded_environment(tmp_path / "var", **(PRODUCTION | services))
+
+
+def test_a_task_goes_through_a_worker_over_files(tmp_path):
+    environment = embedded_environment(tmp_path / "var")
+    manage(environment, "migrate", "--verbosity", "0")
+
+    with running(tmp_path, environment, *WORKER) as log:
+        send_sweep(environment)
+        wait_until(lambda: re.search(r"sweep_leases\[.*succeeded", log.read_text()), log)
+
+
+def test_the_processes_of_a_production_installation_work_together(tmp_path, production_environment):
+    (tmp_path / "var").mkdir()
+    manage(production_environment, "migrate", "--verbosity", "0")
+    manage(production_environment, "collectstatic", "--no-input", "--verbosity", "0")
+    port = free_port()
+
+    with ExitStack() as processes:
+        web = processes.enter_context(running(tmp_path, production_environment, *WEB, "--port", str(port)))
+        worker = processes.enter_context(running(tmp_path, production_environment, *WORKER))
+        beat = processes.enter_context(running(tmp_path, production_environment, *BEAT))
+        wait_until(lambda: status_of(port, "/healthz") == 200, web)
+        assert status_of(port, "/accounts/login/", {"X-Forwarded-Proto": "https"}) == 200
+        assert status_of(port, "/accounts/login/") == 301  # to https
+        assert status_of(port, "/healthz", {"Host": "evil.example.net"}) == 400
+        send_sweep(production_environment)
+        wait_until(lambda: re.search(r"sweep_leases\[.*succeeded", worker.read_text()), worker)
+        wait_until(lambda: "Sending due task" in beat.read_text(), beat)
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_arguments: object) -> None:
+        return None
+
+
+def status_of(port: int, path: str, headers: Mapping[str, str] | None = None) -> int | None:
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}{path}", headers={"Host": "crosslens.example.org", **(headers or {})}
+    )
+    try:
+        return urllib.request.build_opener(NoRedirect).open(request, timeout=10).status
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return None
+
+
+@pytest.mark.django_db
+def test_healthz_answers_anybody_and_is_not_cached(client):
+    answer = client.get("/healthz")
+
+    assert answer.status_code == 200
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_healthz_says_when_the_database_does_not_answer(client, monkeypatch):
+    from django.db import DatabaseError, connection
+
+    def broken() -> None:
+        raise DatabaseError("gone")
+
+    monkeypatch.setattr(connection, "cursor", broken)
+
+    assert client.get("/healthz").status_code == 503
+
+
+def compose() -> dict:
+    return yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+
+
+@pytest.mark.parametrize("service", ["web", "worker", "beat"])
+def test_compose_gives_each_process_every_variable_it_needs(service):
+    given = compose()["services"][service]["environment"]
+
+    assert set(REQUIRED) <= set(given)
+    assert set(given) <= {*REQUIRED, *OPTIONAL}
+
+
+def test_compose_has_no_secret_in_it_and_waits_for_health():
+    services = compose()["services"]
+
+    assert {"web", "worker", "beat", "postgres", "redis"} <= set(services)
+    assert all("healthcheck" in services[name] for name in ("web", "postgres", "redis"))
+    assert services["web"]["environment"]["SECRET_KEY"].startswith("${SECRET_KEY:?")
+
+
+def test_the_image_runs_as_nobody_special():
+    assert re.search(r"^USER (?!root)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)

@@ -1,0 +1,191 @@
+"""`manage.py demo` from outside: it starts, serves, says who can sign in, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from demo import launcher, preparation
+from tests.servers import ROOT, embedded_environment, free_port
+
+START_S = 120
+STOP_S = 30
+
+
+class Demo:
+    """A demo in a folder of its own, as somebody at a terminal has it."""
+
+    def __init__(self, var: Path) -> None:
+        self.var = var
+        self.port = free_port()
+        self.log = var.parent / "demo.log"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> str:
+        """Start it and return what it printed up to the names of those who can sign in."""
+        with self.log.open("wb") as file:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "demo", "--port", str(self.port)],
+                cwd=ROOT,
+                env=embedded_environment(self.var),
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+        self.wait(lambda: "mara" in self.log.read_text() or self.process.poll() is not None, START_S)
+        assert self.process.poll() is None, self.log.read_text()
+        return self.log.read_text()
+
+    def wait(self, condition: Callable[[], object], seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.05)
+
+    def page(self, path: str = "/accounts/login/") -> bytes:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=20) as answer:
+            return answer.read()
+
+    def processes(self, what: str = "") -> list[int]:
+        """Everything that runs with this demo's folder, itself included."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                environment = (folder / "environ").read_bytes().split(b"\0")
+                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if f"CROSSLENS_VAR={self.var}".encode() in environment and what in command:
+                found.append(int(folder.name))
+        return sorted(found)
+
+    def ends(self) -> int:
+        code = self.process.wait(STOP_S)
+        assert self.processes() == []
+        return code
+
+
+@pytest.fixture
+def demo(tmp_path: Path, prepared: Path) -> Iterator[Demo]:
+    subprocess.run(["cp", "-r", str(prepared), str(tmp_path / "var")], check=True)
+    demo = Demo(tmp_path / "var")
+    yield demo
+    for pid in demo.processes():
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a demo that was started once and stopped by SIGTERM."""
+    demo = Demo(tmp_path_factory.mktemp("first") / "var")
+    try:
+        demo.start()
+        demo.process.terminate()
+        assert demo.ends() == 0
+    finally:
+        for pid in demo.processes():
+            os.kill(pid, signal.SIGKILL)
+    return demo.var
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_says_who_can_sign_in_and_ends_everything_when_asked(demo: Demo, how: signal.Signals):
+    said = demo.start()
+
+    assert f"http://127.0.0.1:{demo.port}/" in said
+    assert re.search(r"anna-de +\S+", said)
+    assert b"<form" in demo.page()
+    demo.wait(lambda: len(demo.processes("celery")) > 1, START_S)
+
+    demo.process.send_signal(how)
+
+    assert demo.ends() == 0
+    assert "Traceback" not in demo.log.read_text()
+
+
+@pytest.mark.parametrize(("part", "command"), [("web server", "granian"), ("worker", "celery")])
+def test_when_one_part_dies_the_other_is_ended_and_it_says_which(demo: Demo, part: str, command: str):
+    demo.start()
+    demo.wait(lambda: demo.processes(command), START_S)
+
+    os.kill(demo.processes(command)[0], signal.SIGKILL)
+
+    assert demo.ends() != 0
+    assert f"The {part} was killed by SIGKILL" in demo.log.read_text()
+
+
+def test_a_second_demo_on_the_same_port_is_told_so_and_changes_nothing(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        second = subprocess.run(
+            [sys.executable, "manage.py", "demo", "--port", str(port)],
+            cwd=ROOT,
+            env=embedded_environment(tmp_path / "var"),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    assert second.returncode != 0
+    assert f"Port {port} cannot be used" in second.stderr
+    assert f"make demo PORT={port + 1}" in second.stderr
+    assert not (tmp_path / "var" / "crosslens.sqlite3").exists()
+
+
+def test_the_demo_refuses_to_fill_a_production_database(tmp_path, settings):
+    from django.core.management import CommandError, call_command
+
+    settings.IS_EMBEDDED = False
+
+    with pytest.raises(CommandError, match="brings its own database"):
+        call_command("demo")
+
+
+def test_preparing_again_costs_nothing_until_something_changes(tmp_path, settings, monkeypatch):
+    settings.VAR = tmp_path
+    done: list[str] = []
+    monkeypatch.setattr(preparation, "call_command", lambda name, **_options: done.append(name))
+    monkeypatch.setattr(preparation.content, "load", lambda **_options: done.append("load"))
+
+    preparation.prepare(say=lambda _sentence: None)
+    assert done == ["migrate", "load", "collectstatic"]
+
+    preparation.prepare(say=lambda _sentence: None)
+    assert done == ["migrate", "load", "collectstatic"]
+
+    monkeypatch.setattr(preparation, "fingerprint", lambda _base: "changed")
+    preparation.prepare(say=lambda _sentence: None)
+    assert done == ["migrate", "load", "collectstatic", "migrate", "collectstatic"]
+
+
+def test_a_load_that_was_broken_off_is_taken_up_again(tmp_path, settings, monkeypatch):
+    settings.VAR = tmp_path
+    loads: list[bool] = []
+
+    def load(**_options: object) -> None:
+        loads.append(True)
+        if len(loads) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(preparation, "call_command", lambda name, **_options: None)
+    monkeypatch.setattr(preparation.content, "load", load)
+
+    with pytest.raises(KeyboardInterrupt):
+        preparation.prepare(say=lambda _sentence: None)
+    preparation.prepare(say=lambda _sentence: None)
+
+    assert len(loads) == 2
+
+
+def test_a_free_port_is_let_through():
+    launcher.require_free(free_port())
