@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.core.cache import cache
+from django.utils import translation
 from psycopg import sql
 
 from annotation.selectors import language_of
@@ -49,10 +50,12 @@ def _runs_on_postgres(item: pytest.Item) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def _empty_cache() -> None:
+def _fresh_start() -> None:
     """Counts of failed sign-ins end with the test that made them, and what is known of rounds, whose keys recur."""
     cache.clear()
     language_of.cache_clear()
+    # A request leaves its language to the thread it ran in.
+    translation.activate(settings.LANGUAGE_CODE)
 
 
 @pytest.fixture(scope="session")

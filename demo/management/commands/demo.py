@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser
-from typing import Any, ClassVar
+from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
@@ -14,7 +14,7 @@ from demo import content, launcher, preparation
 
 class Command(BaseCommand):
     help = "Start web server and worker with demo content; Ctrl-C ends both. What was done is kept in var/."
-    requires_system_checks: ClassVar[list[str]] = []
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=os.environ.get("PORT", "8000"))
