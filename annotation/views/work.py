@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from allocation.services import BatchInHand, NothingFree, PoolBusy, PoolClosed
@@ -82,6 +83,7 @@ def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/guidelines.html", context)
 
 
+@never_cache
 @login_required
 def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_for(user_of(request), batch_id)

@@ -1,0 +1,402 @@
+"""Whoever writes on screen 2 finds nothing of screen 1 anywhere: no English caption, no model's name, no rating.
+
+The walk finds addresses by itself (tests/leak_walk.py). Where it stops at a new address, tell `World.known` below what
+an annotator could know or guess for its arguments.
+"""
+
+from __future__ import annotations
+
+import io
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import Random
+from uuid import UUID, uuid4
+
+import pytest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.test import Client, override_settings
+from django.urls import clear_url_caches, path, reverse
+from django.utils import timezone
+from PIL import Image as Pillow
+
+from allocation import services as allocation
+from annotation.models import CaptionBatch, Item, Rating, Round
+from annotation.services import batches
+from config.urls import urlpatterns as real_urlpatterns
+from corpus.models import Collection, ImportJob, ImportKind, ImportRow, JobState, Outcome
+from corpus.rules.derive import derive
+from corpus.selectors import picture_of
+from corpus.services import files
+from inference.models import CaptioningModel, ModelCaption
+from languages.models import Language
+from people.models import LanguageSkill, Level, Membership, Role, User
+from people.requests import user_of
+from tests.factories import make_annotator, make_collection, make_project, make_round
+from tests.leak_walk import Secrets, Unfillable, Walk, routes
+
+pytestmark = pytest.mark.django_db
+
+IMAGES = 7
+BATCH = 3
+HOLD = timedelta(hours=24)
+MODEL = "Nuxblathering-7B <\u03b2eta>"
+MODEL_WORD = "nuxblathering"
+# Every English caption has these in turn, and the number of its image in letters: found alone, each gives it away.
+PARTS = ("qzvorp", "wexlidy", "ghurmbo")
+RATINGS = (Rating.BAD, Rating.EXCELLENT, Rating.NOT_ENOUGH_INFO)
+OTHER_RATINGS = (Rating.MEDIUM, Rating.BAD, Rating.GOOD)
+
+# The installation's models are named to managers, who choose among them; no picture or caption stands beside.
+MANAGERS_MAY_KNOW = dict.fromkeys(
+    ("annotation:project-create", "annotation:language-add", "inference:model-list"),
+    (MODEL_WORD,),
+)
+# What differs from one time to the next by itself, and is therefore only searched.
+UNSTEADY = {
+    "mfa_activate_totp": "offers a new key each time",
+    "annotation:batch-take": "leads to a new batch, which has a new id",
+}
+
+
+def words_of(number: int) -> list[str]:
+    return [f"{part}{'abcdefghij'[number]}x" for part in PARTS]
+
+
+def english(number: int) -> str:
+    first, second, third = words_of(number)
+    return f'A {first} & its "{second}" cross the <{third}> stra\u00dfe, isn\'t it'
+
+
+@dataclass
+class World:
+    """Project A with `annotator`, whose batch the secrets are of, and project B over the same pictures."""
+
+    rounds: dict[str, Round]
+    annotator: User
+    other: User
+    collection: Collection
+    batch: CaptionBatch | None = None
+
+    def take(self, now: datetime) -> None:
+        self.batch = batches.take_batch(round=self.rounds["A"], annotator=self.annotator, now=now, rng=Random(3))
+        ratings = dict(enumerate(RATINGS, start=1))
+        who = {"batch_id": self.batch.pk, "annotator": self.annotator, "now": now}
+        batches.save_ratings(**who, ratings=ratings)
+        batches.open_writing(**who)
+        text = "Ein Hund läuft über die Wiese."
+        batches.save_draft(**who, position=1, text=text, revision=0, active_ms=0)
+
+    def write_all(self, batch: CaptionBatch, person: User, now: datetime) -> None:
+        """Rate where that is still to be done, write and hand in."""
+        who = {"batch_id": batch.pk, "annotator": person, "now": now}
+        positions = list(batch.items.values_list("position", flat=True))
+        if batch.stage == "rate":
+            batches.save_ratings(**who, ratings=dict.fromkeys(positions, Rating.GOOD))
+            batches.open_writing(**who)
+        for item in Item.objects.filter(batch=batch):
+            text = f"Ein Bild von etwas, Nummer {item.position}"
+            batches.save_draft(**who, position=item.position, text=text, revision=item.revision, active_ms=0)
+        batches.submit_batch(**who)
+
+    def secrets(self) -> Secrets:
+        numbers = {entry.image_id: entry.position for entry in self.collection.entries.all()}
+        words = {MODEL_WORD: "the model's name"}
+        for item in Item.objects.filter(batch=self.batch):
+            words |= dict.fromkeys(words_of(numbers[item.image_id]), f"the English caption at {item.position}")
+        return Secrets(words, self.change)
+
+    def change(self) -> None:
+        """Make them other captions and other ratings, as if they had always been so."""
+        for item in Item.objects.filter(batch=self.batch):
+            Item.objects.filter(pk=item.pk).update(rating=OTHER_RATINGS[item.position - 1])
+            ModelCaption.objects.filter(pk=item.english_id).update(text=f"Another {item.position} thing altogether")
+
+    def known(self) -> dict[str, Sequence[object]]:
+        """What the annotator could know or guess, by the name of an address's argument."""
+        mine = list(self.batch.items.select_related("image"))
+        theirs = CaptionBatch.objects.filter(batch__person=self.other).values_list("pk", flat=True)[:1]
+        own = CaptionBatch.objects.filter(batch__person=self.annotator).values_list("pk", flat=True)
+        signatures = [picture_of(item.image, self.annotator).large.split("/")[-2] for item in mine[:1]]
+        english_ids = [item.english_id for item in mine[:1]]
+        numbers = [1, 2, *ImportJob.objects.values_list("pk", flat=True)]
+        return {
+            "batch_id": [*own, *theirs, uuid4()],
+            "position": [1, 2, 99],
+            "round_id": [round.pk for round in self.rounds.values()],
+            "slug": [*{round.project.slug for round in self.rounds.values()}, self.collection.slug, "en"],
+            "public_id": [item.image.public_id for item in mine],
+            "size": [320, 800, 1600, 0],
+            "signature": [*signatures, "guessed"],
+            "job_id": numbers,
+            "pk": [*Membership.objects.filter(user=self.annotator).values_list("pk", flat=True), 1],
+            "layout": ["jsonl", "csv", "xm3600", "json"],
+            "token": ["guessed"],
+            "key": ["guessed"],
+            "uidb36": ["1"],
+            "id": [self.annotator.pk],
+            "object_id": english_ids,
+            "content_type_id": [1],
+            "app_label": ["annotation", "corpus"],
+            "url": ["", "inference/modelcaption/"],
+        }
+
+    def walk(self, may_know: Mapping[str, Sequence[str]] | None = None) -> Walk:
+        client = Client(raise_request_exception=False)
+        client.force_login(self.annotator)
+        return Walk(client, self.known(), self.secrets(), may_know or {}, UNSTEADY)
+
+
+@pytest.fixture
+def world() -> World:
+    collection = make_collection(IMAGES)
+    captioner = CaptioningModel.objects.create(name=MODEL)
+    for entry in collection.entries.select_related("image"):
+        text = english(entry.position)
+        ModelCaption.objects.create(model=captioner, image=entry.image, language_id="en", text=text)
+        make_sizes(entry.image.public_id, text)
+    rounds = {
+        name: make_round(
+            project=make_project(f"project-{name.lower()}"),
+            collection=collection,
+            captioners=[captioner],
+            replication=4,
+            batch_size=BATCH,
+        )
+        for name in ("A", "B")
+    }
+    make_import(collection)
+    other = make_annotator(rounds["B"], "bo")
+    there = World(rounds, make_annotator(rounds["A"], "ann"), other, collection)
+    # Somebody else has described every picture of project B.
+    for _ in range(IMAGES // BATCH + 1):
+        batch = batches.take_batch(round=rounds["B"], annotator=other, now=timezone.now(), rng=Random(1))
+        there.write_all(batch, other, timezone.now())
+    return there
+
+
+def make_sizes(public_id: UUID, text: str) -> None:
+    """The served sizes, made by the platform from an original that says in its metadata what is secret."""
+    original, exif = io.BytesIO(), Pillow.Exif()
+    exif[0x010E] = text.encode("ascii", "replace").decode()
+    Pillow.new("RGB", (640, 480), "teal").save(original, "JPEG", exif=exif, comment=text.encode())
+    for size, content in derive(original, kind="JPEG"):
+        files.put(files.size_name(public_id, size), content)
+
+
+def make_import(collection: Collection) -> None:
+    job = ImportJob.objects.create(
+        kind=ImportKind.CAPTIONS, collection=collection, source_name="captions.jsonl", state=JobState.DONE
+    )
+    ImportRow.objects.create(job=job, number=1, name=collection.entries.first().key, outcome=Outcome.ADDED)
+
+
+def in_screen_2(world: World) -> None:
+    world.take(timezone.now())
+
+
+def in_screen_2_with_other_rounds(world: World) -> None:
+    """Also works in project B, where all pictures are done and some come again, and in a second language of both."""
+    now = timezone.now()
+    for name in ("A", "B"):
+        round = world.rounds[name]
+        world.rounds[f"{name} ja"] = make_round(
+            project=round.project,
+            collection=world.collection,
+            captioners=list(round.captioners.all()),
+            language="ja",
+            batch_size=BATCH,
+        )
+    Membership.objects.create(project=world.rounds["B"].project, user=world.annotator, role=Role.ANNOTATOR)
+    LanguageSkill.objects.create(user=world.annotator, language=Language.objects.get(pk="ja"), level=Level.FLUENT)
+    consent = world.rounds["B"].project.consent_texts.get()
+    consent.consents.create(user=world.annotator, given_at=now)
+    for _ in range(2):
+        batch = batches.take_batch(round=world.rounds["B"], annotator=world.annotator, now=now, rng=Random(1))
+        world.write_all(batch, world.annotator, now)
+    world.take(now)
+    batches.take_batch(round=world.rounds["B ja"], annotator=world.annotator, now=now, rng=Random(1))
+
+
+def in_screen_2_and_manager_of_another_project(world: World) -> None:
+    in_screen_2(world)
+    Membership.objects.create(project=world.rounds["B"].project, user=world.annotator, role=Role.MANAGER)
+
+
+def in_screen_2_and_overdue(world: World) -> None:
+    world.take(timezone.now() - HOLD - timedelta(minutes=5))
+
+
+def in_screen_2_and_lapsed(world: World) -> None:
+    in_screen_2_and_overdue(world)
+    assert allocation.lapse_overdue(now=timezone.now()) == 1
+
+
+def in_screen_2_and_given_back(world: World) -> None:
+    in_screen_2(world)
+    batches.give_back(batch_id=world.batch.pk, annotator=world.annotator, now=timezone.now())
+
+
+def handed_in(world: World) -> None:
+    in_screen_2(world)
+    world.write_all(CaptionBatch.objects.get(pk=world.batch.pk), world.annotator, timezone.now())
+
+
+STANDS = [
+    in_screen_2,
+    in_screen_2_with_other_rounds,
+    in_screen_2_and_manager_of_another_project,
+    in_screen_2_and_overdue,
+    in_screen_2_and_lapsed,
+    in_screen_2_and_given_back,
+    handed_in,
+]
+
+
+@pytest.mark.parametrize("stand", STANDS, ids=lambda stand: stand.__name__)
+def test_nothing_of_screen_1_can_be_found_by_who_is(stand: Callable[[World], None], world: World) -> None:
+    stand(world)
+    is_manager = stand is in_screen_2_and_manager_of_another_project
+    walk = world.walk(may_know=MANAGERS_MAY_KNOW if is_manager else {}).run()
+    assert walk.leaks == []
+    assert walk.broken == []
+    assert walk.unsteady == set()
+    assert walk.spared == (set(MANAGERS_MAY_KNOW) if is_manager else set())
+    reached = {"annotation:work-show", "annotation:guidelines-show", "corpus:picture-show", "people:profile-show"}
+    if stand in (in_screen_2, in_screen_2_with_other_rounds, in_screen_2_and_overdue):
+        reached |= {"annotation:caption-write", "annotation:batch-review"}
+    if is_manager:
+        reached |= {"annotation:project-show", "corpus:collection-show", "corpus:import-show", "people:member-list"}
+    assert reached <= walk.reached()
+    of_batches = [answer for answers in walk.answers.values() for answer in answers if answer.status == 200]
+    for answer in of_batches:
+        if answer.address.startswith("/batches/"):
+            assert "no-store" in answer.headers["Cache-Control"], answer
+
+
+def test_what_is_said_to_be_unsteady_or_known_to_managers_is_there() -> None:
+    """An entry that has lost its address would hide the next one of that name."""
+    assert {*UNSTEADY, *MANAGERS_MAY_KNOW} <= {route.name for route in routes()}
+
+
+def test_a_manager_gets_no_file_about_pictures_that_they_have_in_hand_themselves(world: World, client: Client) -> None:
+    in_screen_2_and_manager_of_another_project(world)
+    client.force_login(world.annotator)
+    address = reverse("annotation:captions-export", args=[world.rounds["B"].project.slug, "jsonl"])
+    refused = client.get(address, follow=True)
+    assert refused.redirect_chain == [(reverse("annotation:project-show", args=["project-b"]), 302)]
+    assert b"finish yourself" in refused.content
+    world.write_all(CaptionBatch.objects.get(pk=world.batch.pk), world.annotator, timezone.now())
+    assert client.get(address)["Content-Type"] == "application/jsonl; charset=utf-8"
+
+
+def test_opening_screen_2_has_the_browser_forget_screen_1(world: World, client: Client) -> None:
+    batch = batches.take_batch(round=world.rounds["A"], annotator=world.annotator, now=timezone.now(), rng=Random(3))
+    client.force_login(world.annotator)
+    ratings = {f"rating-{position}": "GOOD" for position in range(1, BATCH + 1)}
+    first = client.get(reverse("annotation:batch-rate", args=[batch.pk]))
+    assert "no-store" in first["Cache-Control"]
+    opened = client.post(reverse("annotation:batch-rate", args=[batch.pk]), ratings | {"open": "1"})
+    assert opened["Clear-Site-Data"] == '"cache"'
+    again = client.post(reverse("annotation:writing-open", args=[batch.pk]))
+    assert again["Clear-Site-Data"] == '"cache"'
+
+
+# The control: a walk that finds nothing would prove nothing.
+
+
+def _item(request: HttpRequest) -> Item:
+    return Item.objects.filter(batch__stage="write", batch__batch__person=request.user.pk, position=2).get()
+
+
+def leak_in_page(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(f"<p>{_item(request).english.text.upper()}</p>".replace("X", "&#88;"))
+
+
+def leak_in_header(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("", headers={"X-Made-By": _item(request).english.model.name.encode().hex(), "X-By": MODEL_WORD})
+
+
+def leak_in_redirect(request: HttpRequest) -> HttpResponse:
+    return HttpResponseRedirect("/work/?" + "".join(f"%{byte:02x}" for byte in _item(request).english.text.encode()))
+
+
+def leak_in_json(request: HttpRequest) -> HttpResponse:
+    escaped = "".join(f"\\u{ord(character):04x}" for character in _item(request).english.text)
+    return HttpResponse(f'{{"english": "{escaped}"}}', content_type="application/json")
+
+
+def leak_in_cookie(request: HttpRequest) -> HttpResponse:
+    response = HttpResponse("")
+    response.set_cookie("seen", b64encode(_item(request).english.text.encode()).decode())
+    return response
+
+
+def leak_of_rating(request: HttpRequest) -> JsonResponse:
+    return JsonResponse({"n": Rating.values.index(_item(request).rating)})
+
+
+def leak_in_answer(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(_item(request).rating[:1] if request.method == "POST" else "")
+
+
+def leak_in_picture(request: HttpRequest) -> HttpResponse:
+    picture, exif = io.BytesIO(), Pillow.Exif()
+    exif[0x010E] = words_of(_number(_item(request)))[0]
+    Pillow.new("RGB", (8, 8)).save(picture, "PNG", exif=exif)
+    return HttpResponse(picture.getvalue(), content_type="image/png")
+
+
+def leak_behind_links(request: HttpRequest) -> HttpResponse:
+    if request.GET.get("page") == "2":
+        return HttpResponse(_item(request).english.text)
+    return HttpResponse('<div data-more="?page=2" data-next="/leak/?page=2">')
+
+
+def leak_once_changed(request: HttpRequest) -> HttpResponse:
+    if request.method == "POST":
+        User.objects.filter(pk=request.user.pk).update(first_name="Curious")
+        return HttpResponseRedirect("/leak/")
+    return HttpResponse(_item(request).english.text if user_of(request).first_name == "Curious" else "")
+
+
+def _number(item: Item) -> int:
+    return item.image.entries.get().position
+
+
+LEAKS = [
+    leak_in_page,
+    leak_in_header,
+    leak_in_redirect,
+    leak_in_json,
+    leak_in_cookie,
+    leak_of_rating,
+    leak_in_answer,
+    leak_in_picture,
+    leak_behind_links,
+    leak_once_changed,
+]
+urlpatterns: list[object] = []
+
+
+@pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.__name__)
+def test_the_walk_finds_a(leak: Callable[[HttpRequest], HttpResponse], world: World) -> None:
+    in_screen_2(world)
+    urlpatterns[:] = [path("leak/", leak, name="leak")]
+    walk = world.walk()
+    with override_settings(ROOT_URLCONF=__name__):
+        clear_url_caches()
+        walk.run()
+    clear_url_caches()
+    assert any("/leak/" in found for found in walk.leaks), walk.leaks
+
+
+def test_a_new_address_that_the_walk_cannot_fill_says_what_to_add(world: World) -> None:
+    in_screen_2(world)
+    urlpatterns[:] = [*real_urlpatterns, path("verdicts/<int:verdict_id>/", leak_in_page, name="verdict-show")]
+    walk = world.walk()
+    clear_url_caches()
+    with override_settings(ROOT_URLCONF=__name__), pytest.raises(Unfillable, match=r"<verdict_id>.*World\.known"):
+        walk.run()
+    clear_url_caches()
