@@ -53,7 +53,6 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/djlint --quiet --lint templates
-	$(BIN)/djlint --quiet --check templates
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 format: $(VENV)/.installed-dev

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from demo import launcher, preparation
+from demo import content, launcher, preparation
 from tests.servers import ROOT, embedded_environment, free_port
 
 START_S = 120
@@ -155,7 +155,7 @@ def test_preparing_again_costs_nothing_until_something_changes(tmp_path, setting
     settings.VAR = tmp_path
     done: list[str] = []
     monkeypatch.setattr(preparation, "call_command", lambda name, **_options: done.append(name))
-    monkeypatch.setattr(preparation.content, "load", lambda **_options: done.append("load"))
+    monkeypatch.setattr(content, "load", lambda **_options: done.append("load"))
 
     preparation.prepare(say=lambda _sentence: None)
     assert done == ["migrate", "load", "collectstatic"]
@@ -178,7 +178,7 @@ def test_a_load_that_was_broken_off_is_taken_up_again(tmp_path, settings, monkey
             raise KeyboardInterrupt
 
     monkeypatch.setattr(preparation, "call_command", lambda name, **_options: None)
-    monkeypatch.setattr(preparation.content, "load", load)
+    monkeypatch.setattr(content, "load", load)
 
     with pytest.raises(KeyboardInterrupt):
         preparation.prepare(say=lambda _sentence: None)
