@@ -109,6 +109,7 @@ class AssignmentState(models.TextChoices):
     RETURNED = "returned", _("Given back")
     LAPSED = "lapsed", _("Time ran out")
     LATE = "late", _("Came late, not counted")
+    GONE = "gone", _("Went to somebody else")
 
 
 class Assignment(models.Model):

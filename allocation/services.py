@@ -143,11 +143,15 @@ def lock_batch(*, batch_id: UUID, person: User) -> Batch:
     return Batch.objects.select_for_update(no_key=True).get(pk=batch_id, person=person)
 
 
+def is_half_over(*, batch: Batch, now: datetime) -> bool:
+    return batch.due_at - now < timedelta(seconds=batch.hold_s) / 2
+
+
 def renew_lease(*, batch: Batch, now: datetime) -> None:
     """Give a full lease again once half of it is gone: whoever is at work does not lose the batch while at it."""
-    hold = timedelta(seconds=batch.hold_s)
-    if batch.due_at - now < hold / 2:
-        Batch.objects.filter(pk=batch.pk, state=BatchState.OPEN, due_at__gt=now).update(due_at=now + hold)
+    if is_half_over(batch=batch, now=now):
+        due_at = now + timedelta(seconds=batch.hold_s)
+        Batch.objects.filter(pk=batch.pk, state=BatchState.OPEN, due_at__gt=now).update(due_at=due_at)
 
 
 def finish_batch(*, batch: Batch, now: datetime) -> bool:
@@ -199,7 +203,8 @@ def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
         if not free:
             raise NothingFree
         Task.objects.filter(pk__in=free).update(places_taken=F("places_taken") + 1)
-        let_go.filter(task__in=free).update(state=AssignmentState.HELD)
+        let_go.exclude(task__in=free).update(state=AssignmentState.GONE)
+        let_go.update(state=AssignmentState.HELD)
         batch.state = BatchState.OPEN
         batch.hold_s = batch.pool.hold_s
         batch.due_at = now + timedelta(seconds=batch.hold_s)

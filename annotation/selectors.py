@@ -118,11 +118,8 @@ class RoundWork:
 
 
 def workable(batch: CaptionBatch) -> QuerySet[Item]:
-    """The items that are worked on: of a batch taken up again, only those whose place was still free."""
-    items = Item.objects.filter(batch=batch).order_by("position")
-    if batch.batch.state == BatchState.OPEN:
-        return items.filter(assignment__state=AssignmentState.HELD)
-    return items
+    """The items that are worked on: of a batch taken up again, those whose place was still free."""
+    return Item.objects.filter(batch=batch).exclude(assignment__state=AssignmentState.GONE).order_by("position")
 
 
 @lru_cache(maxsize=10_000)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import secrets
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+
+SHORTEST_SECRET = 50
 
 # All of these together make a production installation; none of them, the embedded one.
 REQUIRED = {
@@ -75,7 +80,7 @@ class Environment:
         if self.is_embedded:
             return _kept_secret(self.var / "secret_key")
         key = self.variables["SECRET_KEY"]
-        if len(key) < 50 or len(set(key)) < 5 or key.startswith("django-insecure-"):
+        if len(key) < SHORTEST_SECRET or len(set(key)) < 5 or key.startswith("django-insecure-"):
             raise self._malformed("SECRET_KEY", f"is too easy to guess ({len(key)} characters)")
         return key
 
@@ -84,7 +89,8 @@ class Environment:
             return ["127.0.0.1", "localhost", "[::1]"]
         hosts = [host.strip() for host in self.variables["ALLOWED_HOSTS"].split(",")]
         for host in hosts:
-            if not host or "/" in host or " " in host or host == "*":
+            is_address_6 = host.startswith("[") and host.endswith("]")
+            if not is_address_6 and not re.fullmatch(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", host):
                 raise self._malformed("ALLOWED_HOSTS", f"has {host!r}, which is not the name of a host")
         return hosts
 
@@ -94,7 +100,8 @@ class Environment:
             return [] if self.is_embedded else [f"https://{host.lstrip('.')}" for host in self.allowed_hosts()]
         origins = [origin.strip() for origin in value.split(",")]
         for origin in origins:
-            if urlsplit(origin).scheme not in ("http", "https") or not urlsplit(origin).hostname:
+            parts = self._split("CSRF_TRUSTED_ORIGINS", origin)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
                 raise self._malformed("CSRF_TRUSTED_ORIGINS", f"has {origin!r}, which is not an origin")
         return origins
 
@@ -112,7 +119,7 @@ class Environment:
                 "CONN_MAX_AGE": None,
             }
         # A local server may be reached by its socket: postgres://USER@/NAME?host=/run/postgresql
-        has_socket = "host" in parse_qs(urlsplit(self.variables["DATABASE_URL"]).query)
+        has_socket = "host" in parse_qs(self._split("DATABASE_URL", self.variables["DATABASE_URL"]).query)
         parts = self._url("DATABASE_URL", {"postgres", "postgresql"}, host=not has_socket)
         if len(parts.path) < 2:
             raise self._malformed("DATABASE_URL", "names no database")
@@ -137,7 +144,9 @@ class Environment:
                     "polling_interval": 0.05,
                 },
             }
-        self._url("CELERY_BROKER_URL", {"redis", "rediss"})
+        parts = self._url("CELERY_BROKER_URL", {"redis", "rediss"})
+        if not re.fullmatch(r"/?\d*", parts.path):
+            raise self._malformed("CELERY_BROKER_URL", f"names the database {parts.path[1:]!r}, which is not a number")
         # A task in flight when its worker dies comes back after this long; the sweeps do not wait for it.
         return {
             "broker_url": self.variables["CELERY_BROKER_URL"],
@@ -181,6 +190,8 @@ class Environment:
             return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": parts.path}}
         if not parts.hostname:
             raise self._malformed("STORAGE_URL", "names no bucket")
+        if parts.path.strip("/"):
+            raise self._malformed("STORAGE_URL", f"has a path ({parts.path}); a bucket is used as a whole")
         try:
             query = parse_qs(parts.query, strict_parsing=bool(parts.query))
         except ValueError as error:
@@ -188,6 +199,11 @@ class Environment:
         unknown = set(query) - {"region", "endpoint", "addressing"}
         if unknown:
             raise self._malformed("STORAGE_URL", f"has unknown settings ({', '.join(sorted(unknown))})")
+        endpoint = query.get("endpoint", ["https://s3"])[0]
+        if self._split("STORAGE_URL", endpoint).scheme not in ("http", "https"):
+            raise self._malformed("STORAGE_URL", f"has the endpoint {endpoint!r}, which is not an http address")
+        if query.get("addressing", ["auto"])[0] not in ("auto", "path", "virtual"):
+            raise self._malformed("STORAGE_URL", "has an addressing other than auto, path or virtual")
         options: dict[str, Any] = {
             "bucket_name": parts.netloc,
             "default_acl": None,
@@ -210,23 +226,32 @@ class Environment:
                 "EMAIL_FILE_PATH": self.var / "mail",
             }
         self._url("EMAIL_URL", {"smtp", "smtps", "smtp+tls", "smtp+ssl", "consolemail"}, host=False)
+        if (
+            not self.variables["EMAIL_URL"].startswith("consolemail")
+            and not urlsplit(self.variables["EMAIL_URL"]).hostname
+        ):
+            raise self._malformed("EMAIL_URL", "names no host")
         return environ.Env.email_url_config(self.variables["EMAIL_URL"])
 
     def from_email(self) -> str:
         if self.is_embedded:
             return "Crosslens <noreply@localhost>"
         address = self.variables["DEFAULT_FROM_EMAIL"]
-        if "@" not in address:
+        if not re.search(r"[^\s@<]+@[^\s@>]+", address):
             raise self._malformed("DEFAULT_FROM_EMAIL", f"is {address!r}, which holds no address")
         return address
 
-    def _url(self, name: str, schemes: set[str], *, host: bool = True) -> Any:
-        value = self.variables[name]
+    def _split(self, name: str, value: str) -> SplitResult:
         try:
             parts = urlsplit(value)
             _ = parts.port
         except ValueError as error:
             raise self._malformed(name, f"is not an address ({error})") from error
+        return parts
+
+    def _url(self, name: str, schemes: set[str], *, host: bool = True) -> Any:
+        value = self.variables[name]
+        parts = self._split(name, value)
         if parts.scheme not in schemes:
             raise self._malformed(
                 name, f"begins with {parts.scheme or value[:20]!r}, not with {' or '.join(sorted(schemes))}"
@@ -242,11 +267,18 @@ def from_process(base: Path) -> Environment:
 
 def _kept_secret(path: Path) -> str:
     """Make a secret on the first start and find it again on the next, so that people stay signed in."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with path.open("x") as file:
-            path.chmod(0o600)
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise ImproperlyConfigured(f"CROSSLENS_VAR names {path.parent}, which is a file. Name a folder.") from error
+    if not path.exists():
+        # Written apart and then linked: two first starts at once agree, and a killed one leaves no half of it.
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix="secret_") as file:
             file.write(secrets.token_urlsafe(64))
-    except FileExistsError:
-        pass
-    return path.read_text()
+            file.flush()
+            with contextlib.suppress(FileExistsError):
+                os.link(file.name, path)
+    secret = path.read_text()
+    if len(secret) < SHORTEST_SECRET:
+        raise ImproperlyConfigured(f"{path} holds no secret any more. Remove it; the next start makes a new one.")
+    return secret

@@ -61,7 +61,7 @@ def name_tried(request: HttpRequest, credentials: Credentials = None) -> str:
     """The account that a request tries to sign in to, named one way however it was typed; "" for none."""
     given = credentials or {}
     tried = given.get("login") or given.get("email") or given.get("username")
-    name = str(tried or request.POST.get("login") or "").strip().lower()
+    name = str(tried or request.POST.get("login") or "").replace("\0", "").strip().lower()
     if "@" in name:
         name = User.objects.filter(email__iexact=name).values_list("username", flat=True).first() or name
     return name.lower()[:255]

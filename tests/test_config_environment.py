@@ -47,6 +47,16 @@ MALFORMED = [
     ("CACHE_URL", "memcached://cache.example.org", "memcached"),
     ("HTTPS", "perhaps", "perhaps"),
     ("PROXIES", "many", "many"),
+    ("DATABASE_URL", "postgres://[bad/x", "not an address"),
+    ("CSRF_TRUSTED_ORIGINS", "https://[x", "not an address"),
+    ("ALLOWED_HOSTS", "x.org:8000", "not the name of a host"),
+    ("ALLOWED_HOSTS", "x.org;y.org", "not the name of a host"),
+    ("EMAIL_URL", "smtp://", "names no host"),
+    ("CELERY_BROKER_URL", "redis://h/abc", "not a number"),
+    ("STORAGE_URL", "s3://b?endpoint=foo", "not an http address"),
+    ("STORAGE_URL", "s3://b?addressing=zz", "addressing"),
+    ("STORAGE_URL", "s3://b/path?region=x", "has a path"),
+    ("DEFAULT_FROM_EMAIL", "@", "holds no address"),
 ]
 
 
@@ -203,3 +213,15 @@ def test_no_other_file_reads_the_environment_for_settings():
         "config/probe.py",
         "config/wsgi.py",
     ]
+
+
+def test_a_lost_secret_is_said_to_be_lost(tmp_path: Path):
+    (tmp_path / "secret_key").touch()
+    with pytest.raises(ImproperlyConfigured, match="holds no secret"):
+        Environment({"CROSSLENS_VAR": str(tmp_path)}, tmp_path).secret_key()
+
+
+def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path):
+    (tmp_path / "var").touch()
+    with pytest.raises(ImproperlyConfigured, match="CROSSLENS_VAR"):
+        Environment({"CROSSLENS_VAR": str(tmp_path / "var")}, tmp_path).secret_key()

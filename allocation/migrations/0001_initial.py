@@ -101,6 +101,7 @@ class Migration(migrations.Migration):
                             ("returned", "Given back"),
                             ("lapsed", "Time ran out"),
                             ("late", "Came late, not counted"),
+                            ("gone", "Went to somebody else"),
                         ],
                         default="held",
                         max_length=8,
@@ -180,7 +181,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="assignment",
             constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["held", "done", "returned", "lapsed", "late"])),
+                condition=models.Q(("state__in", ["held", "done", "returned", "lapsed", "late", "gone"])),
                 name="assignment_state_known",
             ),
         ),

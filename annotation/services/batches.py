@@ -136,7 +136,7 @@ def save_rating(
         item.rating_ms += _credible_ms(active_ms, since=item.rated_at or item.batch.batch.taken_at, now=now)
         item.rating, item.rated_at = rating, now
         item.save(update_fields=["rating", "rated_at", "rating_ms"])
-        allocation.renew_lease(batch=item.batch.batch, now=now)
+        _renew_lease(item.batch, annotator, now)
     return item
 
 
@@ -151,7 +151,7 @@ def save_ratings(*, batch_id: UUID, annotator: User, ratings: dict[int, Rating],
                 item.rating, item.rated_at = ratings[item.position], now
                 changed.append(item)
         Item.objects.bulk_update(changed, ["rating", "rated_at"])
-        allocation.renew_lease(batch=batch.batch, now=now)
+        _renew_lease(batch, annotator, now)
 
 
 def open_writing(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBatch:
@@ -171,7 +171,7 @@ def open_writing(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
             raise NotAllRated(unrated)
         batch.stage, batch.writing_opened_at = Stage.WRITE, now
         batch.save(update_fields=["stage", "writing_opened_at"])
-        allocation.renew_lease(batch=batch.batch, now=now)
+        _renew_lease(batch, annotator, now)
     return batch
 
 
@@ -204,7 +204,7 @@ def save_draft(
         item.writing_ms += _credible_ms(active_ms, since=began_at, now=now)
         item.text, item.saved_at = text, now
         item.save(update_fields=["text", "revision", "saved_at", "writing_ms"])
-        allocation.renew_lease(batch=batch.batch, now=now)
+        _renew_lease(batch, annotator, now)
     return item
 
 
@@ -215,7 +215,7 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
 
     Raises
     ------
-    CaptionBatch.DoesNotExist, MovedOn, GivenBack, Unfinished
+    CaptionBatch.DoesNotExist, MovedOn, GivenBack, Unfinished, NotQualified
     """
     with transaction.atomic():
         batch = _locked_batch(batch_id, annotator)
@@ -225,6 +225,9 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
             raise MovedOn
         if batch.batch.state == BatchState.RETURNED:
             raise GivenBack
+        stops = _gone_since(annotator, batch)
+        if stops:
+            raise NotQualified(stops)
         items = list(workable(batch).select_related("english"))
         problems = {item.position: problem for item in items if (problem := rules.hard_error(item.text))}
         if problems:
@@ -290,6 +293,16 @@ def _locked_batch(batch_id: UUID, annotator: User) -> CaptionBatch:
         .select_related("batch")
         .get(pk=batch_id, batch__person=annotator)
     )
+
+
+def _gone_since(annotator: User, batch: CaptionBatch) -> list[Blocker]:
+    """Whether the role or the consent that the batch was taken with is gone: nothing counts without them."""
+    return [found for found in blockers(annotator, batch.round) if found.code in ("role", "consent")]
+
+
+def _renew_lease(batch: CaptionBatch, annotator: User, now: datetime) -> None:
+    if allocation.is_half_over(batch=batch.batch, now=now) and not _gone_since(annotator, batch):
+        allocation.renew_lease(batch=batch.batch, now=now)
 
 
 def _must_be_in_screen_1(batch: CaptionBatch, now: datetime) -> None:

@@ -244,6 +244,10 @@ def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
         services.submit_batch(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
     except services.Unfinished:
         return _review(request, batch, 422)
+    except services.NotQualified as stopped:
+        for blocker in stopped.blockers:
+            messages.error(request, blocker.message)
+        return redirect("annotation:work-show")
     except (services.MovedOn, services.GivenBack):
         return redirect("annotation:batch-show", batch_id)
     return redirect("annotation:batch-done", batch_id)

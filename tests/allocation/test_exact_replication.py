@@ -131,7 +131,7 @@ class TestOnePersonAtATime:
         services.resume_batch(batch_id=batch.pk, person=slow, now=later)
 
         states = Counter(batch.assignments.values_list("state", flat=True))
-        assert states == {AssignmentState.HELD: 3, AssignmentState.LAPSED: 1}
+        assert states == {AssignmentState.HELD: 3, AssignmentState.GONE: 1}
         assert_exact(pool)
 
     def test_a_batch_whose_tasks_all_went_to_others_cannot_be_resumed(self):

@@ -8,8 +8,9 @@ from random import Random
 import pytest
 from django.db import IntegrityError, transaction
 
-from allocation.models import Assignment, AssignmentState, Batch, BatchState
+from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool
 from annotation.models import Caption, CaptionBatch, Guidelines, Item, Rating, Stage
+from annotation.selectors import workable
 from annotation.services import batches as services
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Role, User
 from tests.factories import (
@@ -300,6 +301,24 @@ class TestHandingIn:
         with pytest.raises(services.Unfinished):
             submit(writing, ann)
 
+    def test_who_withdrew_consent_or_left_hands_in_nothing(self, writing, ann):
+        write_all(writing, ann)
+        Consent.objects.filter(user=ann).update(withdrawn_at=NOW)
+        with pytest.raises(services.NotQualified, match="consent"):
+            submit(writing, ann)
+        Consent.objects.filter(user=ann).update(withdrawn_at=None)
+        Membership.objects.filter(user=ann).delete()
+        with pytest.raises(services.NotQualified, match="not an annotator"):
+            submit(writing, ann)
+        assert Caption.objects.count() == 0
+
+    def test_who_left_keeps_no_place_by_going_on_typing(self, writing, ann):
+        due_at = writing.batch.due_at
+        Membership.objects.filter(user=ann).delete()
+        save(writing, ann, "Ein Hund", now=due_at - MINUTE)
+
+        assert Batch.objects.get().due_at == due_at
+
     def test_the_warnings_that_were_overridden_are_recorded(self, writing, ann):
         write_all(writing, ann)
         save(writing, ann, "Hund", revision=1)
@@ -359,6 +378,22 @@ class TestTakingUpAgain:
 
         assert Caption.objects.filter(author=ann).count() == 2
         assert not Caption.objects.filter(author=ann, image=gone.image_id).exists()
+
+    def test_what_went_to_others_is_not_asked_for_when_it_lapses_again(self):
+        round = make_round(images=3, replication=1)
+        slow, quick = make_annotator(round), make_annotator(round)
+        mine = open_writing(take(round, slow), slow)
+        later = mine.batch.due_at
+        Pool.objects.filter(pk=round.pool_id).update(batch_size=1)
+        take(round, quick, now=later)
+        services.resume_batch(batch_id=mine.pk, annotator=slow, now=later)
+        for item in workable(mine):
+            save(mine, slow, f"Das Bild mit der Nummer {item.position}", item.position, now=later)
+        after = Batch.objects.get(pk=mine.pk).due_at
+
+        submit(mine, slow, now=after)
+
+        assert list(Caption.objects.filter(author=slow).values_list("is_late", flat=True)) == [True, True]
 
     def test_a_submitted_batch_is_not_taken_up_again(self, writing, ann):
         write_all(writing, ann)

@@ -206,6 +206,12 @@ def invite_by_page(client: Client, **change: Any):
     return client.post(reverse("people:invitation-create", args=["lions"]), values | change)
 
 
+@pytest.mark.django_db
+def test_what_no_database_can_look_for_is_an_unknown_link_or_name(client: Client):
+    assert client.get("/join/a%00b/").status_code == 404
+    assert client.post("/accounts/login/", {"login": "\0", "password": "x"}).status_code == 200
+
+
 def test_a_manager_makes_a_link_and_finds_it_in_the_list(manager: User, signed_in: SignIn):
     client = signed_in(manager)
     assert invite_by_page(client)["Location"] == reverse("people:invitation-list", args=["lions"])
