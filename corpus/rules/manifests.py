@@ -13,7 +13,16 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext as _
 
 from corpus.rules import limits
-from corpus.rules.records import BrokenRecord, FileRefused, Record, csv_records, is_text, json_records, not_utf8
+from corpus.rules.records import (
+    BrokenRecord,
+    FileRefused,
+    Record,
+    csv_records,
+    is_text,
+    json_records,
+    malformed,
+    not_utf8,
+)
 
 NAMES = ("manifest.csv", "manifest.jsonl", "manifest.json")
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
@@ -176,9 +185,11 @@ def _extra(values: Mapping[str, Any]) -> dict[str, Any]:
     extra = {name: value for name, value in values.items() if name not in known and value not in ("", None)}
     # Escapes are taken apart, so that a NUL or half a surrogate pair is found however deep it lies.
     try:
-        text = json.dumps(extra, ensure_ascii=False)
+        text = json.dumps(extra, ensure_ascii=False, allow_nan=False)
     except RecursionError as error:
         raise _Wrong(_("The columns without a place of their own are nested too deeply.")) from error
+    except ValueError as error:  # 1e400 is read as infinity, which no database takes for JSON
+        raise _Wrong(malformed(error)) from error
     if len(text) > limits.MAX_EXTRA_CHARACTERS:
         raise _Wrong(
             _("The columns without a place of their own hold more than %(limit)s characters.")

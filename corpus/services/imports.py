@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
@@ -11,7 +12,7 @@ from typing import IO, Any
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.utils import translation
 from django.utils.translation import gettext as _
 
@@ -29,6 +30,11 @@ Announce = Callable[[int], None]
 """Called, within a transaction, with the primary key of an image whose sizes are to be made once it is committed."""
 
 FILE_NAMES = "files"
+
+NOT_OF_ONE_FILE = (jobs.LeaseLost, InterfaceError, OperationalError)
+"""What ends an import rather than being told of the file at hand: the job or the database is gone."""
+
+log = logging.getLogger(__name__)
 
 
 def start_upload(*, collection: Collection, uploads: Iterable[UploadedFile[Any]], by: User) -> ImportJob:
@@ -120,6 +126,16 @@ def _take(job: ImportJob, item: Entry | Problem, *, clock: Clock, announce: Anno
             return _add(job, item, file, clock=clock, announce=announce)
     except (PictureRefused, KeyTaken) as refused:
         return _reject(job, item, str(refused), clock=clock)
+    except NOT_OF_ONE_FILE:
+        raise
+    except Exception as error:
+        log.exception("Import %s: file %s could not be taken.", job.pk, item.number)
+        return _reject(job, item, unexpected(error), clock=clock)
+
+
+def unexpected(error: Exception) -> str:
+    """What is told of an error that nobody foresaw: its kind, for its message might repeat the content."""
+    return _("It cannot be read (%(error)s).") % {"error": type(error).__name__}
 
 
 def _add(job: ImportJob, entry: Entry, file: IO[bytes], *, clock: Clock, announce: Announce) -> datetime:

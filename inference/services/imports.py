@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -20,12 +21,14 @@ from django.utils.translation import gettext as _
 from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
 from corpus.rules.records import BrokenRecord, FileRefused, Record, json_records
 from corpus.services import jobs
-from corpus.services.imports import keep_waiting
+from corpus.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
 from inference.models import CaptioningModel, ModelCaption
 from inference.rules.captions import CaptionLine, CaptionRefused, caption_line
 from inference.services.lookup import images_named
 from languages.models import Language
 from people.models import User
+
+log = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
 Opener = Callable[[], AbstractContextManager[IO[bytes]]]
@@ -116,6 +119,26 @@ def _count_lines(file: IO[bytes]) -> int:
 
 
 def _take(job: ImportJob, model: CaptioningModel, chunk: list[Record | BrokenRecord], *, clock: Clock) -> datetime:
+    """Take the lines together, or one by one where that fails, so that only those that cannot be taken are left out."""
+    try:
+        return _take_whole(job, model, chunk, clock=clock)
+    except NOT_OF_ONE_FILE:
+        raise
+    except Exception as error:
+        if len(chunk) > 1:
+            for record in chunk:
+                job.lease_until = until = _take(job, model, [record], clock=clock)
+            return until
+        number = chunk[0].number
+        log.exception("Import %s: line %s could not be taken.", job.pk, number)
+        row = jobs.row(job, number, _nameless(number), Outcome.REJECTED, unexpected(error))
+        with transaction.atomic():
+            return jobs.report(job, [row], now=clock())
+
+
+def _take_whole(
+    job: ImportJob, model: CaptioningModel, chunk: list[Record | BrokenRecord], *, clock: Clock
+) -> datetime:
     for tries_left in reversed(range(TRIES)):
         try:
             with transaction.atomic():

@@ -13,6 +13,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
+from django.db import DataError, OperationalError
 from django.utils import timezone
 
 from corpus.models import CollectionImage, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
@@ -527,3 +528,46 @@ def test_sizes_that_cannot_be_made_are_given_up_in_the_end(folder):
     assert image.sizes_state == JobState.FAILED
     assert "FileNotFoundError" in image.sizes_error
     assert images.images_waiting(now=NOW + timedelta(days=1)) == []
+
+
+@pytest.mark.django_db
+def test_a_number_that_json_does_not_know_rejects_its_line_alone(folder):
+    (folder / "a.jpg").write_bytes(picture())
+    (folder / "b.jpg").write_bytes(picture(shade=10))
+    (folder / "manifest.jsonl").write_bytes(b'{"file": "a.jpg", "height_m": 1e400}\n{"file": "b.jpg"}\n')
+    assert outcomes(run_path(folder)) == {"a.jpg": "rejected", "b.jpg": "added"}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("error", [AssertionError, ValueError, DataError])
+def test_an_error_that_nobody_foresaw_costs_one_file(folder, monkeypatch, caplog, error):
+    for number in range(3):
+        (folder / f"{number}.jpg").write_bytes(picture(shade=number))
+    real = imports.put_in
+
+    def fails_for_one(*args, file_name, **more):
+        if file_name == "1.jpg":
+            raise error("secret")
+        return real(*args, file_name=file_name, **more)
+
+    monkeypatch.setattr(imports, "put_in", fails_for_one)
+    job = run_path(folder)
+
+    assert (job.state, job.done) == (JobState.DONE, 3)
+    assert outcomes(job) == {"0.jpg": "added", "1.jpg": "rejected", "2.jpg": "added"}
+    assert error.__name__ in report(job)["1.jpg"][1]
+    assert "secret" not in report(job)["1.jpg"][1]
+    assert caplog.records[-1].exc_info
+
+
+@pytest.mark.django_db
+def test_a_database_that_is_gone_is_not_blamed_on_the_file(folder, monkeypatch):
+    (folder / "a.jpg").write_bytes(picture())
+
+    def fails(*args, **more):
+        raise OperationalError
+
+    monkeypatch.setattr(imports, "put_in", fails)
+    with pytest.raises(OperationalError):
+        run_path(folder)
+    assert not ImportRow.objects.exists()

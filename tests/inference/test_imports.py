@@ -348,3 +348,24 @@ def test_the_form_knows_the_collection_one_comes_from(client):
     collection = make_collection()
     page = client.get(reverse("inference:captions-import"), {"collection": collection.slug}).text
     assert f'<option value="{collection.slug}" selected>' in page
+
+
+@pytest.mark.django_db
+def test_an_error_that_nobody_foresaw_costs_one_line(tmp_path, monkeypatch, caplog):
+    collection = make_collection(images=3)
+    content = lines(*({"image": key, "caption": f"{WORDS} {key}"} for key in keys(collection)))
+    real, fatal = imports._outcome, keys(collection)[1]
+
+    def fails_for_one(line, *more):
+        if line.reference == fatal:
+            raise AssertionError(line.text)
+        return real(line, *more)
+
+    monkeypatch.setattr(imports, "_outcome", fails_for_one)
+    job = run_file(content, tmp_path)
+
+    assert (job.state, job.done, job.total) == (JobState.DONE, 3, 3)
+    assert [outcome for outcome, _ in reasons(job).values()] == ["added", "rejected", "added"]
+    assert "AssertionError" in reasons(job)[2][1]
+    assert WORDS not in reasons(job)[2][1]
+    assert caplog.records[-1].exc_info
