@@ -29,6 +29,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Caption, Round, RoundKind
 from corpus.models import CollectionImage
+from corpus.rules.records import safe_cell
 from people.models import Project
 
 IMAGES_AT_ONCE = 100
@@ -210,29 +211,6 @@ def _csv_line(cells: Iterable[str]) -> str:
     line = io.StringIO()
     csv.writer(line, quoting=csv.QUOTE_ALL).writerow(cells)
     return line.getvalue()
-
-
-FORMULA_STARTS = frozenset("=+-@|%\t\r\n" + "＝＋－＠｜％" + "−﹢﹣﹦﹫")
-QUOTE = "'"
-
-
-def safe_cell(text: str) -> str:
-    """`text` as no spreadsheet takes it for a formula: with an apostrophe in front where it might be one.
-
-    One is also put before an apostrophe, so that `plain_cell` gets every text back.
-    """
-    # Spreadsheets may skip spaces and invisible characters before they look.
-    start = next((character for character in text if not _is_skipped(character)), "")
-    return QUOTE + text if start in FORMULA_STARTS or text.startswith(QUOTE) else text
-
-
-def plain_cell(cell: str) -> str:
-    """What `safe_cell` was given."""
-    return cell.removeprefix(QUOTE)
-
-
-def _is_skipped(character: str) -> bool:
-    return character not in FORMULA_STARTS and (character.isspace() or not character.isprintable())
 
 
 def _umask() -> int:

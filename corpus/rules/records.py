@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any, NoReturn
@@ -15,6 +16,8 @@ from corpus.rules import limits
 
 READ_BYTES = 1 << 16
 BLANKS = " \t\r\n"
+FORMULA_STARTS = frozenset("=+-@|%\t\r\n" + "＝＋－＠｜％" + "−﹢﹣﹦﹫")
+QUOTE = "'"
 
 
 class FileRefused(Exception):
@@ -56,7 +59,9 @@ def csv_records(file: IO[bytes], *, column: str) -> Iterator[Record | BrokenReco
         Where the first line does not name `column`, or one name comes twice.
     """
     _head(file)
-    lines = (line.decode("utf-8", "surrogateescape") for line in file)
+    # Lines may end in a mere carriage return too, as spreadsheets on old Macs have it.
+    pieces = (piece for line in file for piece in line.splitlines(keepends=True))
+    lines = (piece.decode("utf-8", "surrogateescape") for piece in pieces)
     header_line = next(lines, "").removeprefix("\ufeff")
     header, delimiter = _csv_header(header_line, column)
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -93,6 +98,11 @@ def is_text(*values: str) -> bool:
     return not any("\0" in value or any("\ud800" <= character <= "\udfff" for character in value) for value in values)
 
 
+def printable(text: str) -> str:
+    """`text` with a mark in place of what `is_text` refuses, such as the name of a file that is not UTF-8."""
+    return re.sub("[\0\ud800-\udfff]", "\ufffd", text)
+
+
 def not_utf8() -> str:
     return _("Holds characters that are not valid UTF-8. Save the file as UTF-8.")
 
@@ -109,6 +119,8 @@ def _head(file: IO[bytes]) -> bytes:
 
 
 def _csv_header(line: str, column: str) -> tuple[list[str], str]:
+    if not is_text(line):
+        raise FileRefused(not_utf8())
     names: list[str] = []
     for delimiter in ",;\t":
         names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
@@ -124,6 +136,7 @@ def _csv_header(line: str, column: str) -> tuple[list[str], str]:
 
 
 def _json_lines(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
+    decoder = _Decoder()
     for number, line in _lines(file):
         if line is None:
             yield BrokenRecord(
@@ -137,7 +150,8 @@ def _json_lines(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
         if not line.strip():
             continue
         try:
-            yield Record(number, json.loads(line.decode(), parse_constant=_no_number))
+            value = decoder.decode(line.decode())
+            yield Record(number, value) if decoder.is_clear else BrokenRecord(number, malformed(ValueError()))
         except UnicodeDecodeError:
             yield BrokenRecord(number, not_utf8())
         except (ValueError, RecursionError) as error:
@@ -158,7 +172,7 @@ def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
 
 
 def _json_list(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
-    decoder = json.JSONDecoder(parse_constant=_no_number)
+    decoder = _Decoder()
     text = _Window(file)
     text.skip("[")
     number = 0
@@ -172,7 +186,7 @@ def _json_list(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
             reason = malformed(error) + " " + _("Nothing after it could be read.")
             yield BrokenRecord(number, reason)
             return
-        yield Record(number, value)
+        yield Record(number, value) if decoder.is_clear else BrokenRecord(number, malformed(ValueError()))
         follows = text.peek()
         if follows == "]":
             return
@@ -180,6 +194,23 @@ def _json_list(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
             yield BrokenRecord(number + 1, _("The list is not closed: the file was cut off, or a comma is missing."))
             return
         text.skip(",")
+
+
+class _Decoder(json.JSONDecoder):
+    """JSON without NaN and infinity; `is_clear` tells whether no object of the last value names one thing twice."""
+
+    def __init__(self) -> None:
+        super().__init__(parse_constant=_no_number, object_pairs_hook=self._object)
+        self.is_clear = True
+
+    def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
+        self.is_clear = True
+        return super().raw_decode(s, idx)
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        self.is_clear = self.is_clear and len(value) == len(pairs)
+        return value
 
 
 class _Window:
@@ -244,7 +275,23 @@ def _no_number(constant: str) -> NoReturn:
 
 def csv_safe(row: Iterable[object]) -> list[object]:
     """Cells that no spreadsheet takes for a formula."""
-    return [
-        f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
-        for cell in row
-    ]
+    return [safe_cell(cell) if isinstance(cell, str) else cell for cell in row]
+
+
+def safe_cell(text: str) -> str:
+    """`text` as no spreadsheet takes it for a formula: with an apostrophe in front where it might be one.
+
+    One is also put before an apostrophe, so that `plain_cell` gets every text back.
+    """
+    # Spreadsheets may skip spaces and invisible characters before they look.
+    start = next((character for character in text if not _is_skipped(character)), "")
+    return QUOTE + text if start in FORMULA_STARTS or text.startswith(QUOTE) else text
+
+
+def plain_cell(cell: str) -> str:
+    """What `safe_cell` was given."""
+    return cell.removeprefix(QUOTE)
+
+
+def _is_skipped(character: str) -> bool:
+    return character not in FORMULA_STARTS and (character.isspace() or not character.isprintable())

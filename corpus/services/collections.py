@@ -10,6 +10,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from corpus.models import Collection, CollectionImage, Image, Outcome
+from corpus.rules.records import printable
 from people.models import User
 
 RESERVED_SLUGS = {"new"}
@@ -73,8 +74,8 @@ def put_in(collection: Collection, image: Image, *, key: str, file_name: str, is
 
 def key_of(file_name: str) -> str:
     """The key of a picture that was given none: its file's name without the ending."""
-    return PurePosixPath(file_name).stem[:KEY_CHARACTERS]
+    return printable(PurePosixPath(file_name).stem)[:KEY_CHARACTERS]
 
 
 def file_name_of(path: str) -> str:
-    return PurePosixPath(path).name[-FILE_NAME_CHARACTERS:]
+    return printable(PurePosixPath(path).name)[-FILE_NAME_CHARACTERS:]

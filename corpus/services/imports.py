@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from corpus.models import Collection, ImportJob, ImportKind, JobState, Outcome
 from corpus.rules.pictures import PictureRefused
-from corpus.rules.records import FileRefused
+from corpus.rules.records import FileRefused, printable
 from corpus.services import files, jobs
 from corpus.services.collections import KeyTaken, file_name_of, key_of, put_in
 from corpus.services.images import image_of, store_original
@@ -67,7 +67,7 @@ def import_path(*, path: Path, collection: Collection, clock: Clock, announce: A
         kind=ImportKind.IMAGES,
         collection=collection,
         options={jobs.IS_INLINE: True},
-        source_name=str(path)[-500:],
+        source_name=printable(str(path))[-500:],
         state=JobState.RUNNING,
         lease_until=clock() + jobs.LEASE,
         attempts=1,

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import F, Q
 
 from corpus.models import Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
+from corpus.rules.records import printable
 from corpus.services import files
 
 LEASE = timedelta(minutes=1)
@@ -34,7 +35,9 @@ class LeaseLost(Exception):
 def row(
     job: ImportJob, number: int, name: str, outcome: Outcome, reason: str = "", image: Image | None = None
 ) -> ImportRow:
-    return ImportRow(job=job, number=number, name=name[:NAME_CHARACTERS], outcome=outcome, reason=reason, image=image)
+    # A file's name need not be UTF-8; what is kept of it has to be.
+    name, reason = printable(name[:NAME_CHARACTERS]), printable(reason)
+    return ImportRow(job=job, number=number, name=name, outcome=outcome, reason=reason, image=image)
 
 
 def claim(*, job_id: int, kind: ImportKind, now: datetime) -> ImportJob | None:
@@ -75,7 +78,7 @@ def finish(job: ImportJob, *, now: datetime, error: str = "") -> None:
     """Close the job and let go of the files that waited for it."""
     held = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
     state = JobState.FAILED if error else JobState.DONE
-    if held.update(state=state, error=error, lease_until=None, finished_at=now) and job.folder:
+    if held.update(state=state, error=printable(error), lease_until=None, finished_at=now) and job.folder:
         files.drop_folder(job.folder)
 
 

@@ -19,7 +19,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
-from corpus.rules.records import BrokenRecord, FileRefused, Record, json_records
+from corpus.rules.records import BrokenRecord, FileRefused, Record, json_records, printable
 from corpus.services import jobs
 from corpus.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
 from inference.models import CaptioningModel, ModelCaption
@@ -56,7 +56,7 @@ def import_path(
     about["options"][jobs.IS_INLINE] = True
     job = ImportJob.objects.create(
         **about,
-        source_name=str(path)[-500:],
+        source_name=printable(str(path))[-500:],
         state=JobState.RUNNING,
         lease_until=clock() + jobs.LEASE,
         attempts=1,

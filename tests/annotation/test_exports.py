@@ -21,10 +21,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation import exports
-from annotation.exports import COLUMNS, Layout, export_captions, export_to_file, plain_cell, pseudonym, safe_cell
+from annotation.exports import COLUMNS, Layout, export_captions, export_to_file, pseudonym
 from annotation.models import Caption, RoundKind
 from annotation.services import batches
 from corpus.models import Collection, CollectionImage, Image
+from corpus.rules.records import plain_cell, safe_cell
 from tests.annotation.handing_in import hand_in, make_captions, take, write
 from tests.factories import (
     NOW,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import zipfile
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +19,7 @@ from django.utils import timezone
 
 from corpus.models import CollectionImage, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
 from corpus.rules import limits
+from corpus.rules.records import csv_safe
 from corpus.services import files, images, imports, jobs
 from corpus.services.collections import collection_named
 from tests.concurrency import together
@@ -571,3 +573,34 @@ def test_a_database_that_is_gone_is_not_blamed_on_the_file(folder, monkeypatch):
     with pytest.raises(OperationalError):
         run_path(folder)
     assert not ImportRow.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_csv_manifest_may_end_its_lines_as_old_macs_do_and_has_to_be_utf8(folder):
+    (folder / "a.jpg").write_bytes(picture())
+    (folder / "manifest.csv").write_bytes(b"file,title\ra.jpg,Harbour\rgone.jpg,x\r")
+    assert outcomes(run_path(folder)) == {"a.jpg": "added", "gone.jpg": "rejected"}
+    assert Image.objects.get().title == "Harbour"
+
+    (folder / "manifest.csv").write_bytes(b"fichier,\xe9tat\np0.jpg,x\n")
+    job = run_path(folder)
+    assert (job.state, job.rows.count()) == (JobState.FAILED, 0)
+    assert "UTF-8" in job.error
+
+
+@pytest.mark.django_db
+def test_names_that_are_not_utf8_do_not_stop_an_import(folder):
+    (folder / "a.jpg").write_bytes(picture())
+    for name, content in ((b"\xff\xe9.jpg", picture(shade=10)), (b"\xfe\xe9.jpg", picture(shade=20)), (b"\xe9", b"")):
+        Path(os.fsdecode(os.path.join(os.fsencode(folder), name))).write_bytes(content)  # noqa: PTH118
+
+    job = run_path(folder)
+
+    assert (job.state, job.done) == (JobState.DONE, 4)
+    assert sorted(job.rows.values_list("outcome", flat=True)) == ["added", "added", "rejected", "rejected"]
+    assert set(job.collection.entries.values_list("key", flat=True)) == {"a", "\ufffd\ufffd"}
+
+
+@pytest.mark.parametrize("text", ["=1", " =1", "\u200b+1", "＝1", "\t1", "'1"])
+def test_a_report_holds_nothing_that_a_spreadsheet_takes_for_a_formula(text):
+    assert csv_safe([1, text, "a"]) == [1, f"'{text}", "a"]

@@ -369,3 +369,13 @@ def test_an_error_that_nobody_foresaw_costs_one_line(tmp_path, monkeypatch, capl
     assert "AssertionError" in reasons(job)[2][1]
     assert WORDS not in reasons(job)[2][1]
     assert caplog.records[-1].exc_info
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_list", [True, False])
+def test_a_line_that_says_one_thing_twice_is_refused(tmp_path, is_list):
+    first, second = keys(make_collection(images=2))
+    twice = f'{{"image": "{first}", "caption": "{WORDS}", "caption": "other"}}'
+    once = f'{{"image": "{second}", "caption": "{WORDS}"}}'
+    job = run_file((f"[{twice},{once}]" if is_list else f"{twice}\n{once}\n").encode(), tmp_path)
+    assert reasons(job) == {1: ("rejected", "Not valid JSON."), 2: ("added", "")}
