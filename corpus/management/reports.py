@@ -5,10 +5,20 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from django.core.management.base import OutputWrapper
+from django.core.management.base import CommandError, OutputWrapper
 
 from corpus.models import ImportJob, Outcome
 from corpus.selectors import report_of, report_table
+
+
+def check_report(path: Path | None) -> None:
+    """To be called before the import, which is not to be lost for want of a place for its report."""
+    if path is None:
+        return
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise CommandError(f"The report cannot be written to {path}: {error.strerror}.") from error
 
 
 def print_report(job: ImportJob, output: OutputWrapper) -> None:

@@ -90,14 +90,13 @@ def _about(model: str, language: Language, collection: Collection | None) -> dic
 def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
     # Chunks are written whole and in order, so all up to the last number of the report is done.
     last = job.rows.order_by("-number").values_list("number", flat=True).first() or 0
-    model, _is_new = CaptioningModel.objects.get_or_create(name=job.options["model"])
     try:
         with open_file() as file:
             job.lease_until = jobs.extend(job, now=clock())
             ImportJob.objects.filter(pk=job.pk).update(total=_count_lines(file))
             records = (record for record in json_records(file) if record.number > last)
             while chunk := list(islice(records, LINES_PER_TRANSACTION)):
-                job.lease_until = _take(job, model, chunk, clock=clock)
+                job.lease_until = _take(job, job.options["model"], chunk, clock=clock)
     except FileRefused as refused:
         jobs.finish(job, now=clock(), error=str(refused))
     except FileNotFoundError:
@@ -118,7 +117,7 @@ def _count_lines(file: IO[bytes]) -> int:
     return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
 
 
-def _take(job: ImportJob, model: CaptioningModel, chunk: list[Record | BrokenRecord], *, clock: Clock) -> datetime:
+def _take(job: ImportJob, model: str, chunk: list[Record | BrokenRecord], *, clock: Clock) -> datetime:
     """Take the lines together, or one by one where that fails, so that only those that cannot be taken are left out."""
     try:
         return _take_whole(job, model, chunk, clock=clock)
@@ -136,9 +135,7 @@ def _take(job: ImportJob, model: CaptioningModel, chunk: list[Record | BrokenRec
             return jobs.report(job, [row], now=clock())
 
 
-def _take_whole(
-    job: ImportJob, model: CaptioningModel, chunk: list[Record | BrokenRecord], *, clock: Clock
-) -> datetime:
+def _take_whole(job: ImportJob, model: str, chunk: list[Record | BrokenRecord], *, clock: Clock) -> datetime:
     for tries_left in reversed(range(TRIES)):
         try:
             with transaction.atomic():
@@ -149,7 +146,7 @@ def _take_whole(
     raise AssertionError("not reached")
 
 
-def _rows(job: ImportJob, model: CaptioningModel, chunk: list[Record | BrokenRecord]) -> Iterator[ImportRow]:
+def _rows(job: ImportJob, model: str, chunk: list[Record | BrokenRecord]) -> Iterator[ImportRow]:
     lines: dict[int, CaptionLine] = {}
     rows: dict[int, ImportRow] = {}
     for record in chunk:
@@ -165,21 +162,25 @@ def _rows(job: ImportJob, model: CaptioningModel, chunk: list[Record | BrokenRec
             rows[record.number] = jobs.row(job, record.number, name, Outcome.REJECTED, str(refused))
     found = images_named({line.reference for line in lines.values()}, job.collection)
     there = _there(model, job.options["language"], [image.pk for images in found.values() for image in images])
-    fresh: list[ModelCaption] = []
+    fresh: list[tuple[Image, str]] = []
     for number, line in lines.items():
         images = found[line.reference]
         outcome, reason = _outcome(line, images, there)
         image = images[0] if len(images) == 1 else None
         if outcome == Outcome.ADDED and image is not None:
             there[image.pk] = line.text
-            fresh.append(ModelCaption(model=model, image=image, language_id=job.options["language"], text=line.text))
+            fresh.append((image, line.text))
         rows[number] = jobs.row(job, number, line.reference, outcome, reason, image)
-    ModelCaption.objects.bulk_create(fresh)
+    if fresh:
+        by, _is_new = CaptioningModel.objects.get_or_create(name=model)
+        ModelCaption.objects.bulk_create(
+            ModelCaption(model=by, image=image, language_id=job.options["language"], text=text) for image, text in fresh
+        )
     yield from (rows[record.number] for record in chunk)
 
 
-def _there(model: CaptioningModel, language: str, image_ids: Iterable[int]) -> dict[int, str]:
-    captions = ModelCaption.objects.filter(model=model, language_id=language, image_id__in=list(image_ids))
+def _there(model: str, language: str, image_ids: Iterable[int]) -> dict[int, str]:
+    captions = ModelCaption.objects.filter(model__name=model, language_id=language, image_id__in=list(image_ids))
     return dict(captions.values_list("image_id", "text"))
 
 

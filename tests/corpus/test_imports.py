@@ -604,3 +604,14 @@ def test_names_that_are_not_utf8_do_not_stop_an_import(folder):
 @pytest.mark.parametrize("text", ["=1", " =1", "\u200b+1", "＝1", "\t1", "'1"])
 def test_a_report_holds_nothing_that_a_spreadsheet_takes_for_a_formula(text):
     assert csv_safe([1, text, "a"]) == [1, f"'{text}", "a"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "wrong", [{"collection": name} for name in ("", " ", "!!!", "x" * 121, "a\nb")] + [{"report": Path("/gone/r.csv")}]
+)
+def test_the_command_checks_what_it_was_told_before_it_takes_anything(folder, wrong):
+    (folder / "a.jpg").write_bytes(picture())
+    with pytest.raises(CommandError):
+        call_command("import_images", folder, **({"collection": "Harbour"} | wrong))
+    assert not ImportJob.objects.exists()

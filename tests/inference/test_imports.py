@@ -379,3 +379,13 @@ def test_a_line_that_says_one_thing_twice_is_refused(tmp_path, is_list):
     once = f'{{"image": "{second}", "caption": "{WORDS}"}}'
     job = run_file((f"[{twice},{once}]" if is_list else f"{twice}\n{once}\n").encode(), tmp_path)
     assert reasons(job) == {1: ("rejected", "Not valid JSON."), 2: ("added", "")}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("wrong", [{"model": "a\x07b"}, {"report": Path("/gone/r.csv")}])
+def test_a_model_is_made_with_its_first_caption_only(tmp_path, wrong):
+    run_file(lines({"image": "gone", "caption": WORDS}), tmp_path)
+    with pytest.raises(CommandError):
+        call_command("import_captions", tmp_path / "captions.jsonl", **({"model": "m", "language": "en"} | wrong))
+    assert ImportJob.objects.count() == 1
+    assert not CaptioningModel.objects.exists()

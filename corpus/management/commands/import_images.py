@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from corpus.management.reports import print_report, write_report
-from corpus.models import JobState
+from corpus.management.reports import check_report, print_report, write_report
+from corpus.models import Collection, JobState
 from corpus.services.collections import collection_named
 from corpus.services.imports import import_path
 from corpus.tasks import ask_for_sizes
@@ -27,6 +27,11 @@ class Command(BaseCommand):
     def handle(self, *, source: Path, collection: str, report: Path | None, **options: Any) -> None:
         if not source.exists():
             raise CommandError(f"There is no file or folder {source}.")
+        collection = collection.strip()
+        longest = Collection._meta.get_field("name").max_length or 0
+        if len(collection) > longest or not collection.isprintable() or not any(map(str.isalnum, collection)):
+            raise CommandError(f"--collection takes 1 to {longest} characters, a letter or digit among them.")
+        check_report(report)
         job = import_path(
             path=source, collection=collection_named(collection), clock=timezone.now, announce=ask_for_sizes
         )

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from corpus.management.reports import print_report, write_report
+from corpus.management.reports import check_report, print_report, write_report
 from corpus.models import Collection, JobState
 from inference.forms import MODEL_NAME_CHARACTERS
 from inference.services.imports import import_path
@@ -34,13 +34,11 @@ class Command(BaseCommand):
         model = model.strip()
         if not model or len(model) > MODEL_NAME_CHARACTERS:
             raise CommandError(f"--model has {len(model)} characters; give it 1 to {MODEL_NAME_CHARACTERS}.")
-        job = import_path(
-            path=file,
-            model=model,
-            language=_language(language),
-            collection=_collection(options["collection"]),
-            clock=timezone.now,
-        )
+        if not model.isprintable():
+            raise CommandError("--model holds control characters.")
+        tongue, collection = _language(language), _collection(options["collection"])
+        check_report(options["report"])
+        job = import_path(path=file, model=model, language=tongue, collection=collection, clock=timezone.now)
         if options["report"] is not None:
             write_report(job, options["report"])
         print_report(job, self.stdout)
