@@ -44,8 +44,12 @@ demo-reset:
 	@echo "The demo is as new; make demo starts it."
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2 --ds=tests.settings_postgres
-	$(BIN)/python -m pytest -n 2
+	@failed=; \
+	echo "On PostgreSQL, what touches the database:"; \
+	$(BIN)/python -m pytest -n 2 --ds=tests.settings_postgres || failed=PostgreSQL; \
+	echo "On SQLite, everything:"; \
+	$(BIN)/python -m pytest -n 2 || failed="$$failed SQLite"; \
+	if [ -n "$$failed" ]; then echo "Tests failed on: $$failed"; exit 1; fi
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
