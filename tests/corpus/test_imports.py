@@ -21,7 +21,7 @@ from corpus.models import CollectionImage, Image, ImportJob, ImportKind, ImportR
 from corpus.rules import limits
 from corpus.rules.records import csv_safe
 from corpus.services import files, images, imports, jobs
-from corpus.services.collections import collection_named
+from corpus.services.collections import collection_named, put_in
 from tests.concurrency import together
 from tests.corpus.pictures import PHOTOS, bomb, exif, picture
 from tests.factories import NOW, make_user
@@ -545,7 +545,7 @@ def test_a_number_that_json_does_not_know_rejects_its_line_alone(folder):
 def test_an_error_that_nobody_foresaw_costs_one_file(folder, monkeypatch, caplog, error):
     for number in range(3):
         (folder / f"{number}.jpg").write_bytes(picture(shade=number))
-    real = imports.put_in
+    real = put_in
 
     def fails_for_one(*args, file_name, **more):
         if file_name == "1.jpg":
