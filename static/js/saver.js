@@ -1,5 +1,6 @@
 // Saving a text as it is typed: first on this device, then on the server, until the server has that very text.
 
+import * as disk from "./disk.js";
 import { send, waitBeforeAttempt } from "./page.js";
 
 const PAUSE_MS = 600;
@@ -9,16 +10,19 @@ const PREFIX = "crosslens.draft/";
 /** Texts that the server has not confirmed, on this device, apart for each person, batch, position and revision. */
 export class Kept {
   #prefix;
+  #confirmed;
 
   constructor(user, batch, position) {
     this.#prefix = `${PREFIX}${user}/${batch}/${position}/`;
-    this.#forgetOld();
+    this.#confirmed = `crosslens.confirmed/${batch}/${position}`;
   }
 
   /** Whether it could be kept. `sent` are the texts that the server may have without our knowing. */
   put(revision, text, sent) {
+    const kept = JSON.stringify({ revision, text, sent: [...sent], at: Date.now() });
+    disk.put(this.#prefix + revision, kept);
     try {
-      localStorage.setItem(this.#prefix + revision, JSON.stringify({ revision, text, sent: [...sent], at: Date.now() }));
+      localStorage.setItem(this.#prefix + revision, kept);
       return true;
     } catch {
       return false;
@@ -32,11 +36,48 @@ export class Kept {
 
   clear({ but = null } = {}) {
     for (const key of this.#keys(this.#prefix)) if (key !== this.#prefix + but) localStorage.removeItem(key);
+    disk.removeAll(this.#prefix, this.#prefix + but);
+  }
+
+  /** Bring back what a crash of the browser left on the disk alone. Begin it before `newest` or `clear`. */
+  async recover() {
+    for (const [key, kept] of await disk.all(PREFIX)) {
+      try {
+        if (!(read(key)?.at >= JSON.parse(kept).at)) localStorage.setItem(key, kept);
+      } catch {
+        // No storage to bring it back to.
+      }
+    }
+    this.#forgetOld();
+  }
+
+  /** Note that the server has `revision`, for a page of an older one that is on its way to this tab already. */
+  confirm(revision) {
+    try {
+      sessionStorage.setItem(this.#confirmed, revision);
+    } catch {
+      // No storage: such a page asks which text to keep.
+    }
+  }
+
+  /** Whether the page came with an older revision than the server has, as far as this tab knows. Said once. */
+  isBehind(revision) {
+    try {
+      const known = Number(sessionStorage.getItem(this.#confirmed));
+      sessionStorage.removeItem(this.#confirmed);
+      return known > revision;
+    } catch {
+      return false;
+    }
   }
 
   #forgetOld() {
     const oldest = Date.now() - KEPT_DAYS * 24 * 3600 * 1000;
-    for (const key of this.#keys(PREFIX)) if (!(read(key)?.at > oldest)) localStorage.removeItem(key);
+    for (const key of this.#keys(PREFIX)) {
+      if (read(key)?.at > oldest) continue;
+      localStorage.removeItem(key);
+      disk.removeAll(key);
+    }
   }
 
   #keys(prefix) {
@@ -206,6 +247,7 @@ export class Saver {
 
   #confirm() {
     this.#sent.clear();
+    this.#kept.confirm(this.revision);
     if (this.isDirty) this.isKept = this.#kept.put(this.revision, this.text, this.#sent);
     this.#kept.clear({ but: this.isDirty ? this.revision : null });
   }

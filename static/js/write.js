@@ -21,11 +21,13 @@ const steps = document.querySelector(".steps");
 
 const time = new ActiveTime();
 time.look("caption");
+const kept = new Kept(texts.user, texts.batch, texts.position);
+const recovering = kept.recover();
 const saver = new Saver({
   url: texts.draft,
   revision: Number(form.elements.revision.value),
   text: field.dataset.stored.replaceAll("\r\n", "\n"),
-  kept: new Kept(texts.user, texts.batch, texts.position),
+  kept,
   time: { take: () => time.take("caption"), putBack: (ms) => time.putBack("caption", ms) },
   show,
 });
@@ -43,10 +45,13 @@ function show(name, details = {}) {
     refused: details.message,
     failed: texts.textFailed,
   }[name] ?? texts.textFailed;
-  state.dataset.state = name;
-  state.replaceChildren(said);
-  if (name === "signed-out") state.append(" ", signInLink(form));
-  if (name === "closed" && details.location) state.append(" ", link(details.location, texts.textClosedLink));
+  // Said again, it is left as it is: its link may have the focus.
+  if (state.dataset.state !== name || state.firstChild?.textContent !== said) {
+    state.dataset.state = name;
+    state.replaceChildren(said);
+    if (name === "signed-out") state.append(" ", signInLink(form));
+    if (name === "closed" && details.location) state.append(" ", link(details.location, texts.textClosedLink));
+  }
   conflict.hidden = name !== "conflict";
   if (name === "conflict") {
     part("conflict-stored").textContent = details.text || "–";
@@ -164,18 +169,24 @@ conflict.addEventListener("click", (event) => {
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 
 const isSentBack = field.value !== saver.text;
-if (!isSentBack) {
+function restore() {
   const restored = saver.restore();
-  if (restored !== null) {
-    field.value = restored;
-    announce(texts.textRestored);
-  }
+  if (restored === null) return;
+  field.value = restored;
+  count();
+  announce(texts.textRestored);
+}
+
+if (!isSentBack && kept.isBehind(saver.revision)) location.reload();
+else if (!isSentBack) {
+  restore();
+  recovering.then(() => saver.isDirty || saver.conflict || restore());
 }
 tellMoved(texts.batch);
 count();
 const here = steps.querySelector("[aria-current]");
 steps.scrollBy(here.getBoundingClientRect().left - steps.getBoundingClientRect().left - steps.clientWidth / 2, 0);
-document.getElementById("error")?.querySelector("[data-take-stored]")?.addEventListener("click", () => new Kept(texts.user, texts.batch, texts.position).clear());
+document.getElementById("error")?.querySelector("[data-take-stored]")?.addEventListener("click", () => kept.clear());
 if (document.getElementById("zoom")) openZoomOn(document.getElementById("zoom-link"), document.getElementById("zoom"));
 if (matchMedia("(pointer: fine)").matches || isSentBack) field.focus({ preventScroll: true });
 field.setSelectionRange(field.value.length, field.value.length);
