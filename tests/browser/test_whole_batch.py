@@ -38,6 +38,7 @@ def state_of(page: Page, text: str) -> None:
 
 def rate_all(page: Page) -> None:
     expect(page.get_by_text(ENGLISH).first).to_be_visible()
+    expect(page.locator(".rate__item.is-current")).to_be_visible()  # the script is at work
     for number in range(1, IMAGES + 1):
         page.keyboard.press(str(1 + number % 5))
         expect(page.locator("[data-rated-count]")).to_have_text(str(number))
