@@ -15,6 +15,8 @@ from django.utils import translation
 from psycopg import sql
 
 from annotation.selectors import language_of
+from languages.models import Language
+from languages.registry import LANGUAGES
 from tests import servers
 
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
@@ -56,6 +58,20 @@ def _fresh_start() -> None:
     language_of.cache_clear()
     # A request leaves its language to the thread it ran in.
     translation.activate(settings.LANGUAGE_CODE)
+
+
+@pytest.fixture(autouse=True)
+def _languages_are_there(request: pytest.FixtureRequest) -> None:
+    """Put the languages back that a transactional test before this one emptied out.
+
+    Django's own way back is tied to the connection that made the database, and Playwright's event loop gets another.
+    """
+    if _is_transactional(request.node):
+        request.getfixturevalue("transactional_db")
+        if not Language.objects.exists():
+            Language.objects.bulk_create(
+                Language(**{**entry._asdict(), "scripts": list(entry.scripts)}) for entry in LANGUAGES
+            )
 
 
 @pytest.fixture(scope="session")
