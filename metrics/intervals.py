@@ -1,0 +1,68 @@
+"""Intervals: of a share exactly, of anything else from resamples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+LEVEL = 0.95
+NORMAL_QUANTILE = float(special.ndtri(0.5 + LEVEL / 2))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A 95% interval, in the unit of its figure."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
+    def holds(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+def percentile_interval(resampled: ArrayLike) -> Interval:
+    """The middle 95% of what resamples gave."""
+    low, high = np.quantile(np.asarray(resampled, dtype=float), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(low), float(high))
+
+
+def share_bounds(successes: ArrayLike, trials: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The exact (Clopper-Pearson) 95% interval of each of many shares.
+
+    Exact rather than Wilson's, whose coverage falls below 95% for some shares and sizes: these intervals may speak
+    against a person, so they are to err on the wide side.
+
+    Parameters
+    ----------
+    successes, trials : array_like of int, shape (n_shares,)
+        0 ≤ successes ≤ trials.
+
+    Returns
+    -------
+    low, high : ndarray of float, shape (n_shares,)
+        Shares from 0 to 1. Where there is no trial, the whole of [0, 1].
+
+    References
+    ----------
+    C. J. Clopper and E. S. Pearson (1934), The use of confidence or fiducial limits.
+    """
+    successes, trials = np.asarray(successes, dtype=float), np.asarray(trials, dtype=float)
+    failures = trials - successes
+    tail = (1 - LEVEL) / 2
+    # The quantile does not exist for zero successes or zero failures, where the bound is the end of the scale.
+    low = np.where(successes > 0, special.betaincinv(np.maximum(successes, 1), failures + 1, tail), 0.0)
+    high = np.where(failures > 0, special.betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail), 1.0)
+    return low, high
+
+
+def share_interval(successes: int, trials: int) -> Interval:
+    """`share_bounds` of one share."""
+    low, high = share_bounds([successes], [trials])
+    return Interval(float(low[0]), float(high[0]))

@@ -1,0 +1,29 @@
+"""Why a figure has no value."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """A code for programs; pages and reports say it in words."""
+
+    NO_IMAGES = "no_images"
+    NO_DECIDED = "no_decided"
+    NO_VARIATION = "no_variation"
+    NO_PAIR_OF_RATINGS = "no_pair_of_ratings"
+    ALL_RATINGS_EQUAL = "all_ratings_equal"
+    RESAMPLES_UNDEFINED = "resamples_undefined"
+    NO_TRIALS = "no_trials"
+    MODELS_NOT_CONNECTED = "models_not_connected"
+    MODEL_NEVER_LOSES = "model_never_loses"
+    NOT_CONVERGED = "not_converged"
+    NO_DIFFERENCE = "no_difference"
+
+
+class UndefinedFigure(ValueError):
+    """The figure has no value for these data."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason

@@ -1,0 +1,1 @@
+"""Decisions and figures from values alone."""
