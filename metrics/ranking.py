@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csgraph
 
-from metrics.intervals import Interval, percentile_interval
+from metrics.intervals import Interval
 from metrics.undefined import Reason, UndefinedFigure
 
 MOST_ITERATIONS = 1_000
@@ -38,17 +38,6 @@ class Resampled:
 
     strengths: NDArray[np.float64]
     unfitted: int
-
-
-@dataclass(frozen=True)
-class Separation:
-    """How far two models are apart; `separable` where the 95% interval of the difference does not hold zero."""
-
-    stronger: int
-    weaker: int
-    difference: float
-    interval: Interval
-    separable: bool
 
 
 def bradley_terry(wins: ArrayLike) -> NDArray[np.float64]:
@@ -126,16 +115,6 @@ def resampled_strengths(outcomes: Outcomes, *, n_models: int, resamples: int, rn
     return Resampled(np.array(fitted), unfitted)
 
 
-def separations(strengths: NDArray[np.float64], resampled: Resampled) -> list[Separation]:
-    """Every pair of models, from the strongest on."""
-    order = [int(model) for model in np.argsort(-strengths, kind="stable")]
-    return [
-        _separation(stronger, weaker, strengths, resampled)
-        for position, stronger in enumerate(order)
-        for weaker in order[position + 1 :]
-    ]
-
-
 def images_to_separate(difference: float, interval: Interval, *, images: int) -> int:
     """How many images it takes until the 95% interval of a difference ends at zero, if the difference stays as it is.
 
@@ -159,9 +138,3 @@ def _cells(outcomes: Outcomes, n_models: int) -> NDArray[np.float64]:
     np.add.at(cells, (image_of, outcomes.test * n_models + outcomes.base), test_share)
     np.add.at(cells, (image_of, outcomes.base * n_models + outcomes.test), 1 - test_share)
     return cells
-
-
-def _separation(stronger: int, weaker: int, strengths: NDArray[np.float64], resampled: Resampled) -> Separation:
-    interval = percentile_interval(resampled.strengths[:, stronger] - resampled.strengths[:, weaker])
-    difference = float(strengths[stronger] - strengths[weaker])
-    return Separation(stronger, weaker, difference, interval, separable=not interval.holds(0))

@@ -14,7 +14,6 @@ class Reason(StrEnum):
     NO_PAIR_OF_RATINGS = "no_pair_of_ratings"
     ALL_RATINGS_EQUAL = "all_ratings_equal"
     RESAMPLES_UNDEFINED = "resamples_undefined"
-    NO_TRIALS = "no_trials"
     MODELS_NOT_CONNECTED = "models_not_connected"
     MODEL_NEVER_LOSES = "model_never_loses"
     NOT_CONVERGED = "not_converged"

@@ -1,0 +1,184 @@
+"""Figures over several comparisons: one gain of them all, and an order of many models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics import gains, ranking
+from metrics.intervals import Interval, percentile_interval
+from sxs_eval.rules.figures import Figure, Gain, SignTest, Undefined, defined
+from sxs_eval.rules.report import Decided, stream
+
+RANKING_METHOD = "bradley-terry"
+RANKING_VERSION = 1
+FEWEST_RANKED = 3
+"""Models: of two, the gain says it all."""
+RANKING_RESAMPLES = 1_000
+"""(ours) At most: each takes a fit, and the bounds of an interval move by little after so many."""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """The outcomes of one comparison. Images with the same name in several contests are the same picture."""
+
+    base: str
+    test: str
+    decided: Decided
+
+
+@dataclass(frozen=True)
+class Pooled(Figure):
+    """The gain over all outcomes (one per image and comparison); resampled are images, with all their comparisons.
+
+    The sign test is over images, each with the sign of the sum of its outcomes, since outcomes of one picture are not
+    independent.
+    """
+
+    comparisons: int
+    images: int
+    outcomes: int
+    wins: int
+    losses: int
+    gain: Gain | Undefined
+    sign_test: SignTest | Undefined
+
+
+@dataclass(frozen=True)
+class RankedModel(Figure):
+    """`strength` is a log-odds with mean zero over the models: a lead of 1 is odds of 2.7 to 1."""
+
+    model: str
+    strength: float
+    interval: Interval | Undefined
+
+
+@dataclass(frozen=True)
+class RankedPair(Figure):
+    """`more_images` at which the interval of the difference would end at zero; none more where it is separable."""
+
+    stronger: str
+    weaker: str
+    difference: float
+    interval: Interval | Undefined
+    separable: bool | Undefined
+    images_needed: int | Undefined
+    more_images: int | Undefined
+
+
+@dataclass(frozen=True)
+class RankingSignature(Figure):
+    method: str
+    version: int
+    regularisation: float
+    resamples: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Ranking(Figure):
+    """`models` from the strongest on; `resamples_unfitted` had no strengths and are left out of the intervals."""
+
+    signature: RankingSignature
+    images: int
+    models: tuple[RankedModel, ...]
+    pairs: tuple[RankedPair, ...]
+    resamples_unfitted: int
+
+
+def pool(decided: Sequence[Decided], *, seed: int, resamples: int = 10_000) -> Pooled:
+    """All comparisons together: of the same two models in several languages, or on several sets of images."""
+    image = _numbers(decided)
+    outcome = np.concatenate([np.zeros(0, dtype=np.int8), *(part.outcome for part in decided)])
+    net = np.bincount(image, weights=outcome)
+
+    def sign_test() -> SignTest:
+        wins, losses = int((net > 0).sum()), int((net < 0).sum())
+        return SignTest(gains.sign_test(wins, losses), wins + losses)
+
+    def interval() -> Interval:
+        return gains.pooled_gain_interval(image, outcome, resamples=resamples, rng=stream(seed, "pooled gain"))
+
+    return Pooled(
+        comparisons=len(decided),
+        images=len(net),
+        outcomes=len(outcome),
+        wins=int((outcome > 0).sum()),
+        losses=int((outcome < 0).sum()),
+        gain=defined(lambda: Gain(gains.pooled_gain(outcome), defined(interval))),
+        sign_test=defined(sign_test),
+    )
+
+
+def rank_models(contests: Sequence[Contest], *, seed: int, resamples: int = RANKING_RESAMPLES) -> Ranking | Undefined:
+    """All models that were compared, by Bradley-Terry strength; an image without a majority is half a win to each."""
+    names = sorted({name for contest in contests for name in (contest.base, contest.test)})
+    lengths = [len(contest.decided.outcome) for contest in contests]
+    outcomes = ranking.Outcomes(
+        image=_numbers([contest.decided for contest in contests]),
+        base=np.repeat([names.index(contest.base) for contest in contests], lengths),
+        test=np.repeat([names.index(contest.test) for contest in contests], lengths),
+        outcome=np.concatenate([np.zeros(0, dtype=np.int8), *(contest.decided.outcome for contest in contests)]),
+    )
+    strengths = defined(lambda: ranking.bradley_terry(ranking.win_table(outcomes, n_models=len(names))))
+    if isinstance(strengths, Undefined):
+        return strengths
+    resamples = min(resamples, RANKING_RESAMPLES)
+    resampled = defined(
+        lambda: ranking.resampled_strengths(
+            outcomes, n_models=len(names), resamples=resamples, rng=stream(seed, "strengths")
+        )
+    )
+    images = len(np.unique(outcomes.image))
+    order = [int(model) for model in np.argsort(-strengths, kind="stable")]
+    return Ranking(
+        signature=RankingSignature(RANKING_METHOD, RANKING_VERSION, 0.0, resamples, seed),
+        images=images,
+        models=tuple(_model(names, model, strengths, resampled) for model in order),
+        pairs=tuple(
+            _pair(names, stronger, weaker, strengths, resampled, images)
+            for position, stronger in enumerate(order)
+            for weaker in order[position + 1 :]
+        ),
+        resamples_unfitted=0 if isinstance(resampled, Undefined) else resampled.unfitted,
+    )
+
+
+def _numbers(decided: Sequence[Decided]) -> NDArray[np.int_]:
+    """One number per image, the same for the same image of another comparison."""
+    seen: dict[Any, int] = {}
+    return np.array([seen.setdefault(name, len(seen)) for part in decided for name in part.image.tolist()], dtype=int)
+
+
+def _model(
+    names: list[str], model: int, strengths: NDArray[np.float64], resampled: ranking.Resampled | Undefined
+) -> RankedModel:
+    interval = resampled if isinstance(resampled, Undefined) else percentile_interval(resampled.strengths[:, model])
+    return RankedModel(names[model], float(strengths[model]), interval)
+
+
+def _pair(
+    names: list[str],
+    stronger: int,
+    weaker: int,
+    strengths: NDArray[np.float64],
+    resampled: ranking.Resampled | Undefined,
+    images: int,
+) -> RankedPair:
+    difference = float(strengths[stronger] - strengths[weaker])
+    if isinstance(resampled, Undefined):
+        return RankedPair(names[stronger], names[weaker], difference, resampled, resampled, resampled, resampled)
+    interval = percentile_interval(resampled.strengths[:, stronger] - resampled.strengths[:, weaker])
+    separable = not interval.holds(0)
+    needed = defined(lambda: ranking.images_to_separate(difference, interval, images=images))
+    more: int | Undefined = needed
+    if separable:
+        more = 0
+    elif not isinstance(needed, Undefined):
+        # Bounds from resamples are not quite symmetric: what is not separable takes one image more at least.
+        more = max(1, needed - images)
+    return RankedPair(names[stronger], names[weaker], difference, interval, separable, needed, more)

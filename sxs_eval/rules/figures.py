@@ -1,0 +1,134 @@
+"""What a report is made of: figures that are there, or say why they are not, and how both become JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from metrics.intervals import Interval, share_interval
+from metrics.undefined import Reason, UndefinedFigure
+
+T = TypeVar("T")
+
+
+class Missing(StrEnum):
+    """Reasons that only a report knows, besides those of `metrics.undefined.Reason`."""
+
+    NO_SIDE_PREFERRED = "no_side_preferred"
+    NO_REPEATS = "no_repeats"
+    NO_TIMES = "no_times"
+
+
+MESSAGES: dict[Reason | Missing, Promise] = {
+    Reason.NO_IMAGES: _("No image has all its judgements yet."),
+    Reason.NO_DECIDED: _("No image was won or lost by a majority, so there is nothing to test."),
+    Reason.NO_VARIATION: _("All images have the same outcome, so they do not show how much a gain would vary."),
+    Reason.NO_PAIR_OF_RATINGS: _("No image was judged by two raters, so there is nothing to agree about."),
+    Reason.ALL_RATINGS_EQUAL: _("All judgements are the same, so agreement cannot be told from chance."),
+    Reason.RESAMPLES_UNDEFINED: _("There are too few images: in some resamples of them the figure has no value."),
+    Reason.MODELS_NOT_CONNECTED: _("Some models were never compared with the others, not even by way of a third."),
+    Reason.MODEL_NEVER_LOSES: _("Some models never lost an image to the others, so their lead cannot be measured."),
+    Reason.NOT_CONVERGED: _("The computation of the strengths came to no end."),
+    Reason.NO_DIFFERENCE: _("No difference was seen that more images could make certain."),
+    Missing.NO_SIDE_PREFERRED: _("No judgement prefers a side that is known."),
+    Missing.NO_REPEATS: _("No pair was shown a second time to the same rater."),
+    Missing.NO_TIMES: _("No judgement says how long it took."),
+}
+
+
+class Figure:
+    """Base of all parts of a report."""
+
+    def as_json(self) -> dict[str, Any]:
+        return {field.name: as_json(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Undefined(Figure):
+    """Stands where a figure has no value; `reason` is a stable code."""
+
+    reason: Reason | Missing
+
+    @property
+    def message(self) -> Promise:
+        return MESSAGES[self.reason]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"undefined": str(self.reason), "message": str(self.message)}
+
+
+@dataclass(frozen=True)
+class Part(Figure):
+    """Some of the images of the denominator."""
+
+    count: int
+    percent: float | Undefined
+
+
+@dataclass(frozen=True)
+class Share(Figure):
+    """A share of trials with its exact (Clopper-Pearson) 95% interval, both in percent."""
+
+    count: int
+    total: int
+    percent: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class Gain(Figure):
+    """WINS − LOSSES, and its 95% bootstrap interval over images, both in percentage points."""
+
+    points: float
+    interval: Interval | Undefined
+
+
+@dataclass(frozen=True)
+class SignTest(Figure):
+    p: float
+    decided: int
+
+
+@dataclass(frozen=True)
+class Precision(Figure):
+    """How many images, and how many more than now, an interval of `width_points` takes."""
+
+    width_points: float
+    images: int
+    more: int
+
+
+def defined(figure: Callable[[], T]) -> T | Undefined:
+    """What `figure` gives, or why it gives nothing."""
+    try:
+        return figure()
+    except UndefinedFigure as undefined:
+        return Undefined(undefined.reason)
+
+
+def share(count: int, total: int, missing: Missing) -> Share | Undefined:
+    if not total:
+        return Undefined(missing)
+    interval = share_interval(count, total)
+    return Share(count, total, 100 * count / total, Interval(100 * interval.low, 100 * interval.high))
+
+
+def as_json(value: Any) -> Any:
+    """`value` of plain JSON types: no NaN, no infinity."""
+    if isinstance(value, Figure):
+        return value.as_json()
+    if isinstance(value, Interval):
+        return {"low": value.low, "high": value.high}
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [as_json(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("A figure without a value must be Undefined.")
+    return value

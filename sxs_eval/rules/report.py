@@ -1,0 +1,377 @@
+"""The report on one comparison: from judgements to WINS, LOSSES and the gain, and what they are worth.
+
+Every choice that the published protocol leaves open (ours) is made here or in `metrics`, and is told in
+docs/side-by-side-files.md.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics import agreement, gains
+from metrics.flips import count_flips
+from metrics.intervals import Interval, share_bounds
+from sxs_eval.rules.figures import Figure, Gain, Missing, Part, Precision, Share, SignTest, Undefined, defined, share
+from sxs_eval.rules.judging import LEVELS
+
+METHOD = "sxs-majority"
+VERSION = 1
+"""Of the method: goes up when the same judgements would give another figure."""
+WIDTH_POINTS = 5.0
+"""(ours) For an interval of this width the report says how many images it takes."""
+Repeat = tuple[int, int, str]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judgements that count, column by column, all columns of one length: no gold pairs, no repeats."""
+
+    image: NDArray[Any]
+    """Codes or names."""
+    rater: NDArray[Any]
+    score: NDArray[np.int_]
+    """−3 to 3, test against base."""
+    test_is_left: NDArray[np.int8]
+    """1 left, 0 right, −1 unknown."""
+    seconds: NDArray[np.float64]
+    """NaN where unknown."""
+
+    def __post_init__(self) -> None:
+        if len({len(self.image), len(self.rater), len(self.score), len(self.test_is_left), len(self.seconds)}) > 1:
+            raise ValueError("The columns of Judged must have one length.")
+        if len(self.score) and (self.score.min() < min(LEVELS) or self.score.max() > max(LEVELS)):
+            raise ValueError(f"Scores go from {min(LEVELS)} to {max(LEVELS)}.")
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What the majority says of each image that has all its judgements: +1 test better, −1 worse, 0 neither."""
+
+    image: NDArray[Any]
+    outcome: NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class Signature(Figure):
+    """Two reports may be compared where this is the same, seed aside."""
+
+    method: str
+    version: int
+    replication: int
+    resamples: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Images(Figure):
+    """`denominator` = complete + counted_similar; beside it `incomplete` images, by how many judgements they have."""
+
+    denominator: int
+    complete: int
+    counted_similar: int
+    incomplete: int
+    incomplete_by_judgements: Mapping[int, int]
+    beyond_replication: int
+    """Complete images with more judgements than asked for, all of which count."""
+
+
+@dataclass(frozen=True)
+class Alpha(Figure):
+    """Ordinal Krippendorff's alpha over the images that two raters or more judged, incomplete ones included (ours)."""
+
+    value: float
+    interval: Interval | Undefined
+
+
+@dataclass(frozen=True)
+class Times(Figure):
+    judgements: int
+    median: float
+    quartiles: Interval
+
+
+@dataclass(frozen=True)
+class FlipShares(Figure):
+    """Of repeats: how many have the same sign (a tie is one) as the first time, and how many the opposite."""
+
+    same: Share | Undefined
+    opposite: Share | Undefined
+
+
+@dataclass(frozen=True)
+class RaterFigures(Figure):
+    rater: str
+    judgements: int
+    left: Share | Undefined
+    """Of the judgements that prefer a side, how many prefer the left one."""
+    flips: FlipShares
+    seconds_median: float | Undefined
+
+
+@dataclass(frozen=True)
+class Outcome(Figure):
+    """The gain over some images."""
+
+    images: Images
+    wins: Part
+    losses: Part
+    neither: Part
+    gain: Gain | Undefined
+    sign_test: SignTest | Undefined
+
+
+@dataclass(frozen=True)
+class RegionOutcome(Figure):
+    """`region` is empty for images whose region is unknown."""
+
+    region: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Report(Figure):
+    signature: Signature
+    judgements: int
+    set_aside: int
+    """Judgements that were made and do not count."""
+    outcome: Outcome
+    precision: Precision | Undefined
+    alpha: Alpha | Undefined
+    distribution: Mapping[int, int]
+    """How many judgements gave each score."""
+    left: Share | Undefined
+    flips: FlipShares
+    seconds: Times | Undefined
+    raters: tuple[RaterFigures, ...]
+    regions: tuple[RegionOutcome, ...]
+
+
+def build_report(
+    judged: Judged,
+    *,
+    seed: int,
+    replication: int = 3,
+    repeats: Sequence[Repeat] = (),
+    region_of: Mapping[Any, str] | None = None,
+    not_judged: int = 0,
+    counted_similar: int = 0,
+    set_aside: int = 0,
+    not_judged_in: Mapping[str, int] | None = None,
+    counted_similar_in: Mapping[str, int] | None = None,
+    resamples: int = 10_000,
+) -> Report:
+    """All figures of one comparison.
+
+    Parameters
+    ----------
+    judged : Judged
+    seed : int
+        Each figure draws from a stream of its own, so none changes when another is added.
+    replication : int
+        How many judgements an image needs.
+    repeats : sequence of (score of the first time, score again, rater)
+    region_of : mapping of image to region, optional
+        With it the gain is also given for each region.
+    not_judged, counted_similar : int
+        Pairs without any judgement, and pairs with equal captions that count as SIMILAR without having been shown:
+        those are in the denominator of the gain, and in no other figure.
+    set_aside : int
+        Judgements that were made and do not count; told beside the figures.
+    not_judged_in, counted_similar_in : mapping of region to int, optional
+        The same by region.
+    resamples : int
+        Of the bootstrap.
+    """
+    tally = _Tally(judged, replication)
+    outcome = _outcome(tally, slice(None), not_judged, counted_similar, resamples, stream(seed, "gain"))
+    regions = _regions(tally, region_of, not_judged_in or {}, counted_similar_in or {}, resamples, seed)
+    preferred, left = _sides(judged)
+    return Report(
+        signature=Signature(METHOD, VERSION, replication, resamples, seed),
+        judgements=len(judged.score),
+        set_aside=set_aside,
+        outcome=outcome,
+        precision=_precision(outcome),
+        alpha=defined(lambda: _alpha(tally.image, judged.score, resamples, stream(seed, "alpha"))),
+        distribution={score: int((judged.score == score).sum()) for score in LEVELS},
+        left=share(int(left.sum()), int(preferred.sum()), Missing.NO_SIDE_PREFERRED),
+        flips=_flips(repeats),
+        seconds=_times(judged.seconds),
+        raters=_raters(judged, preferred, left, repeats),
+        regions=regions,
+    )
+
+
+def decided(judged: Judged, *, replication: int = 3, similar: Sequence[Any] = ()) -> Decided:
+    """What each complete image adds to gains over several comparisons; `similar` images count as neither."""
+    tally = _Tally(judged, replication)
+    images = np.array([*np.asarray(tally.names, dtype=object)[tally.is_complete], *similar], dtype=object)
+    outcomes = np.concatenate([tally.outcome[tally.is_complete], np.zeros(len(similar), dtype=np.int8)])
+    return Decided(images, outcomes)
+
+
+class _Tally:
+    """Judgements counted by image."""
+
+    def __init__(self, judged: Judged, replication: int) -> None:
+        self.replication = replication
+        self.image, self.names = _codes(judged.image)
+        n = len(self.names)
+        self.judgements = np.bincount(self.image, minlength=n)
+        better = np.bincount(self.image[judged.score > 0], minlength=n)
+        worse = np.bincount(self.image[judged.score < 0], minlength=n)
+        self.outcome = gains.majority_outcomes(better, worse, self.judgements)
+        self.is_complete = self.judgements >= replication
+
+
+def _codes(column: NDArray[Any]) -> tuple[NDArray[np.int_], list[Hashable]]:
+    """Numbers from 0 for the distinct values, and the values. By a dict: sorting many texts takes ten times as long."""
+    seen: dict[Hashable, int] = {}
+    codes = np.fromiter((seen.setdefault(value, len(seen)) for value in column.tolist()), dtype=int, count=len(column))
+    return codes, list(seen)
+
+
+def stream(seed: int, figure: str) -> np.random.Generator:
+    """Random numbers of one figure."""
+    # Seeds of a database may be negative, those of numpy not.
+    return np.random.default_rng([seed % 2**64, zlib.crc32(figure.encode())])
+
+
+def _outcome(
+    tally: _Tally,
+    chosen: slice | NDArray[np.bool_],
+    not_judged: int,
+    counted_similar: int,
+    resamples: int,
+    rng: np.random.Generator,
+) -> Outcome:
+    judgements, is_complete = tally.judgements[chosen], tally.is_complete[chosen]
+    outcomes = tally.outcome[chosen][is_complete]
+    wins, losses = int((outcomes > 0).sum()), int((outcomes < 0).sum())
+    images = len(outcomes) + counted_similar
+    lacking = np.bincount(judgements[~is_complete], minlength=tally.replication)
+    lacking[0] += not_judged
+    return Outcome(
+        images=Images(
+            denominator=images,
+            complete=len(outcomes),
+            counted_similar=counted_similar,
+            incomplete=int(lacking.sum()),
+            incomplete_by_judgements={number: int(count) for number, count in enumerate(lacking)},
+            beyond_replication=int((judgements > tally.replication).sum()),
+        ),
+        wins=_part(wins, images),
+        losses=_part(losses, images),
+        neither=_part(images - wins - losses, images),
+        gain=defined(
+            lambda: Gain(
+                gains.gain(wins, losses, images),
+                defined(lambda: gains.gain_interval(wins, losses, images, resamples=resamples, rng=rng)),
+            )
+        ),
+        sign_test=defined(lambda: SignTest(gains.sign_test(wins, losses), wins + losses)),
+    )
+
+
+def _part(count: int, images: int) -> Part:
+    return Part(count, defined(lambda: gains.gain(count, 0, images)))
+
+
+def _precision(outcome: Outcome) -> Precision | Undefined:
+    images = outcome.images.denominator
+
+    def precision() -> Precision:
+        needed = gains.images_needed(outcome.wins.count, outcome.losses.count, images, width_points=WIDTH_POINTS)
+        return Precision(WIDTH_POINTS, needed, max(0, needed - images))
+
+    return defined(precision)
+
+
+def _alpha(image: NDArray[np.int_], score: NDArray[np.int_], resamples: int, rng: np.random.Generator) -> Alpha:
+    value = agreement.alpha_of_ratings(image, score, level="ordinal")
+    interval = defined(lambda: agreement.alpha_interval(image, score, level="ordinal", resamples=resamples, rng=rng))
+    return Alpha(value, interval)
+
+
+def _sides(judged: Judged) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which judgements prefer a side that is known, and which the left one."""
+    preferred = (judged.score != 0) & (judged.test_is_left >= 0)
+    return preferred, preferred & ((judged.score > 0) == (judged.test_is_left == 1))
+
+
+def _flips(repeats: Sequence[Repeat]) -> FlipShares:
+    flips = count_flips([first for first, _, _ in repeats], [again for _, again, _ in repeats])
+    return FlipShares(
+        share(flips.same, flips.repeats, Missing.NO_REPEATS), share(flips.opposite, flips.repeats, Missing.NO_REPEATS)
+    )
+
+
+def _times(seconds: NDArray[np.float64]) -> Times | Undefined:
+    known = seconds[~np.isnan(seconds)]
+    if not len(known):
+        return Undefined(Missing.NO_TIMES)
+    low, median, high = (float(value) for value in np.quantile(known, [0.25, 0.5, 0.75]))
+    return Times(len(known), median, Interval(low, high))
+
+
+def _raters(
+    judged: Judged, preferred: NDArray[np.bool_], left: NDArray[np.bool_], repeats: Sequence[Repeat]
+) -> tuple[RaterFigures, ...]:
+    codes, names = _codes(judged.rater)
+    n = len(names)
+    judgements = np.bincount(codes, minlength=n)
+    decided_by, left_by = np.bincount(codes[preferred], minlength=n), np.bincount(codes[left], minlength=n)
+    bounds = zip(*share_bounds(left_by, decided_by), strict=True)
+    seconds = np.split(judged.seconds[np.argsort(codes, kind="stable")], np.cumsum(judgements)[:-1])
+    shown_again: dict[str, list[Repeat]] = {}
+    for repeat in repeats:
+        shown_again.setdefault(repeat[2], []).append(repeat)
+    figures = []
+    for code, (low, high) in enumerate(bounds):
+        name, total, count = str(names[code]), int(decided_by[code]), int(left_by[code])
+        times = _times(seconds[code])
+        figures.append(
+            RaterFigures(
+                rater=name,
+                judgements=int(judgements[code]),
+                left=Share(count, total, 100 * count / total, Interval(100 * float(low), 100 * float(high)))
+                if total
+                else Undefined(Missing.NO_SIDE_PREFERRED),
+                flips=_flips(shown_again.get(name, [])),
+                seconds_median=times if isinstance(times, Undefined) else times.median,
+            )
+        )
+    return tuple(sorted(figures, key=lambda figure: figure.rater))
+
+
+def _regions(
+    tally: _Tally,
+    region_of: Mapping[Any, str] | None,
+    not_judged_in: Mapping[str, int],
+    counted_similar_in: Mapping[str, int],
+    resamples: int,
+    seed: int,
+) -> tuple[RegionOutcome, ...]:
+    if region_of is None:
+        return ()
+    regions = np.array([region_of.get(name, "") for name in tally.names], dtype=object)
+    return tuple(
+        RegionOutcome(
+            region,
+            _outcome(
+                tally,
+                np.asarray(regions == region, dtype=bool),
+                not_judged_in.get(region, 0),
+                counted_similar_in.get(region, 0),
+                resamples,
+                stream(seed, f"gain in {region}"),
+            ),
+        )
+        for region in sorted({*regions.tolist(), *not_judged_in, *counted_similar_in})
+    )
