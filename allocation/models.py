@@ -110,6 +110,7 @@ class AssignmentState(models.TextChoices):
     LAPSED = "lapsed", _("Time ran out")
     LATE = "late", _("Came late, not counted")
     GONE = "gone", _("Went to somebody else")
+    REJECTED = "rejected", _("Set aside by a manager")
 
 
 class Assignment(models.Model):

@@ -156,14 +156,38 @@ def renew_lease(*, batch: Batch, now: datetime) -> None:
 
 def finish_batch(*, batch: Batch, now: datetime) -> bool:
     """Close a locked batch with its work done. True if that counts; False if the lease ran out before: it came late."""
-    if batch.state == BatchState.OPEN and batch.due_at <= now:
-        _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
+    lapse_batch(batch=batch, now=now)
     if batch.state != BatchState.OPEN:
         batch.assignments.filter(state=AssignmentState.LAPSED).update(state=AssignmentState.LATE)
         return False
     batch.assignments.filter(state=AssignmentState.HELD).update(state=AssignmentState.DONE)
     _close(batch, BatchState.DONE, now)
     return True
+
+
+def finish_assignment(*, assignment: Assignment) -> None:
+    """Count one task of a locked open batch as done, whatever becomes of the rest of the batch."""
+    Assignment.objects.filter(pk=assignment.pk, state=AssignmentState.HELD).update(state=AssignmentState.DONE)
+
+
+def reopen_assignment(*, assignment: Assignment) -> None:
+    """Undo `finish_assignment` while the batch is still locked and open: the place stays this person's."""
+    Assignment.objects.filter(pk=assignment.pk, state=AssignmentState.DONE).update(state=AssignmentState.HELD)
+
+
+def reject_work(*, pool: Pool, person: User, now: datetime) -> int:
+    """Set aside all that `person` did in `pool` and has in hand, so that others do it; returns how many tasks.
+
+    Call within a transaction. The assignments stay, so no task comes to the person again.
+    """
+    _lock_person(person)
+    for batch in Batch.objects.select_for_update(no_key=True).filter(pool=pool, person=person, state=BatchState.OPEN):
+        _let_go(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
+    done = Assignment.objects.filter(batch__pool=pool, person=person, state=AssignmentState.DONE)
+    tasks = list(done.values_list("task_id", flat=True))
+    _free_places(pool.pk, tasks)
+    done.update(state=AssignmentState.REJECTED)
+    return len(tasks)
 
 
 def return_batch(*, batch: Batch, now: datetime) -> None:
@@ -213,6 +237,12 @@ def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
         return batch
 
 
+def lapse_batch(*, batch: Batch, now: datetime) -> None:
+    """Give back the places of a locked batch whose lease has run out."""
+    if batch.state == BatchState.OPEN and batch.due_at <= now:
+        _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
+
+
 def lapse_overdue(*, now: datetime, pool: Pool | None = None) -> int:
     """Give back the places of every batch whose lease has run out; returns how many batches that were."""
     overdue = Batch.objects.filter(state=BatchState.OPEN, due_at__lte=now)
@@ -230,9 +260,11 @@ def lapse_overdue(*, now: datetime, pool: Pool | None = None) -> int:
 
 def _let_go(batch: Batch, state: BatchState, assignment_state: AssignmentState, now: datetime) -> None:
     held = batch.assignments.filter(state=AssignmentState.HELD)
-    _free_places(batch.pool_id, held.values_list("task_id", flat=True))
+    tasks = list(held.values_list("task_id", flat=True))
+    _free_places(batch.pool_id, tasks)
     held.update(state=assignment_state)
-    _close(batch, state, now)
+    # Where each task is done by itself, nothing of a batch may be left to let go.
+    _close(batch, state if tasks else BatchState.DONE, now)
 
 
 def _free_places(pool_id: int, task_ids: Iterable[int]) -> None:

@@ -11,10 +11,10 @@ from django.db.models import Count, F, Q, Sum
 
 from allocation.models import Assignment, AssignmentState, BatchState, Task
 from annotation.models import Round
-from annotation.permissions import WRITING_LEVELS
 from corpus.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from people.models import Invitation, Membership, Project, Role, User
+from people.qualification import WORKING_LEVELS
 
 ENGLISH = "en"
 
@@ -143,7 +143,7 @@ def _qualified(project: Project) -> dict[str, int]:
     """Annotators per language who read English and are fluent or native; whether they consented is not asked."""
     annotators = Membership.objects.filter(project=project, role=Role.ANNOTATOR, user__reads_english=True)
     return dict(
-        annotators.filter(user__language_skills__level__in=WRITING_LEVELS)
+        annotators.filter(user__language_skills__level__in=WORKING_LEVELS)
         .values_list("user__language_skills__language")
         .annotate(Count("user", distinct=True))
         .order_by()

@@ -14,10 +14,11 @@ from django.urls import reverse
 from allocation.models import AssignmentState, BatchState, Task
 from annotation import rules
 from annotation.models import CaptionBatch, Item, Rating, Round, Stage
-from annotation.permissions import Blocker, blockers_of_rounds
+from annotation.permissions import blockers_of_rounds
 from corpus.selectors import Picture, picture_of
 from languages.models import Language
 from people.models import Project, Role, User
+from people.qualification import Blocker
 
 
 @dataclass(frozen=True)
@@ -252,6 +253,11 @@ def batches_of(annotator: User) -> QuerySet[CaptionBatch]:
     return CaptionBatch.objects.filter(batch__person=annotator).select_related(
         "batch", "round__project", "round__language", "guidelines"
     )
+
+
+def images_in_hand(person: User) -> QuerySet[Item, int]:
+    """Images whose English captions must not reach `person` by another way, until the batch is handed in."""
+    return Item.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED).values_list("image", flat=True)
 
 
 def work_of(annotator: User, now: datetime) -> list[RoundWork]:

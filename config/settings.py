@@ -22,6 +22,7 @@ INSTALLED_APPS = [
     "allocation",
     "inference",
     "annotation",
+    "sxs_eval",
     "demo",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -202,6 +203,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-leases": {"task": "allocation.tasks.sweep_leases", "schedule": 30.0},
     "sweep-images": {"task": "corpus.tasks.sweep_images", "schedule": 15.0},
     "sweep-rounds": {"task": "annotation.tasks.sweep_rounds", "schedule": 15.0},
+    "sweep-comparisons": {"task": "sxs_eval.tasks.sweep_comparisons", "schedule": 15.0},
     "sweep-imports": {"task": "corpus.tasks.sweep_imports", "schedule": 15.0},
     "sweep-caption-imports": {"task": "inference.tasks.sweep_caption_imports", "schedule": 15.0},
 }

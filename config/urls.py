@@ -17,4 +17,5 @@ urlpatterns = [
     path("", include("corpus.urls")),
     path("", include("inference.urls")),
     path("", include("annotation.urls")),
+    path("", include("sxs_eval.urls")),
 ]

@@ -13,6 +13,8 @@ from corpus.models import Collection, CollectionImage, Image, JobState
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
+from sxs_eval.models import Comparison
+from sxs_eval.services.comparisons import Setting, create_comparison
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -67,11 +69,11 @@ def make_collection(images: int = 3) -> Collection:
 
 
 def make_captioner(
-    collection: Collection, name: str | None = None, *, text: str = "english caption"
+    collection: Collection, name: str | None = None, *, text: str = "english caption", language: str = "en"
 ) -> CaptioningModel:
     model = CaptioningModel.objects.create(name=name or f"model-{next(_numbers)}")
     ModelCaption.objects.bulk_create(
-        ModelCaption(model=model, image_id=entry.image_id, language_id="en", text=f"{text} of {entry.key}")
+        ModelCaption(model=model, image_id=entry.image_id, language_id=language, text=f"{text} of {entry.key}")
         for entry in collection.entries.all()
     )
     return model
@@ -89,6 +91,33 @@ def make_round(*, images: int = 3, replication: int = 2, language: str = "de", *
         seed=fields.pop("seed", 1),
         **fields,
     )
+
+
+def make_comparison(*, images: int = 3, replication: int = 3, language: str = "de", **fields: Any) -> Comparison:
+    """A comparison with its pairs; the captions are "base caption of KEY" and "test caption of KEY"."""
+    collection = fields.pop("collection", None) or make_collection(images)
+    base = fields.pop("base", None) or make_captioner(collection, text="base caption", language=language)
+    test = fields.pop("test", None) or make_captioner(collection, text="test caption", language=language)
+    return create_comparison(
+        project=fields.pop("project", None) or make_project(),
+        language=make_language(language),
+        base=base,
+        test=test,
+        collection=collection,
+        setting=Setting(replication=replication, **({"seed": 1} | fields)),
+        by=None,
+        with_pairs=True,
+    )
+
+
+def make_rater(comparison: Comparison, name: str | None = None) -> User:
+    """Somebody who may judge in `comparison`: the role, the language, and consent to the newest text."""
+    user = make_user(name)
+    Membership.objects.create(project=comparison.project, user=user, role=Role.RATER)
+    LanguageSkill.objects.create(user=user, language=comparison.language, level=Level.NATIVE)
+    text = comparison.project.consent_texts.latest("version")
+    Consent.objects.create(text=text, user=user, given_at=NOW)
+    return user
 
 
 def make_annotator(round: Round, name: str | None = None, *, level: Level = Level.NATIVE) -> User:

@@ -16,9 +16,11 @@ from allocation import services as allocation
 from allocation.models import Assignment, Batch, BatchState
 from annotation import rules
 from annotation.models import Caption, CaptionBatch, CaptionTask, Guidelines, Item, Rating, Round, Stage
-from annotation.permissions import Blocker, blockers
+from annotation.permissions import blockers
 from annotation.selectors import language_of, warnings_by_position, workable
+from inference import exposure
 from people.models import User
+from people.qualification import Blocker
 
 # (ours) Longer than this between two signs of life of one image is not time on task, whatever a browser says.
 LONGEST_SITTING = timedelta(minutes=30)
@@ -113,12 +115,12 @@ def _met_before(annotator: User, round: Round) -> Q:
     """Tasks whose English caption the person must not see (again).
 
     An image met in this project does not come back in another round of it, and one that is in the person's hands in
-    another project waits: screen 1 of one batch would show what screen 2 of the other must not.
+    another project or another kind of work waits: one would show what screen 2 of the other must not.
     """
     met = Item.objects.filter(person=annotator, image=OuterRef("caption_task__image")).filter(
         Q(batch__round__project=round.project_id) | ~Q(batch__stage=Stage.SUBMITTED)
     )
-    return Q(Exists(met))
+    return Q(Exists(met)) | exposure.in_hand_besides("annotation", annotator, "caption_task__image")
 
 
 def save_rating(

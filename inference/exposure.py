@@ -1,0 +1,31 @@
+"""Which images a person has in their hands, in whatever kind of work.
+
+What models say of an image that somebody is writing about must not reach them through another kind of work: screen 2
+would no longer be without it. The kinds of work do not know each other, so each says here what is in hand with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from people.models import User
+
+ImagesInHand = Callable[[User], "QuerySet[Any, Any]"]
+_kinds: dict[str, ImagesInHand] = {}
+
+
+def register(kind: str, images_in_hand: ImagesInHand) -> None:
+    """`images_in_hand` gives a query of primary keys of images; call this when the app `kind` is ready."""
+    _kinds[kind] = images_in_hand
+
+
+def in_hand_besides(kind: str, person: User, image: str) -> Q:
+    """That the image at the path `image` is in the hands of `person` in another kind of work than `kind`."""
+    found = Q(pk__in=[])
+    for other, images_in_hand in _kinds.items():
+        if other != kind:
+            found |= Q(**{f"{image}__in": images_in_hand(person)})
+    return found

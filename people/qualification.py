@@ -1,0 +1,101 @@
+"""What still keeps a person from work that is handed out: role, languages, consent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Exists, OuterRef, Q, Subquery
+from django.utils.translation import gettext as _
+
+from languages.models import Language
+from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
+
+WORKING_LEVELS = (Level.NATIVE, Level.FLUENT)
+
+
+@dataclass(frozen=True)
+class Work:
+    """A kind of work in one language of a project, and what it asks of a person."""
+
+    project_id: int
+    role: Role
+    language: Language
+    needs_english: bool
+
+
+@dataclass(frozen=True)
+class Blocker:
+    """Why a person gets no batch, and the name of the address where that can be mended ("" where a manager must)."""
+
+    code: str
+    message: str
+    url_name: str = ""
+
+
+def blockers_of(user: User, wanted: Sequence[Work]) -> list[list[Blocker]]:
+    """All that keeps `user` from each of `wanted`, in its order; an empty list for what they qualify for."""
+    projects = {work.project_id for work in wanted}
+    roles = set(Membership.objects.filter(user=user, project__in=projects).values_list("project", "role"))
+    levels = dict(LanguageSkill.objects.filter(user=user).values_list("language", "level"))
+    unconsented = _without_consent(user, projects)
+    return [
+        _blockers(
+            user,
+            work,
+            has_role=(work.project_id, work.role) in roles,
+            level=levels.get(work.language.pk),
+            has_consented=work.project_id not in unconsented,
+        )
+        for work in wanted
+    ]
+
+
+def still_takes_part(user: User, project_id: int, role: Role) -> bool:
+    """Whether `user` has the role, and has agreed to the newest consent text where there is one: in one query."""
+    newest = ConsentText.objects.filter(project=OuterRef("pk")).order_by("-version").values("pk")[:1]
+    agreed = Consent.objects.filter(text=OuterRef("newest"), user=user, withdrawn_at=None)
+    role_there = Membership.objects.filter(project=OuterRef("pk"), user=user, role=role)
+    project = Project.objects.filter(Exists(role_there), pk=project_id).annotate(newest=Subquery(newest))
+    return project.filter(Q(newest=None) | Exists(agreed)).exists()
+
+
+def _without_consent(user: User, projects: set[int]) -> set[int]:
+    """Those of `projects` to whose newest consent text `user` has not agreed."""
+    given = set(
+        Consent.objects.filter(user=user, text__project__in=projects, withdrawn_at=None).values_list("text", flat=True)
+    )
+    unconsented = set()
+    for project in Project.objects.filter(pk__in=projects).prefetch_related("consent_texts"):
+        texts = sorted(project.consent_texts.all(), key=lambda text: text.version)
+        if texts and texts[-1].pk not in given:
+            unconsented.add(project.pk)
+    return unconsented
+
+
+def _blockers(user: User, work: Work, *, has_role: bool, level: str | None, has_consented: bool) -> list[Blocker]:
+    found = []
+    if not has_role:
+        missing = {
+            Role.ANNOTATOR: _("You are not an annotator of this project; ask its manager for an invitation."),
+            Role.RATER: _("You are not a rater of this project; ask its manager for an invitation."),
+        }
+        found.append(Blocker("role", missing[work.role]))
+    if work.needs_english and not user.reads_english:
+        found.append(
+            Blocker("english", _("Your profile does not say that you read English well."), "people:profile-show")
+        )
+    if level not in WORKING_LEVELS:
+        found.append(
+            Blocker(
+                "language",
+                _("Your profile does not say that you are a native or fluent speaker of %(language)s.")
+                % {"language": work.language.name},
+                "people:profile-show",
+            )
+        )
+    if not has_consented:
+        found.append(
+            Blocker("consent", _("You have not agreed to this project's consent text yet."), "people:consent-give")
+        )
+    return found

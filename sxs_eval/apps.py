@@ -1,0 +1,13 @@
+from django.apps import AppConfig
+
+
+class SxsEvalConfig(AppConfig):
+    name = "sxs_eval"
+    verbose_name = "side-by-side evaluation"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from inference import exposure
+        from sxs_eval.selectors.work import images_in_hand
+
+        exposure.register("sxs_eval", images_in_hand)

@@ -1,0 +1,248 @@
+"""Comparisons of two captioning models, the pairs of captions in them, and what raters say of those side by side."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from allocation.models import Assignment, Batch, Pool, Task
+from corpus.models import Collection, Image
+from inference.models import CaptioningModel, ModelCaption
+from languages.models import Language
+from people.models import Project
+
+
+class Instructions(models.Model):
+    """One version of what a project's raters are told; never edited, only followed by the next."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="rater_instructions")
+    version = models.PositiveIntegerField()
+    body = models.TextField(help_text="Markdown")
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["project", "version"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["project", "version"], name="instructions_version_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"instructions {self.version} of project {self.project_id}"
+
+
+class Scale(models.IntegerChoices):
+    SEVEN = 7, _("7 points")
+    FIVE = 5, _("5 points, without “slightly”")
+
+
+class EqualCaptions(models.TextChoices):
+    SHOWN = "shown", _("Shown to raters like any other pair")
+    SIMILAR = "similar", _("Counted as SIMILAR without being shown")
+
+
+class Comparison(models.Model):
+    """Test model against base model in one language; how often, and how batches are cut, is its pool's.
+
+    A rater who failed more than `failures_percent` of at least `checks_before_pause` attention items is paused.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="comparisons")
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
+    base = models.ForeignKey(CaptioningModel, on_delete=models.PROTECT, related_name="+")
+    test = models.ForeignKey(CaptioningModel, on_delete=models.PROTECT, related_name="+")
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="+")
+    subset = models.PositiveIntegerField(
+        null=True, blank=True, help_text="How many images are drawn by the seed; all of the collection where empty."
+    )
+    seed = models.BigIntegerField(help_text="Of the subset, of the order of pairs, and of the gold pairs drawn.")
+    scale = models.PositiveSmallIntegerField(choices=Scale.choices, default=Scale.SEVEN)
+    equal_captions = models.CharField(max_length=7, choices=EqualCaptions.choices, default=EqualCaptions.SHOWN)
+    pool = models.OneToOneField(Pool, on_delete=models.PROTECT, related_name="comparison")
+    gold_percent = models.PositiveSmallIntegerField(default=0, help_text="Gold pairs per 100 pairs of a batch.")
+    repeat_percent = models.PositiveSmallIntegerField(default=0, help_text="Repeats per 100 pairs of a batch.")
+    checks_before_pause = models.PositiveSmallIntegerField(default=5)
+    failures_percent = models.PositiveSmallIntegerField(default=40)
+    awaits_pairs = models.BooleanField(
+        default=False, help_text="Whether background work has yet to look for images without a pair."
+    )
+    left_out = models.PositiveIntegerField(default=0, help_text="Images that lack a caption of one of the models.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["project", "pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=~Q(base=F("test")), name="comparison_of_two_models"),
+            models.CheckConstraint(condition=Q(scale__in=Scale.values), name="comparison_scale_known"),
+            models.CheckConstraint(
+                condition=Q(equal_captions__in=EqualCaptions.values), name="comparison_equal_captions_known"
+            ),
+            models.CheckConstraint(condition=Q(subset=None) | Q(subset__gte=1), name="comparison_subset_not_empty"),
+            models.CheckConstraint(
+                condition=Q(gold_percent__lte=50) & Q(repeat_percent__lte=50), name="comparison_attention_at_most_half"
+            ),
+            models.CheckConstraint(
+                condition=Q(checks_before_pause__gte=1) & Q(failures_percent__lte=100),
+                name="comparison_pause_rule_possible",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"comparison {self.pk} in {self.language_id} of project {self.project_id}"
+
+    @property
+    def replication(self) -> int:
+        return self.pool.replication
+
+
+class Pair(models.Model):
+    """One image of a comparison, and what each model says of it.
+
+    Without a task it is not shown: its captions are equal, and the comparison counts such pairs as SIMILAR.
+    """
+
+    comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="pairs")
+    task = models.OneToOneField(Task, on_delete=models.CASCADE, null=True, blank=True, related_name="pair")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
+    base_caption = models.ForeignKey(ModelCaption, on_delete=models.PROTECT, related_name="+")
+    test_caption = models.ForeignKey(ModelCaption, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["comparison", "image"], name="pair_once_per_image"),
+        ]
+
+    def __str__(self) -> str:
+        return f"image {self.image_id} of comparison {self.comparison_id}"
+
+
+class GoldPair(models.Model):
+    """Two captions of which it is known which is the better one; never counted, only to see whether raters look."""
+
+    comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="gold_pairs")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
+    better = models.TextField()
+    worse = models.TextField()
+    is_used = models.BooleanField(default=True, help_text="Whether it is still shown.")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["comparison", "pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["comparison", "image"], name="gold_pair_once_per_image"),
+            models.CheckConstraint(condition=~Q(better=F("worse")), name="gold_pair_of_two_captions"),
+        ]
+
+    def __str__(self) -> str:
+        return f"gold pair {self.pk} of comparison {self.comparison_id}"
+
+
+class JudgingBatch(models.Model):
+    """What one rater has in hand of a comparison; how far it is, is in its judgements."""
+
+    batch = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="judging_batch")
+    comparison = models.ForeignKey(Comparison, on_delete=models.PROTECT, related_name="batches")
+    instructions = models.ForeignKey(Instructions, on_delete=models.PROTECT, related_name="+")
+
+    def __str__(self) -> str:
+        return f"batch {self.batch_id} of comparison {self.comparison_id}"
+
+
+class Kind(models.TextChoices):
+    PAIR = "pair", _("Pair")
+    GOLD = "gold", _("Gold pair")
+    REPEAT = "repeat", _("Repeat with sides swapped")
+
+
+class Judgement(models.Model):
+    """One showing of two captions to one rater, and the answer once there is one.
+
+    `choice` is the answer as given: 3 for left much better, -3 for right much better. `score` is the same as test
+    against base (of a gold pair: as its better caption against the worse one), hence `test_is_left` turns one into
+    the other. Only answers to pairs can count; gold pairs and repeats tell how a rater works.
+    """
+
+    batch = models.ForeignKey(JudgingBatch, on_delete=models.PROTECT, related_name="judgements")
+    position = models.PositiveSmallIntegerField()
+    comparison = models.ForeignKey(Comparison, on_delete=models.PROTECT, related_name="judgements")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    kind = models.CharField(max_length=6, choices=Kind.choices, default=Kind.PAIR)
+    assignment = models.OneToOneField(
+        Assignment, on_delete=models.PROTECT, null=True, blank=True, related_name="judgement"
+    )
+    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, null=True, blank=True, related_name="judgements")
+    gold = models.ForeignKey(GoldPair, on_delete=models.PROTECT, null=True, blank=True, related_name="judgements")
+    repeated = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="repeat", help_text="What is repeated."
+    )
+    test_is_left = models.BooleanField()
+    choice = models.SmallIntegerField(null=True, blank=True)
+    score = models.SmallIntegerField(null=True, blank=True)
+    comment = models.TextField(blank=True)
+    judged_at = models.DateTimeField(null=True, blank=True)
+    active_ms = models.PositiveIntegerField(default=0, help_text="Active time before the answer, idle time cut.")
+    is_late = models.BooleanField(default=False, help_text="Came after the place had gone to somebody else.")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["batch", "position"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["batch", "position"], name="judgement_one_per_position"),
+            models.UniqueConstraint(
+                fields=["pair", "person"], condition=Q(kind="pair"), name="judgement_once_per_pair_and_rater"
+            ),
+            models.CheckConstraint(
+                condition=Q(choice=None, score=None, judged_at=None)
+                | Q(choice__range=(-3, 3), judged_at__isnull=False, test_is_left=True, score=F("choice"))
+                | Q(choice__range=(-3, 3), judged_at__isnull=False, test_is_left=False, score=0 - F("choice")),
+                name="judgement_score_is_choice_by_side",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="pair", pair__isnull=False, assignment__isnull=False, gold=None, repeated=None)
+                | Q(kind="gold", pair=None, assignment=None, gold__isnull=False, repeated=None)
+                | Q(kind="repeat", pair__isnull=False, assignment=None, gold=None, repeated__isnull=False),
+                name="judgement_of_one_kind",
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["comparison", "pair"], name="judgement_by_comparison"),
+            models.Index(fields=["person", "comparison"], name="judgement_of_person"),
+        ]
+
+    def __str__(self) -> str:
+        return f"judgement {self.position} of batch {self.batch_id}"
+
+
+class StandingState(models.TextChoices):
+    PAUSED = "paused", _("Paused")
+    RESTORED = "restored", _("Goes on")
+    EXCLUDED = "excluded", _("Left out")
+
+
+class Standing(models.Model):
+    """A rater of a comparison about whom there is something to decide, or was.
+
+    While somebody is paused, and after they were left out, no judgement of theirs counts; the report says how many
+    that are.
+    """
+
+    comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="standings")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    state = models.CharField(max_length=8, choices=StandingState.choices, default=StandingState.PAUSED)
+    paused_at = models.DateTimeField(null=True, blank=True)
+    checks_from = models.DateTimeField(null=True, blank=True, help_text="Earlier attention items are forgiven.")
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    note = models.TextField(blank=True)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["comparison", "person"], name="standing_once_per_rater"),
+            models.CheckConstraint(condition=Q(state__in=StandingState.values), name="standing_state_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"rater {self.person_id} of comparison {self.comparison_id}: {self.state}"

@@ -1,0 +1,79 @@
+"""Who may judge, and who may set up and read comparisons: from (user, id) to the row, or 404."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+
+from inference import exposure
+from people.models import Role, User
+from people.permissions import project_for
+from people.qualification import Blocker, Work, blockers_of, still_takes_part
+from sxs_eval.models import Comparison, JudgingBatch, Pair, Standing, StandingState
+
+READERS = (Role.MANAGER, Role.RESEARCHER)
+
+
+def batch_for(user: User | AnonymousUser, batch_id: UUID) -> JudgingBatch:
+    """One's own batch, with what the head of its page needs; nothing of the models is read."""
+    heads = JudgingBatch.objects.select_related("batch", "comparison__project", "comparison__language", "instructions")
+    heads = heads.defer("instructions__body", "comparison__project__description")
+    return get_object_or_404(heads, pk=batch_id, batch__person=user.pk)
+
+
+def comparison_to_judge(user: User | AnonymousUser, comparison_id: int) -> Comparison:
+    """A comparison of a project in which `user` is a rater."""
+    found = (
+        Comparison.objects.select_related("project", "language", "pool")
+        .filter(pk=comparison_id, project__memberships__user=user.pk, project__memberships__role=Role.RATER)
+        .first()
+    )
+    if found is None:
+        raise Http404(_("There is no such comparison among yours."))
+    return found
+
+
+def comparison_for(user: User | AnonymousUser, slug: str, comparison_id: int, *roles: Role) -> Comparison:
+    """A comparison of the project `slug`, for who manages it or does research in it (or has one of `roles`)."""
+    project = project_for(user, slug, *(roles or READERS))
+    found = Comparison.objects.select_related("project", "language", "pool", "base", "test", "collection")
+    return get_object_or_404(found, pk=comparison_id, project=project)
+
+
+def has_pictures_in_hand(user: User, comparisons: list[Comparison]) -> bool:
+    """Whether `user` is writing about a picture of `comparisons` right now, whose captions they must not read then."""
+    in_hand = exposure.in_hand_besides("sxs_eval", user, "image")
+    return Pair.objects.filter(comparison__in=comparisons).filter(in_hand).exists()
+
+
+def blockers(user: User, comparison: Comparison) -> list[Blocker]:
+    """All that keeps `user` from getting a batch of `comparison`. Empty for who qualifies."""
+    return blockers_of_comparisons(user, [comparison])[comparison.pk]
+
+
+def blockers_of_comparisons(user: User, comparisons: list[Comparison]) -> dict[int, list[Blocker]]:
+    wanted = [Work(found.project_id, Role.RATER, found.language, needs_english=False) for found in comparisons]
+    stops = dict(zip((found.pk for found in comparisons), blockers_of(user, wanted), strict=True))
+    standings = Standing.objects.filter(person=user, comparison__in=comparisons)
+    for standing in standings.exclude(state=StandingState.RESTORED):
+        stops[standing.comparison_id].append(_standing_blocker(standing))
+    return stops
+
+
+def is_still_welcome(user: User, comparison: Comparison) -> bool:
+    """Whether what `user` answers may count: the same as `blockers`, but for the language, in fewer queries."""
+    stopped = Standing.objects.filter(comparison=comparison, person=user).exclude(state=StandingState.RESTORED)
+    return still_takes_part(user, comparison.project_id, Role.RATER) and not stopped.exists()
+
+
+def _standing_blocker(standing: Standing) -> Blocker:
+    if standing.state == StandingState.PAUSED:
+        return Blocker(
+            "paused",
+            _("Some of your answers did not fit together. A manager of the project looks at it before you go on."),
+        )
+    return Blocker("excluded", _("A manager of the project has ended your work on this comparison."))

@@ -1,0 +1,87 @@
+"""Decisions about judgements from values alone: the scale, where attention items stand, and who is paused."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+LEVELS = {
+    3: "MUCH-BETTER",
+    2: "BETTER",
+    1: "SLIGHTLY-BETTER",
+    0: "SIMILAR",
+    -1: "SLIGHTLY-WORSE",
+    -2: "WORSE",
+    -3: "MUCH-WORSE",
+}
+"""Names of the scores, test against base."""
+
+SEVEN_POINTS = (3, 2, 1, 0, -1, -2, -3)
+FIVE_POINTS = (3, 2, 0, -2, -3)
+"""(ours) A level keeps its value on the shorter scale, so that figures of both can stand in one table."""
+
+SHORTEST_GAP = 5
+"""(ours) So many showings at least lie between a pair and its repeat in one batch."""
+
+
+def choices_of(scale: int) -> tuple[int, ...]:
+    """The answers of a scale in the rater's view, from left much better to right much better."""
+    return SEVEN_POINTS if scale == len(SEVEN_POINTS) else FIVE_POINTS
+
+
+def are_equal(base: str, test: str) -> bool:
+    """(ours) Captions are equal in NFC, white space at the ends and its length aside."""
+    return _plain(base) == _plain(test)
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What is shown at one place of a batch: a pair by its index, a gold pair, or the repeat of a pair by its index.
+
+    A repeat whose `pair` is None is of something judged in an earlier batch.
+    """
+
+    kind: str
+    pair: int | None = None
+
+
+def attention_count(size: int, percent: int, rng: Random) -> int:
+    """How many attention items a batch of `size` pairs gets, so that it is `percent` of the pairs on the average."""
+    whole, rest = divmod(size * percent, 100)
+    return whole + (rng.randrange(100) < rest)
+
+
+def plan_showings(size: int, *, golds: int, old_repeats: int, new_repeats: int, rng: Random) -> list[Slot]:
+    """The order of a batch: `size` pairs with attention items mixed in.
+
+    `old_repeats` are of earlier batches and stand anywhere; `new_repeats` are of this batch, as many of them as fit
+    with `SHORTEST_GAP` showings in between.
+    """
+    slots = [Slot("pair", index) for index in range(size)]
+    for extra in [Slot("gold")] * golds + [Slot("repeat")] * old_repeats:
+        slots.insert(rng.randrange(len(slots) + 1), extra)
+    early = [slot for slot in slots[: len(slots) - SHORTEST_GAP] if slot.kind == "pair"]
+    # From the latest original on, as what is put in behind an earlier one only makes gaps longer.
+    for original in sorted(rng.sample(early, min(new_repeats, len(early))), key=slots.index, reverse=True):
+        first = slots.index(original) + SHORTEST_GAP + 1
+        slots.insert(rng.randrange(first, len(slots) + 1), Slot("repeat", original.pair))
+    return slots
+
+
+def has_failed(kind: str, score: int, first_score: int | None) -> bool:
+    """(ours) A gold pair is failed unless its better caption is called better; a repeat, by the opposite answer."""
+    if kind == "gold":
+        return score <= 0
+    return first_score is not None and score * first_score < 0
+
+
+def must_pause(failures: Sequence[bool], *, checks_before_pause: int, failures_percent: int) -> bool:
+    """Whether somebody with these outcomes of attention items is to be looked at by a manager."""
+    checks = len(failures)
+    return checks >= checks_before_pause and 100 * sum(failures) > failures_percent * checks

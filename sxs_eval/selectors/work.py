@@ -1,0 +1,230 @@
+"""What raters see: two captions and nothing of whose they are, nor of what others answered."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Coalesce
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from allocation.models import AssignmentState, BatchState, Task
+from corpus.models import Image
+from corpus.selectors import Picture, picture_of
+from languages.models import Language
+from people.models import Project, Role, User
+from people.qualification import Blocker
+from sxs_eval.models import Comparison, Judgement, JudgingBatch
+from sxs_eval.permissions import blockers_of_comparisons
+from sxs_eval.rules.judging import choices_of
+
+LABELS: dict[int, tuple[Promise, Promise]] = {
+    3: (_("Left is much better"), _("much better")),
+    2: (_("Left is better"), _("better")),
+    1: (_("Left is slightly better"), _("slightly better")),
+    0: (_("Both are similar"), _("similar")),
+    -1: (_("Right is slightly better"), _("slightly better")),
+    -2: (_("Right is better"), _("better")),
+    -3: (_("Right is much better"), _("much better")),
+}
+"""Each answer in the rater's view, whole and short."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    choice: int
+    label: Promise
+    short: Promise
+    key: str
+
+
+@dataclass(frozen=True)
+class BatchHead:
+    """What stands above the page of a batch. `size` and `answered` count showings."""
+
+    id: UUID
+    project: Project
+    language: Language
+    comparison_id: int
+    size: int
+    answered: int
+    state: BatchState
+    due_at: datetime
+    instructions_version: int
+    is_open: bool
+
+    @property
+    def left(self) -> int:
+        return self.size - self.answered
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One showing. `position` is what the answer refers to; `number` counts from 1 among the showings of the batch."""
+
+    position: int
+    number: int
+    picture: Picture
+    left: str
+    right: str
+    comment: str
+
+
+@dataclass(frozen=True)
+class JudgingPage:
+    """`trial` is None when all is answered; `undoable` is the position of the last answer; `ahead` the next picture."""
+
+    batch: BatchHead
+    trial: Trial | None
+    ahead: Picture | None
+    undoable: int | None
+    answers: Sequence[Answer]
+
+
+@dataclass(frozen=True)
+class ComparisonWork:
+    """A comparison as one rater sees it; `judged` counts their answers."""
+
+    comparison: Comparison
+    open_batch: BatchHead | None
+    resumable: Sequence[BatchHead]
+    judged: int
+    blockers: Sequence[Blocker]
+    is_anything_left: bool
+
+    @property
+    def project(self) -> Project:
+        return self.comparison.project
+
+    @property
+    def language(self) -> Language:
+        return self.comparison.language
+
+
+def images_in_hand(person: User) -> QuerySet[Judgement, int]:
+    """Images of batches that `person` has not finished: those could still be shown, with what models say of them."""
+    found = Judgement.objects.filter(person=person).exclude(batch__batch__state=BatchState.DONE)
+    return found.annotate(shown=Coalesce("pair__image", "gold__image")).values_list("shown", flat=True)
+
+
+def workable(batch: JudgingBatch) -> QuerySet[Judgement]:
+    """The showings of a batch; of one taken up again, without those whose place had gone, and their repeats."""
+    here = Q(assignment=None) | ~Q(assignment__state=AssignmentState.GONE)
+    original = Q(repeated=None) | ~Q(repeated__assignment__state=AssignmentState.GONE)
+    return Judgement.objects.filter(here, original, batch=batch).order_by("position")
+
+
+def last_answered(batch: JudgingBatch) -> Judgement | None:
+    return Judgement.objects.filter(batch=batch, choice__isnull=False).order_by("-judged_at", "-position").first()
+
+
+def answers_of(scale: int) -> list[Answer]:
+    return [Answer(choice, *LABELS[choice], str(key)) for key, choice in enumerate(choices_of(scale), start=1)]
+
+
+def batch_head(batch: JudgingBatch, *, size: int, answered: int, now: datetime) -> BatchHead:
+    lease = batch.batch
+    return BatchHead(
+        id=lease.pk,
+        project=batch.comparison.project,
+        language=batch.comparison.language,
+        comparison_id=batch.comparison_id,
+        size=size,
+        answered=answered,
+        state=BatchState(lease.state),
+        due_at=lease.due_at,
+        instructions_version=batch.instructions.version,
+        is_open=lease.state == BatchState.OPEN and lease.due_at > now,
+    )
+
+
+def judging_page(batch: JudgingBatch, viewer: User, now: datetime) -> JudgingPage:
+    answered = dict(workable(batch).values_list("position", "choice"))
+    waiting = [position for position, choice in answered.items() if choice is None]
+    head = batch_head(batch, size=len(answered), answered=len(answered) - len(waiting), now=now)
+    upcoming = {row.position: row for row in _with_captions(batch, waiting[:2])} if head.is_open else {}
+    trial = _trial(upcoming[waiting[0]], list(answered).index(waiting[0]) + 1, viewer) if upcoming else None
+    last = last_answered(batch) if head.is_open else None
+    return JudgingPage(
+        batch=head,
+        trial=trial,
+        ahead=picture_of(_image(upcoming[waiting[1]]), viewer) if len(upcoming) > 1 else None,
+        undoable=last.position if last and not last.is_late else None,
+        answers=answers_of(batch.comparison.scale),
+    )
+
+
+def _with_captions(batch: JudgingBatch, positions: Sequence[int]) -> QuerySet[Judgement]:
+    return Judgement.objects.filter(batch=batch, position__in=positions).select_related(
+        "pair__image", "pair__base_caption", "pair__test_caption", "gold__image"
+    )
+
+
+def _image(judgement: Judgement) -> Image:
+    if judgement.gold:
+        return judgement.gold.image
+    assert judgement.pair is not None
+    return judgement.pair.image
+
+
+def _trial(judgement: Judgement, number: int, viewer: User) -> Trial:
+    if judgement.gold:
+        test, base = judgement.gold.better, judgement.gold.worse
+    else:
+        assert judgement.pair is not None
+        test, base = judgement.pair.test_caption.text, judgement.pair.base_caption.text
+    return Trial(
+        position=judgement.position,
+        number=number,
+        picture=picture_of(_image(judgement), viewer),
+        left=test if judgement.test_is_left else base,
+        right=base if judgement.test_is_left else test,
+        comment=judgement.comment,
+    )
+
+
+def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
+    """Every comparison in the languages of `rater`, in projects where they have the role, with what is theirs in it."""
+    languages = rater.language_skills.values("language")
+    comparisons = list(
+        Comparison.objects.filter(
+            project__memberships__user=rater, project__memberships__role=Role.RATER, language__in=languages
+        ).select_related("project", "language", "pool")
+    )
+    unfinished = (
+        JudgingBatch.objects.filter(batch__person=rater, comparison__in=comparisons)
+        .exclude(batch__state=BatchState.DONE)
+        .select_related("batch", "comparison__project", "comparison__language", "instructions")
+        .annotate(size=Count("judgements"), answered=Count("judgements__choice"))
+        .order_by("-batch__taken_at")
+    )
+    in_hand: dict[int, BatchHead] = {}
+    resumable: dict[int, list[BatchHead]] = defaultdict(list)
+    for batch in unfinished:
+        head = batch_head(batch, size=batch.size, answered=batch.answered, now=now)
+        if head.is_open:
+            in_hand[batch.comparison_id] = head
+        elif head.left:
+            resumable[batch.comparison_id].append(head)
+    judged = dict(
+        Judgement.objects.filter(person=rater, comparison__in=comparisons, choice__isnull=False)
+        .values_list("comparison")
+        .annotate(Count("pk"))
+    )
+    stops = blockers_of_comparisons(rater, comparisons)
+    return [
+        ComparisonWork(
+            comparison=comparison,
+            open_batch=in_hand.get(comparison.pk),
+            resumable=resumable[comparison.pk],
+            judged=judged.get(comparison.pk, 0),
+            blockers=stops[comparison.pk],
+            is_anything_left=comparison.pool.is_open and Task.objects.open_for(rater, comparison.pool).exists(),
+        )
+        for comparison in comparisons
+    ]

@@ -1,0 +1,1 @@
+"""Changes to comparisons and judgements, one transaction each."""

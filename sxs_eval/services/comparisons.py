@@ -1,0 +1,279 @@
+"""Setting up comparisons: which images, in what order, with which gold pairs.
+
+Pairs are made in the background, some at a time, so that nobody's judging waits. Callers nudge `tasks.fill_comparison`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Greatest
+from django.utils.translation import gettext as _
+
+from allocation.models import Pool, Task
+from corpus.models import Collection, CollectionImage
+from inference.models import CaptioningModel, ModelCaption
+from languages.models import Language
+from people.models import Project, User
+from sxs_eval import defaults
+from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Pair, Scale
+from sxs_eval.rules.judging import are_equal
+
+SHUFFLE_KEYS = 2**31
+PAIRS_PER_INSERT = 2000
+MOST_DRAWN_GOLD_PAIRS = 100
+
+
+class Refused(Exception):
+    """Something that may not be; says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What comparisons of any two models in any language can have in common. Shares are in percent of the pairs."""
+
+    subset: int | None = None
+    seed: int = 0
+    scale: Scale = Scale.SEVEN
+    equal_captions: EqualCaptions = EqualCaptions.SHOWN
+    replication: int = 3
+    batch_size: int = 20
+    hold_s: int = 4 * 3600
+    gold_percent: int = 0
+    repeat_percent: int = 0
+    checks_before_pause: int = 5
+    failures_percent: int = 40
+
+
+@dataclass(frozen=True)
+class PoolSettings:
+    """What may be changed of a comparison while it is judged."""
+
+    batch_size: int
+    hold_s: int
+    is_open: bool
+    gold_percent: int
+    repeat_percent: int
+    checks_before_pause: int
+    failures_percent: int
+
+
+def create_comparison(
+    *,
+    project: Project,
+    language: Language,
+    base: CaptioningModel,
+    test: CaptioningModel,
+    collection: Collection,
+    setting: Setting,
+    by: User | None,
+    with_pairs: bool = False,
+) -> Comparison:
+    """Make a comparison. Without `with_pairs` it waits for `fill_comparison` to make its pairs in the background.
+
+    Raises
+    ------
+    Refused
+        The two models are one.
+    """
+    if base == test:
+        raise Refused(_("A model cannot be compared with itself: choose another base or test model."))
+    with transaction.atomic():
+        if not Instructions.objects.filter(project=project).exists():
+            Instructions.objects.create(project=project, version=1, body=defaults.instructions(), created_by=by)
+        pool = Pool.objects.create(
+            replication=setting.replication, batch_size=setting.batch_size, hold_s=setting.hold_s
+        )
+        made = Comparison.objects.create(
+            project=project,
+            language=language,
+            base=base,
+            test=test,
+            collection=collection,
+            subset=setting.subset,
+            seed=setting.seed,
+            scale=setting.scale,
+            equal_captions=setting.equal_captions,
+            pool=pool,
+            gold_percent=setting.gold_percent,
+            repeat_percent=setting.repeat_percent,
+            checks_before_pause=setting.checks_before_pause,
+            failures_percent=setting.failures_percent,
+            awaits_pairs=True,
+            created_by=by,
+        )
+    if with_pairs:
+        fill_comparison(comparison_id=made.pk)
+        made.refresh_from_db()
+    return made
+
+
+def fill_comparison(*, comparison_id: int) -> int:
+    """Make the pairs that a comparison lacks, then its gold pairs; returns how many pairs.
+
+    Stopped half-way or run twice at once it does no harm: it begins with what is missing.
+    """
+    comparison = Comparison.objects.select_related("pool").get(pk=comparison_id)
+    chosen, left_out = _chosen_images(comparison)
+    added = 0
+    for images in _chunks(chosen, PAIRS_PER_INSERT):
+        with transaction.atomic(durable=True):
+            # Whoever else makes pairs of this comparison waits here.
+            comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison_id)
+            added += _add_missing_pairs(comparison, images)
+    with transaction.atomic():
+        comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison_id)
+        if comparison.gold_percent and not comparison.gold_pairs.exists():
+            _draw_gold_pairs(comparison)
+        comparison.left_out, comparison.awaits_pairs = left_out, False
+        comparison.save(update_fields=["left_out", "awaits_pairs"])
+    return added
+
+
+def _chosen_images(comparison: Comparison) -> tuple[list[int], int]:
+    """The images of a comparison, and how many are left out as they lack a caption of one of the models.
+
+    A subset is the first so many, described by both, of an order that hangs on the seed and the keys alone: comparisons
+    of other models or languages with the same seed are over the same images as far as all are described.
+    """
+    entries = list(
+        CollectionImage.objects.filter(collection=comparison.collection_id)
+        .order_by("key")
+        .values_list("image_id", flat=True)
+    )
+    described = _described(comparison, comparison.base_id) & _described(comparison, comparison.test_id)
+    if comparison.subset is None:
+        chosen = [image for image in entries if image in described]
+        return chosen, len(entries) - len(chosen)
+    random.Random(f"{comparison.seed}").shuffle(entries)
+    chosen = [image for image in entries if image in described][: comparison.subset]
+    reached = entries.index(chosen[-1]) + 1 if len(chosen) == comparison.subset else len(entries)
+    return chosen, sum(1 for image in entries[:reached] if image not in described)
+
+
+def _described(comparison: Comparison, model_id: int) -> set[int]:
+    return set(
+        ModelCaption.objects.filter(
+            model=model_id, language=comparison.language_id, image__entries__collection=comparison.collection_id
+        ).values_list("image_id", flat=True)
+    )
+
+
+def _add_missing_pairs(comparison: Comparison, images: Sequence[int]) -> int:
+    there = set(Pair.objects.filter(comparison=comparison, image__in=images).values_list("image_id", flat=True))
+    missing = [image for image in images if image not in there]
+    captions = {
+        (caption.model_id, caption.image_id): caption
+        for caption in ModelCaption.objects.filter(
+            model__in=[comparison.base_id, comparison.test_id], language=comparison.language_id, image__in=missing
+        )
+    }
+    pairs = [
+        Pair(
+            comparison=comparison,
+            image_id=image,
+            base_caption=captions[comparison.base_id, image],
+            test_caption=captions[comparison.test_id, image],
+        )
+        for image in missing
+    ]
+    replication = Pool.objects.values_list("replication", flat=True).get(pk=comparison.pool_id)
+    shown = [pair for pair in pairs if not _counts_unseen(comparison, pair)]
+    tasks = Task.objects.bulk_create(
+        Task(pool_id=comparison.pool_id, shuffle_key=_shuffle_key(comparison, pair), places=replication)
+        for pair in shown
+    )
+    for pair, task in zip(shown, tasks, strict=True):
+        pair.task = task
+    return len(Pair.objects.bulk_create(pairs))
+
+
+def _counts_unseen(comparison: Comparison, pair: Pair) -> bool:
+    return comparison.equal_captions == EqualCaptions.SIMILAR and are_equal(
+        pair.base_caption.text, pair.test_caption.text
+    )
+
+
+def _shuffle_key(comparison: Comparison, pair: Pair) -> int:
+    return random.Random(f"{comparison.seed}:{comparison.pk}:{pair.image_id}").randrange(SHUFFLE_KEYS)
+
+
+def _draw_gold_pairs(comparison: Comparison) -> None:
+    """(ours) A caption of the image against one of quite another image, from either model: the first is the better.
+
+    Drawn by the seed; managers look through them and take out those where it is not so.
+    """
+    pairs = list(
+        Pair.objects.filter(comparison=comparison).order_by("image_id").select_related("base_caption", "test_caption")
+    )
+    rng = random.Random(f"{comparison.seed}:gold")
+    drawn = rng.sample(pairs, min(len(pairs), MOST_DRAWN_GOLD_PAIRS))
+    golds = []
+    for pair in drawn:
+        other = rng.choice(pairs)
+        better = rng.choice([pair.base_caption, pair.test_caption]).text
+        worse = rng.choice([other.base_caption, other.test_caption]).text
+        own = (pair.base_caption.text, pair.test_caption.text)
+        if other is not pair and not any(are_equal(worse, text) for text in own):
+            golds.append(GoldPair(comparison=comparison, image_id=pair.image_id, better=better, worse=worse))
+    GoldPair.objects.bulk_create(golds)
+
+
+def change_comparison(*, comparison: Comparison, settings: PoolSettings) -> Comparison:
+    """Change how a comparison is judged from now on; what is judged or in hand stays as it is."""
+    with transaction.atomic():
+        comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
+        Pool.objects.filter(pk=comparison.pool_id).update(
+            batch_size=settings.batch_size, hold_s=settings.hold_s, is_open=settings.is_open
+        )
+        needs_gold = settings.gold_percent and not comparison.gold_pairs.exists()
+        for name in ("gold_percent", "repeat_percent", "checks_before_pause", "failures_percent"):
+            setattr(comparison, name, getattr(settings, name))
+        comparison.save(update_fields=["gold_percent", "repeat_percent", "checks_before_pause", "failures_percent"])
+        if needs_gold:
+            _draw_gold_pairs(comparison)
+    return comparison
+
+
+def change_replication(*, comparison: Comparison, replication: int) -> int:
+    """Ask for more or fewer raters per pair; returns how many pairs have more places than that, as people took them."""
+    with transaction.atomic():
+        comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
+        Pool.objects.filter(pk=comparison.pool_id).update(replication=replication)
+        tasks = Task.objects.filter(pool=comparison.pool_id)
+        changing = tasks.exclude(places=replication)
+        # Locked by primary key first, as those do who let a batch go, so that nobody waits in a circle.
+        if list(changing.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True)):
+            changing.update(places=Greatest(F("places_taken"), replication))
+        return tasks.filter(places__gt=replication).count()
+
+
+def ask_for_missing_pairs(*, comparison_ids: Iterable[int]) -> None:
+    """Mark comparisons to be looked through for images that both models have described since."""
+    Comparison.objects.filter(pk__in=list(comparison_ids)).update(awaits_pairs=True)
+
+
+def use_gold_pair(*, comparison: Comparison, gold_id: int, is_used: bool) -> None:
+    """Show a gold pair from now on, or no more; answers to it stay on record."""
+    GoldPair.objects.filter(comparison=comparison, pk=gold_id).update(is_used=is_used)
+
+
+def publish_instructions(*, project: Project, body: str, by: User) -> Instructions:
+    """The next version of what raters are told; batches in hand keep the version that they were taken with."""
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        last = Instructions.objects.filter(project=project).order_by("-version").first()
+        return Instructions.objects.create(
+            project=project, version=last.version + 1 if last else 1, body=body, created_by=by
+        )
+
+
+def _chunks(values: Iterable[int], size: int) -> Iterator[list[int]]:
+    rest = iter(values)
+    while chunk := list(islice(rest, size)):
+        yield chunk

@@ -1,0 +1,344 @@
+"""Judging pairs side by side: the life of a batch, one transaction a step.
+
+Every answer counts by itself the moment it is in; the batch only says what is in hand. Each step locks the batch's row
+first, so that two tabs, a double click and a late request take turns.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from random import Random
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+
+from allocation import services as allocation
+from allocation.models import Assignment, AssignmentState, Batch, BatchState
+from inference import exposure
+from people.models import User
+from people.qualification import Blocker
+from sxs_eval.models import (
+    Comparison,
+    GoldPair,
+    Instructions,
+    Judgement,
+    JudgingBatch,
+    Kind,
+    Pair,
+    Standing,
+    StandingState,
+)
+from sxs_eval.permissions import blockers, is_still_welcome
+from sxs_eval.rules import judging as rules
+from sxs_eval.selectors.work import last_answered, workable
+
+# (ours) Longer than this over one pair is not time on task, whatever a browser says.
+LONGEST_SITTING = timedelta(minutes=15)
+LONGEST_COMMENT = 2000
+
+
+class NotQualified(Exception):
+    """The person may not judge, for the reasons in `blockers`."""
+
+    def __init__(self, found: list[Blocker]) -> None:
+        super().__init__("; ".join(blocker.message for blocker in found))
+        self.blockers = found
+
+
+class MovedOn(Exception):
+    """The pair was answered otherwise, or another one is next."""
+
+
+class TimeRanOut(Exception):
+    """The lease is over: the batch can be taken up again, as far as its pairs are still free."""
+
+
+class GivenBack(Exception):
+    """The batch was given back; it can be taken up again, as far as its pairs are still free."""
+
+
+class NotOnScale(Exception):
+    """The answer is none of the comparison's scale: `choices` are."""
+
+    def __init__(self, choices: tuple[int, ...]) -> None:
+        super().__init__(choices)
+        self.choices = choices
+
+
+class CommentTooLong(Exception):
+    """A comment has at most LONGEST_COMMENT characters."""
+
+
+def take_batch(*, comparison: Comparison, rater: User, now: datetime, rng: Random) -> JudgingBatch | None:
+    """Hand `rater` a batch of `comparison` (the open one, where there is one), or None when nothing is left for them.
+
+    Raises
+    ------
+    NotQualified, allocation.services.PoolClosed, allocation.services.PoolBusy
+    """
+    found = blockers(rater, comparison)
+    if found:
+        raise NotQualified(found)
+    _close_if_answered(comparison, rater, now)
+    instructions = Instructions.objects.filter(project=comparison.project_id).latest("version")
+
+    def prepare(batch: Batch, assignments: list[Assignment]) -> None:
+        judging = JudgingBatch.objects.create(batch=batch, comparison=comparison, instructions=instructions)
+        _lay_out(judging, rater, assignments, rng)
+
+    batch = allocation.take_batch(
+        pool=comparison.pool,
+        person=rater,
+        now=now,
+        rng=rng,
+        prepare=prepare,
+        # What models say of a picture stays away from whoever is writing about it.
+        without=exposure.in_hand_besides("sxs_eval", rater, "pair__image"),
+    )
+    return JudgingBatch.objects.select_related("batch", "comparison").get(pk=batch.pk) if batch else None
+
+
+def _close_if_answered(comparison: Comparison, rater: User, now: datetime) -> None:
+    with transaction.atomic():
+        batch = (
+            JudgingBatch.objects.select_for_update(no_key=True, of=("self", "batch"))
+            .select_related("batch")
+            .filter(comparison=comparison, batch__person=rater, batch__state=BatchState.OPEN)
+            .first()
+        )
+        if batch and not workable(batch).filter(choice=None).exists():
+            allocation.finish_batch(batch=batch.batch, now=now)
+
+
+def _lay_out(batch: JudgingBatch, rater: User, assignments: list[Assignment], rng: Random) -> None:
+    """Make the showings of a batch: its pairs, each with sides drawn, and attention items among them."""
+    comparison = batch.comparison
+    tasks = [assignment.task_id for assignment in assignments]
+    pairs = {pair.task_id: pair for pair in Pair.objects.filter(task__in=tasks)}
+    golds = _golds_for(comparison, rater)
+    old = _unrepeated(comparison, rater)
+    wanted = rules.attention_count(len(assignments), comparison.repeat_percent, rng)
+    old_repeats = rng.sample(old, min(len(old), wanted))
+    drawn = rng.sample(golds, min(len(golds), rules.attention_count(len(assignments), comparison.gold_percent, rng)))
+    slots = rules.plan_showings(
+        len(assignments), golds=len(drawn), old_repeats=len(old_repeats), new_repeats=wanted - len(old_repeats), rng=rng
+    )
+    sides = [rng.random() < 0.5 for _ in assignments]
+    rows, repeats = [], []
+    for position, slot in enumerate(slots, start=1):
+        row = Judgement(batch=batch, comparison=comparison, person=rater, position=position, kind=slot.kind)
+        if slot.kind == Kind.GOLD:
+            row.gold, row.test_is_left = drawn.pop(), rng.random() < 0.5
+        elif slot.pair is None:
+            row.repeated = old_repeats.pop()
+            row.pair_id, row.test_is_left = row.repeated.pair_id, not row.repeated.test_is_left
+        else:
+            assignment = assignments[slot.pair]
+            row.pair = pairs[assignment.task_id]
+            if slot.kind == Kind.REPEAT:
+                row.test_is_left = not sides[slot.pair]
+                repeats.append(row)
+                continue
+            row.assignment, row.test_is_left = assignment, sides[slot.pair]
+        rows.append(row)
+    Judgement.objects.bulk_create(rows)
+    originals = {row.pair_id: row for row in rows if row.kind == Kind.PAIR}
+    for row in repeats:
+        row.repeated = originals[row.pair_id]
+    Judgement.objects.bulk_create(repeats)
+
+
+def _golds_for(comparison: Comparison, rater: User) -> list[GoldPair]:
+    """Gold pairs that the rater has not met, in an order of their own."""
+    if not comparison.gold_percent:
+        return []
+    met = Judgement.objects.filter(person=rater, gold__comparison=comparison).values("gold")
+    found = GoldPair.objects.filter(comparison=comparison, is_used=True).exclude(pk__in=met)
+    return list(found.exclude(exposure.in_hand_besides("sxs_eval", rater, "image")).order_by("pk"))
+
+
+def _unrepeated(comparison: Comparison, rater: User) -> list[Judgement]:
+    """What the rater judged in earlier batches and has not met again."""
+    if not comparison.repeat_percent:
+        return []
+    found = Judgement.objects.filter(
+        comparison=comparison, person=rater, kind=Kind.PAIR, choice__isnull=False, is_late=False, repeat=None
+    )
+    return list(found.exclude(exposure.in_hand_besides("sxs_eval", rater, "pair__image")).order_by("pk"))
+
+
+def judge(
+    *,
+    batch_id: UUID,
+    rater: User,
+    position: int,
+    choice: int,
+    comment: str = "",
+    active_ms: int = 0,
+    now: datetime,
+) -> Judgement:
+    """Keep an answer. `choice` is in the rater's view: 3 for left much better, -3 for right much better.
+
+    The same answer sent twice is one. Where the lease ran out, the batch is taken up again as far as it is free; an
+    answer whose place has gone to somebody else is kept, flagged as late, and never counted.
+
+    Raises
+    ------
+    Judgement.DoesNotExist, NotQualified, MovedOn, GivenBack, NotOnScale, CommentTooLong
+    """
+    if len(comment) > LONGEST_COMMENT:
+        raise CommentTooLong
+    answer = {"choice": choice, "comment": comment.replace("\x00", "").strip(), "active_ms": active_ms, "now": now}
+    try:
+        return _judge(batch_id, rater, position, is_last_chance=False, **answer)
+    except TimeRanOut:
+        _take_up(batch_id, rater, now)
+        return _judge(batch_id, rater, position, is_last_chance=True, **answer)
+
+
+def _take_up(batch_id: UUID, rater: User, now: datetime) -> None:
+    try:
+        resume_batch(batch_id=batch_id, rater=rater, now=now)
+    except (allocation.NothingFree, allocation.PoolClosed, allocation.BatchInHand):
+        # The answer is taken as a late one.
+        return
+
+
+def _judge(
+    batch_id: UUID,
+    rater: User,
+    position: int,
+    *,
+    choice: int,
+    comment: str,
+    active_ms: int,
+    now: datetime,
+    is_last_chance: bool,
+) -> Judgement:
+    with transaction.atomic():
+        batch = _locked_batch(batch_id, rater)
+        judgement = Judgement.objects.select_related("assignment", "repeated").get(batch=batch, position=position)
+        if judgement.choice is not None:
+            if judgement.choice == choice:
+                return judgement
+            raise MovedOn
+        allowed = rules.choices_of(batch.comparison.scale)
+        if choice not in allowed:
+            raise NotOnScale(allowed)
+        _must_still_be_welcome(rater, batch.comparison)
+        if batch.batch.state == BatchState.RETURNED:
+            raise GivenBack
+        is_open = batch.batch.state == BatchState.OPEN and batch.batch.due_at > now
+        if not is_open and not is_last_chance:
+            raise TimeRanOut
+        if batch.batch.state == BatchState.OPEN and not is_open:
+            allocation.lapse_batch(batch=batch.batch, now=now)
+        is_gone = judgement.assignment is not None and judgement.assignment.state == AssignmentState.GONE
+        if is_open and not is_gone and workable(batch).filter(choice=None, position__lt=position).exists():
+            raise MovedOn
+        previous = last_answered(batch)
+        since = max(filter(None, [batch.batch.taken_at, previous.judged_at if previous else None]))
+        judgement.active_ms += _credible_ms(active_ms, since=since, now=now)
+        judgement.choice, judgement.score = choice, choice if judgement.test_is_left else -choice
+        judgement.comment, judgement.judged_at = comment, now
+        judgement.is_late = not is_open or is_gone
+        judgement.save(update_fields=["choice", "score", "comment", "judged_at", "active_ms", "is_late"])
+        if judgement.assignment is not None:
+            _settle(judgement.assignment, is_late=judgement.is_late)
+        allocation.renew_lease(batch=batch.batch, now=now)
+        if judgement.kind != Kind.PAIR and not judgement.is_late:
+            _pause_if_inattentive(batch, rater, now)
+    return judgement
+
+
+def _settle(assignment: Assignment, *, is_late: bool) -> None:
+    if is_late:
+        Assignment.objects.filter(pk=assignment.pk).update(state=AssignmentState.LATE)
+    else:
+        allocation.finish_assignment(assignment=assignment)
+
+
+def undo(*, batch_id: UUID, rater: User, position: int, now: datetime) -> Judgement:
+    """Take back the answer at `position`, if it is the last one of an open batch; asked twice, one is taken back.
+
+    Raises
+    ------
+    Judgement.DoesNotExist, NotQualified, MovedOn
+    """
+    with transaction.atomic():
+        batch = _locked_batch(batch_id, rater)
+        _must_still_be_welcome(rater, batch.comparison)
+        if batch.batch.state != BatchState.OPEN or batch.batch.due_at <= now:
+            raise MovedOn
+        judgement = Judgement.objects.select_related("assignment").get(batch=batch, position=position)
+        if judgement.choice is None:
+            return judgement
+        last = last_answered(batch)
+        if last is None or last.pk != judgement.pk:
+            raise MovedOn
+        judgement.choice = judgement.score = judgement.judged_at = None
+        judgement.save(update_fields=["choice", "score", "judged_at"])
+        if judgement.assignment is not None:
+            allocation.reopen_assignment(assignment=judgement.assignment)
+        allocation.renew_lease(batch=batch.batch, now=now)
+    return judgement
+
+
+def give_back(*, batch_id: UUID, rater: User, now: datetime) -> None:
+    """Return what is not judged of a batch to the comparison. What is judged counts."""
+    with transaction.atomic():
+        allocation.return_batch(batch=_locked_batch(batch_id, rater).batch, now=now)
+
+
+def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
+    """Take a lapsed or returned batch up again, as far as its pairs are still free.
+
+    Raises
+    ------
+    NotQualified, and those of allocation.services.resume_batch
+    """
+    batch = JudgingBatch.objects.select_related("comparison__language").get(pk=batch_id, batch__person=rater)
+    found = blockers(rater, batch.comparison)
+    if found:
+        raise NotQualified(found)
+    return allocation.resume_batch(batch_id=batch_id, person=rater, now=now)
+
+
+def _must_still_be_welcome(rater: User, comparison: Comparison) -> None:
+    if not is_still_welcome(rater, comparison):
+        raise NotQualified(blockers(rater, comparison))
+
+
+def _locked_batch(batch_id: UUID, rater: User) -> JudgingBatch:
+    return (
+        JudgingBatch.objects.select_for_update(no_key=True, of=("self", "batch"))
+        .select_related("batch", "comparison__language")
+        .get(pk=batch_id, batch__person=rater)
+    )
+
+
+def _pause_if_inattentive(batch: JudgingBatch, rater: User, now: datetime) -> None:
+    comparison = batch.comparison
+    standing = Standing.objects.filter(comparison=comparison, person=rater).first()
+    checks = Judgement.objects.filter(
+        ~Q(kind=Kind.PAIR), comparison=comparison, person=rater, choice__isnull=False, is_late=False
+    )
+    if standing and standing.checks_from:
+        checks = checks.filter(judged_at__gt=standing.checks_from)
+    failures = [rules.has_failed(*check) for check in checks.values_list("kind", "score", "repeated__score")]
+    if rules.must_pause(
+        failures,
+        checks_before_pause=comparison.checks_before_pause,
+        failures_percent=comparison.failures_percent,
+    ):
+        Standing.objects.update_or_create(
+            comparison=comparison, person=rater, defaults={"state": StandingState.PAUSED, "paused_at": now}
+        )
+        allocation.return_batch(batch=batch.batch, now=now)
+
+
+def _credible_ms(active_ms: int, *, since: datetime, now: datetime) -> int:
+    """What a browser says it was active, at most as long as the clock ran."""
+    longest = max(timedelta(0), min(now - since, LONGEST_SITTING))
+    return max(0, min(active_ms, int(longest.total_seconds() * 1000)))

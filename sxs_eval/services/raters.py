@@ -1,0 +1,42 @@
+"""What a manager decides about a rater: go on, or be left out."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+
+from allocation import services as allocation
+from people.models import User
+from sxs_eval.models import Comparison, Standing, StandingState
+
+
+def restore_rater(*, comparison: Comparison, rater: User, note: str, by: User, now: datetime) -> Standing:
+    """Let a paused rater go on: all their judgements count again, and earlier attention items are forgiven.
+
+    Who was left out stays so: others have been given their pairs.
+    """
+    with transaction.atomic():
+        standing = Standing.objects.select_for_update(no_key=True).get(comparison=comparison, person=rater)
+        if standing.state == StandingState.PAUSED:
+            standing.checks_from = now
+            _decide(standing, StandingState.RESTORED, note, by, now)
+    return standing
+
+
+def exclude_rater(*, comparison: Comparison, rater: User, note: str, by: User, now: datetime) -> int:
+    """Leave a rater out: their judgements are kept but never count, others judge those pairs; returns how many.
+
+    Done twice it is done once.
+    """
+    with transaction.atomic():
+        freed = allocation.reject_work(pool=comparison.pool, person=rater, now=now)
+        standing, _is_new = Standing.objects.get_or_create(comparison=comparison, person=rater)
+        if standing.state != StandingState.EXCLUDED:
+            _decide(standing, StandingState.EXCLUDED, note, by, now)
+    return freed
+
+
+def _decide(standing: Standing, state: StandingState, note: str, by: User, now: datetime) -> None:
+    standing.state, standing.note, standing.decided_by, standing.decided_at = state, note, by, now
+    standing.save(update_fields=["state", "note", "decided_by", "decided_at", "checks_from"])

@@ -1,0 +1,30 @@
+"""Background work of comparisons: the mark on the row is the truth, a task only the nudge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from celery import shared_task
+from django.db import transaction
+
+from sxs_eval.models import Comparison
+from sxs_eval.services import comparisons
+
+
+@shared_task
+def fill_comparison(comparison_id: int) -> None:
+    comparisons.fill_comparison(comparison_id=comparison_id)
+
+
+@shared_task
+def sweep_comparisons() -> None:
+    """Make the pairs of comparisons whose nudge was lost or whose worker died."""
+    for comparison_id in Comparison.objects.filter(awaits_pairs=True).order_by("pk").values_list("pk", flat=True):
+        comparisons.fill_comparison(comparison_id=comparison_id)
+
+
+def nudge_filling(comparison_ids: Iterable[int]) -> None:
+    """Have pairs made at once; where no message can be sent, the sweep makes them a little later."""
+    for comparison_id in comparison_ids:
+        transaction.on_commit(partial(fill_comparison.delay, comparison_id), robust=True)

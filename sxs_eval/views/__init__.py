@@ -1,0 +1,1 @@
+"""Pages: judging.py is the raters', the others are for managers and researchers."""

@@ -1,0 +1,217 @@
+"""The rater's pages: what waits, one pair after the other, a break, and the way back."""
+
+from __future__ import annotations
+
+from random import Random, SystemRandom
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from allocation.services import BatchInHand, NothingFree, PoolBusy, PoolClosed
+from people.markdown import to_html
+from people.permissions import project_for
+from people.requests import user_of
+from sxs_eval.models import Instructions, Judgement, JudgingBatch
+from sxs_eval.permissions import batch_for, comparison_to_judge
+from sxs_eval.selectors.work import judging_page, work_of
+from sxs_eval.services import judging as services
+
+MS_PER_DAY = 24 * 3600 * 1000
+# Sides must not be guessed from any that were before.
+RNG: Random = SystemRandom()
+STOPS = (
+    Judgement.DoesNotExist,
+    JudgingBatch.DoesNotExist,
+    services.MovedOn,
+    services.GivenBack,
+    services.NotQualified,
+    services.NotOnScale,
+    services.CommentTooLong,
+)
+
+
+@require_safe
+@never_cache
+@login_required
+def work_show(request: HttpRequest) -> HttpResponse:
+    return render(request, "sxs_eval/work.html", {"comparisons": work_of(user_of(request), timezone.now())})
+
+
+@require_POST
+@login_required
+def batch_take(request: HttpRequest, comparison_id: int) -> HttpResponse:
+    comparison = comparison_to_judge(user_of(request), comparison_id)
+    try:
+        batch = services.take_batch(comparison=comparison, rater=user_of(request), now=timezone.now(), rng=RNG)
+    except services.NotQualified as stopped:
+        _say(request, stopped)
+    except PoolClosed:
+        messages.info(request, _("This comparison is closed at present; its manager opens it again."))
+    except PoolBusy:
+        messages.info(request, _("Others are taking the last pairs this very moment. Try again in a few seconds."))
+    else:
+        if batch:
+            return redirect("sxs_eval:batch-show", batch.pk)
+        messages.info(request, _("There is nothing left for you in this comparison. Thank you!"))
+    return redirect("sxs_eval:work-show")
+
+
+@require_safe
+@never_cache
+@login_required
+def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    """The pair that is next, or what became of the batch."""
+    page = judging_page(batch_for(user_of(request), batch_id), user_of(request), timezone.now())
+    template = "sxs_eval/judge.html" if page.trial else "sxs_eval/end.html"
+    return render(request, template, vars(page))
+
+
+@require_POST
+@never_cache
+def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
+    """Keep an answer; a form is sent on to the next pair, the page's script gets it in the same answer."""
+    if not request.user.is_authenticated:
+        return _elsewhere(request, 401, _("You are signed out."), _sign_in(batch_id))
+    choice = _whole_number(request.POST.get("choice"))
+    try:
+        judgement = services.judge(
+            batch_id=batch_id,
+            rater=user_of(request),
+            position=position,
+            choice=99 if choice is None else choice,
+            comment=request.POST.get("comment", ""),
+            active_ms=min(_whole_number(request.POST.get("active_ms")) or 0, MS_PER_DAY),
+            now=timezone.now(),
+        )
+    except STOPS as stopped:
+        return _stopped(request, batch_id, stopped)
+    if judgement.is_late:
+        messages.warning(
+            request, _("This answer came after its time, when others had the pair. It is kept, but does not count.")
+        )
+    return _next(request, batch_id)
+
+
+@require_POST
+@never_cache
+def judgement_undo(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
+    if not request.user.is_authenticated:
+        return _elsewhere(request, 401, _("You are signed out."), _sign_in(batch_id))
+    try:
+        services.undo(batch_id=batch_id, rater=user_of(request), position=position, now=timezone.now())
+    except STOPS as stopped:
+        return _stopped(request, batch_id, stopped)
+    return _next(request, batch_id)
+
+
+@never_cache
+@login_required
+def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    batch = batch_for(user_of(request), batch_id)
+    if request.method == "POST":
+        services.give_back(batch_id=batch_id, rater=user_of(request), now=timezone.now())
+        messages.success(request, _("What you had not judged was given back. All that you judged counts."))
+        return redirect("sxs_eval:work-show")
+    page = judging_page(batch, user_of(request), timezone.now())
+    return render(request, "sxs_eval/return.html", {"batch": page.batch})
+
+
+@require_POST
+@login_required
+def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    batch_for(user_of(request), batch_id)
+    try:
+        services.resume_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now())
+    except services.NotQualified as stopped:
+        _say(request, stopped)
+    except NothingFree:
+        messages.info(request, _("All that was left of this batch has gone to others since. What you judged counts."))
+    except PoolClosed:
+        messages.info(request, _("This comparison is closed at present; its manager opens it again."))
+    except BatchInHand as stopped:
+        messages.info(request, _("Finish or give back the batch that you have in hand first; here it is."))
+        return redirect("sxs_eval:batch-show", stopped.batch.pk)
+    else:
+        return redirect("sxs_eval:batch-show", batch_id)
+    return redirect("sxs_eval:work-show")
+
+
+@require_safe
+@login_required
+def instructions_show(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug)
+    versions = Instructions.objects.filter(project=project)
+    asked = request.GET.get("version", "")
+    shown = versions.filter(version=asked).first() if asked.isdecimal() else versions.order_by("version").last()
+    if shown is None:
+        raise Http404(_("There are no such instructions."))
+    context = {"project": project, "instructions": shown, "html": to_html(shown.body)}
+    return render(request, "sxs_eval/instructions.html", context)
+
+
+def _stopped(request: HttpRequest, batch_id: UUID, stopped: Exception) -> HttpResponse:
+    """What an answer that could not be kept leads to."""
+    here = reverse("sxs_eval:batch-show", args=[batch_id])
+    match stopped:
+        case Judgement.DoesNotExist() | JudgingBatch.DoesNotExist():
+            raise Http404(_("This pair is not in your hands.")) from stopped
+        case services.MovedOn():
+            return _elsewhere(request, 409, _("This pair was answered in another tab; here is what is next."), here)
+        case services.GivenBack():
+            return _elsewhere(request, 410, _("This batch was given back. You can take it up again."), here)
+        case services.NotQualified():
+            _say(request, stopped)
+            return _elsewhere(request, 410, "", reverse("sxs_eval:work-show"))
+        case services.NotOnScale():
+            known = ", ".join(map(str, stopped.choices))
+            return _elsewhere(request, 422, _("Choose one of the answers (%(known)s).") % {"known": known}, here)
+        case services.CommentTooLong():
+            longest = {"longest": services.LONGEST_COMMENT}
+            message = _("The comment is too long: at most %(longest)s characters. Shorten it, then answer again.")
+            return _elsewhere(request, 422, message % longest, here)
+    raise stopped
+
+
+def _say(request: HttpRequest, stopped: services.NotQualified) -> None:
+    for blocker in stopped.blockers:
+        messages.error(request, blocker.message)
+
+
+def _next(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    if not _is_script(request):
+        return redirect("sxs_eval:batch-show", batch_id)
+    page = judging_page(batch_for(user_of(request), batch_id), user_of(request), timezone.now())
+    if page.trial is None:
+        return JsonResponse({"state": "end", "location": reverse("sxs_eval:batch-show", args=[batch_id])})
+    html = render_to_string("sxs_eval/_trial.html", vars(page), request)
+    return JsonResponse({"state": "next", "html": html})
+
+
+def _elsewhere(request: HttpRequest, status: int, message: str, location: str) -> HttpResponse:
+    if _is_script(request):
+        return JsonResponse({"state": "stopped", "message": message, "location": location}, status=status)
+    if message:
+        messages.error(request, message)
+    return redirect(location)
+
+
+def _is_script(request: HttpRequest) -> bool:
+    return request.headers.get("Accept", "").startswith("application/json")
+
+
+def _sign_in(batch_id: UUID) -> str:
+    return f"{reverse('account_login')}?next={reverse('sxs_eval:batch-show', args=[batch_id])}"
+
+
+def _whole_number(value: str | None) -> int | None:
+    digits = (value or "").removeprefix("-")
+    return int(value or "") if digits.isascii() and digits.isdigit() and len(digits) < 12 else None
