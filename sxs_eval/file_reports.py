@@ -1,0 +1,146 @@
+"""The reports on a file of judgements: each comparison, those of the same two models together, and all models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from sxs_eval.judgement_files import FileComparison, JudgementFile
+from sxs_eval.report_text import pooled_lines, ranking_lines, report_lines
+from sxs_eval.rules.across import FEWEST_RANKED, Contest, Pooled, Ranking, pool, rank_models
+from sxs_eval.rules.figures import Undefined
+from sxs_eval.rules.report import Decided, Report, build_report, decided
+
+
+@dataclass(frozen=True)
+class ComparisonReport:
+    comparison: FileComparison
+    report: Report
+
+
+@dataclass(frozen=True)
+class PooledReport:
+    """Of all comparisons of one base and one test model, or of all of the file where it names no models."""
+
+    base_model: str
+    test_model: str
+    comparisons: tuple[str, ...]
+    pooled: Pooled
+
+
+@dataclass(frozen=True)
+class FileReport:
+    comparisons: tuple[ComparisonReport, ...]
+    pooled: tuple[PooledReport, ...]
+    ranking: Ranking | Undefined | None
+    """None where fewer models are named than take a ranking."""
+    ignored_columns: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "comparisons": [
+                {
+                    "comparison": part.comparison.name,
+                    "base_model": part.comparison.base_model,
+                    "test_model": part.comparison.test_model,
+                    "gold": part.comparison.gold,
+                    "duplicates": part.comparison.duplicates,
+                    "repeats_without_first": part.comparison.repeats_without_first,
+                    "report": part.report.as_json(),
+                }
+                for part in self.comparisons
+            ],
+            "pooled": [
+                {
+                    "base_model": part.base_model,
+                    "test_model": part.test_model,
+                    "comparisons": list(part.comparisons),
+                    "figures": part.pooled.as_json(),
+                }
+                for part in self.pooled
+            ],
+            "ranking": None if self.ranking is None else self.ranking.as_json(),
+            "ignored_columns": list(self.ignored_columns),
+        }
+
+    def lines(self) -> Iterator[str]:
+        for part in self.comparisons:
+            yield _title(part.comparison)
+            yield from _notes(part.comparison)
+            yield from report_lines(part.report)
+            yield ""
+        for pooled in self.pooled:
+            models = _models(pooled.base_model, pooled.test_model)
+            yield _("All comparisons%(of)s: %(names)s") % {"of": models, "names": ", ".join(pooled.comparisons)}
+            yield from pooled_lines(pooled.pooled)
+            yield ""
+        if self.ranking is not None:
+            yield _("All models")
+            yield from ranking_lines(self.ranking)
+            yield ""
+        if self.ignored_columns:
+            yield _("Columns that were not read: %(names)s") % {"names": ", ".join(self.ignored_columns)}
+
+
+def report_on(judgements: JudgementFile, *, seed: int, replication: int, resamples: int) -> FileReport:
+    """Everything that can be said of a file."""
+    reports = []
+    outcomes: list[tuple[FileComparison, Decided]] = []
+    for comparison in judgements.comparisons:
+        report = build_report(
+            comparison.judged,
+            seed=seed,
+            replication=replication,
+            repeats=comparison.repeats,
+            region_of=comparison.region_of,
+            set_aside=comparison.set_aside,
+            resamples=resamples,
+        )
+        reports.append(ComparisonReport(comparison, report))
+        outcomes.append((comparison, decided(comparison.judged, replication=replication)))
+    contests = [
+        Contest(comparison.base_model, comparison.test_model, part)
+        for comparison, part in outcomes
+        if comparison.base_model
+    ]
+    models = {name for contest in contests for name in (contest.base, contest.test)}
+    return FileReport(
+        comparisons=tuple(reports),
+        pooled=tuple(_pooled(outcomes, seed, resamples)),
+        ranking=rank_models(contests, seed=seed, resamples=resamples) if len(models) >= FEWEST_RANKED else None,
+        ignored_columns=judgements.ignored_columns,
+    )
+
+
+def _pooled(outcomes: list[tuple[FileComparison, Decided]], seed: int, resamples: int) -> Iterator[PooledReport]:
+    by_models: dict[tuple[str, str], list[tuple[FileComparison, Decided]]] = {}
+    for comparison, part in outcomes:
+        by_models.setdefault((comparison.base_model, comparison.test_model), []).append((comparison, part))
+    for (base, test), parts in by_models.items():
+        if len(parts) > 1:
+            names = tuple(comparison.name for comparison, _ in parts)
+            yield PooledReport(base, test, names, pool([part for _, part in parts], seed=seed, resamples=resamples))
+
+
+def _title(comparison: FileComparison) -> str:
+    name = _("Comparison %(name)s") % {"name": comparison.name} if comparison.name else _("Comparison")
+    return name + _models(comparison.base_model, comparison.test_model)
+
+
+def _models(base: str, test: str) -> str:
+    return " (" + _("%(test)s against %(base)s") % {"test": test, "base": base} + ")" if base else ""
+
+
+def _notes(comparison: FileComparison) -> Iterator[str]:
+    """What is in the file and not in the figures."""
+    if comparison.duplicates:
+        yield "  " + _("Identical lines, counted once: %(number)s") % {"number": comparison.duplicates}
+    if comparison.gold:
+        yield "  " + _("Judgements of gold pairs, in no figure: %(number)s") % {"number": comparison.gold}
+    if comparison.repeats_without_first:
+        yield "  " + _("Repeats without a first judgement, in no figure: %(number)s") % {
+            "number": comparison.repeats_without_first
+        }

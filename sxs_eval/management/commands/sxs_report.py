@@ -1,0 +1,62 @@
+"""`manage.py sxs_report JUDGEMENTS.(jsonl|csv)`: all figures of side-by-side judgements, without a database."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext as _
+
+from sxs_eval.file_reports import report_on
+from sxs_eval.judgement_files import JudgementsRefused, read_judgements
+
+
+def whole_number(least: int, most: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if not least <= value <= most:
+            raise ArgumentTypeError(f"must be a whole number from {least:,} to {most:,}, not {text}")
+        return value
+
+    return number
+
+
+class Command(BaseCommand):
+    help = "Report WINS, LOSSES and their difference, with intervals, from a file of side-by-side judgements."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "judgements", type=Path, help=".csv or .jsonl; docs/side-by-side-files.md tells the columns"
+        )
+        parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
+        parser.add_argument("--seed", type=whole_number(0, 2**63 - 1), default=0, help="of the resamples (default 0)")
+        parser.add_argument(
+            "--replication", type=whole_number(1, 100), default=3, help="judgements that an image needs (default 3)"
+        )
+        parser.add_argument(
+            "--resamples", type=whole_number(100, 100_000), default=10_000, help="of the bootstrap (default 10000)"
+        )
+
+    def handle(
+        self, *, judgements: Path, for_programs: bool, seed: int, replication: int, resamples: int, **options: Any
+    ) -> None:
+        try:
+            read = read_judgements(judgements)
+        except JudgementsRefused as refused:
+            raise CommandError(str(refused)) from refused
+        report = report_on(read, seed=seed, replication=replication, resamples=resamples)
+        if for_programs:
+            self.stdout.write(json.dumps(report.as_json(), ensure_ascii=False, indent=2, allow_nan=False))
+            return
+        for line in report.lines():
+            self.stdout.write(line)
+        signature = _("Seed %(seed)s, %(resamples)s resamples, %(replication)s judgements to an image.")
+        self.stdout.write(signature % {"seed": seed, "resamples": resamples, "replication": replication})

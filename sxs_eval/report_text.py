@@ -1,0 +1,165 @@
+"""Reports for a terminal: one figure a line, with what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.utils.translation import gettext as _
+
+from metrics.intervals import Interval
+from sxs_eval.rules.across import Pooled, RankedModel, RankedPair, Ranking
+from sxs_eval.rules.figures import Gain, Part, Share, SignTest, Undefined
+from sxs_eval.rules.report import Images, Outcome, RaterFigures, Report
+
+LABEL_WIDTH = 20
+VALUE_WIDTH = 34
+SMALLEST_P = 0.0001
+
+
+def report_lines(report: Report) -> Iterator[str]:
+    """All figures of one comparison."""
+    yield from _outcome_lines(report.outcome)
+    precision = report.precision
+    yield line(
+        _("Images needed"),
+        precision if isinstance(precision, Undefined) else _("%(images)s, %(more)s more than now") % vars(precision),
+        _("for a 95%% interval of the gain %(width).0f points wide, if outcomes stay as frequent")
+        % {"width": 5 if isinstance(precision, Undefined) else precision.width_points},
+    )
+    alpha = report.alpha
+    yield line(
+        _("Ordinal alpha"),
+        alpha if isinstance(alpha, Undefined) else f"{alpha.value:.3f} {between(alpha.interval, '.3f')}",
+        _("agreement of raters: 1 is full, 0 is chance"),
+    )
+    yield line(
+        _("Judgements"),
+        _("%(number)s, %(apart)s set aside") % {"number": report.judgements, "apart": report.set_aside},
+        _("how many count, and how many were made and do not"),
+    )
+    yield line(
+        _("Scores"),
+        "  ".join(f"{score:+}: {count}" if score else f"0: {count}" for score, count in report.distribution.items()),
+        _("how often each was given, test against base"),
+    )
+    yield line(_("Left preferred"), _share(report.left), _("of the judgements that prefer a side; 50% is no bias"))
+    yield line(_("Same again"), _share(report.flips.same), _("of pairs shown again, with the same sign as at first"))
+    yield line(_("Opposite again"), _share(report.flips.opposite), _("of pairs shown again, with the opposite sign"))
+    yield line(
+        _("Seconds"),
+        report.seconds
+        if isinstance(report.seconds, Undefined)
+        else f"{report.seconds.median:.1f} [{report.seconds.quartiles.low:.1f}, {report.seconds.quartiles.high:.1f}]",
+        _("median time of a judgement, and the middle half"),
+    )
+    if report.raters:
+        yield ""
+        yield _("Raters: judgements, left preferred, same and opposite again, median seconds")
+        yield from (_rater_line(rater) for rater in report.raters)
+    for region in report.regions:
+        yield ""
+        yield _("Region %(region)s") % {"region": region.region or _("unknown")}
+        yield from _outcome_lines(region.outcome)
+
+
+def pooled_lines(pooled: Pooled) -> Iterator[str]:
+    yield line(
+        _("Outcomes"),
+        _("%(outcomes)s on %(images)s images") % vars(pooled),
+        _("one per image and comparison; %(number)s comparisons") % {"number": pooled.comparisons},
+    )
+    yield line(_("WINS − LOSSES"), _gain(pooled.gain), _("points; images are resampled with all their comparisons"))
+    yield line(_("Sign test"), _sign_test(pooled.sign_test), _("over images, by the sign of the sum of their outcomes"))
+
+
+def ranking_lines(ranking: Ranking | Undefined) -> Iterator[str]:
+    if isinstance(ranking, Undefined):
+        yield str(ranking.message)
+        return
+    yield _("Strengths of the models (Bradley-Terry): a lead of 1 is odds of 2.7 to 1 to win an image")
+    yield from (_model_line(model) for model in ranking.models)
+    yield ""
+    yield _("Pairs: lead with its interval, and images more than the %(images)s now that would separate them") % {
+        "images": ranking.images
+    }
+    yield from (_pair_line(pair) for pair in ranking.pairs)
+
+
+def line(label: str, value: str | Undefined, meaning: str) -> str:
+    """The reason in place of a value that is not there."""
+    if isinstance(value, Undefined):
+        return f"  {label:<{LABEL_WIDTH}}{_('undefined')}: {value.message} ({meaning})"
+    return f"  {label:<{LABEL_WIDTH}}{value:<{VALUE_WIDTH}}  {meaning}"
+
+
+def between(interval: Interval | Undefined, form: str) -> str:
+    """An interval, or a mark for one that is undefined where its figure is defined."""
+    if isinstance(interval, Undefined):
+        return f"[{_('no interval')}: {interval.message}]"
+    return f"[{interval.low:{form}}, {interval.high:{form}}]"
+
+
+def _outcome_lines(outcome: Outcome) -> Iterator[str]:
+    images = outcome.images
+    yield line(
+        _("Images"),
+        _("%(denominator)s complete, %(incomplete)s incomplete")
+        % {"denominator": images.denominator, "incomplete": images.incomplete},
+        _("incomplete ones are in no percentage") + _lacking(images),
+    )
+    if images.beyond_replication:
+        yield line(_("Beyond replication"), str(images.beyond_replication), _("images with more judgements; all count"))
+    yield line(_("WINS"), _part(outcome.wins), _("images whose test caption most raters call better"))
+    yield line(_("LOSSES"), _part(outcome.losses), _("images whose test caption most raters call worse"))
+    yield line(_("WINS − LOSSES"), _gain(outcome.gain), _("points, with the 95% bootstrap interval over images"))
+    yield line(_("Sign test"), _sign_test(outcome.sign_test), _("how likely so uneven a split is by chance alone"))
+
+
+def _lacking(images: Images) -> str:
+    counts = [f"{count} × {number}" for number, count in images.incomplete_by_judgements.items() if count]
+    return " " + _("(images × judgements: %(counts)s)") % {"counts": ", ".join(counts)} if counts else ""
+
+
+def _part(part: Part) -> str | Undefined:
+    return part.percent if isinstance(part.percent, Undefined) else f"{part.percent:.1f}% ({part.count})"
+
+
+def _gain(gain: Gain | Undefined) -> str | Undefined:
+    return gain if isinstance(gain, Undefined) else f"{gain.points:+.1f} {between(gain.interval, '+.1f')}"
+
+
+def _sign_test(test: SignTest | Undefined) -> str | Undefined:
+    if isinstance(test, Undefined):
+        return test
+    p = f"p = {test.p:.4f}" if test.p >= SMALLEST_P else f"p < {SMALLEST_P}"
+    return _("%(p)s, %(decided)s decided") % {"p": p, "decided": test.decided}
+
+
+def _share(share: Share | Undefined) -> str | Undefined:
+    if isinstance(share, Undefined):
+        return share
+    return f"{share.percent:.1f}% {between(share.interval, '.1f')} ({share.total})"
+
+
+def _rater_line(rater: RaterFigures) -> str:
+    cells = [
+        "–" if isinstance(figure, Undefined) else str(_share(figure))
+        for figure in (rater.left, rater.flips.same, rater.flips.opposite)
+    ]
+    seconds = "–" if isinstance(rater.seconds_median, Undefined) else f"{rater.seconds_median:.1f}"
+    left, same, opposite = cells
+    return f"  {rater.rater:<{LABEL_WIDTH}}{rater.judgements:>7}  {left:<28}  {same:<26}  {opposite:<26}  {seconds}"
+
+
+def _model_line(model: RankedModel) -> str:
+    return f"  {model.model:<{LABEL_WIDTH}}  {model.strength:+.3f} {between(model.interval, '+.3f')}"
+
+
+def _pair_line(pair: RankedPair) -> str:
+    if pair.separable is True:
+        more = _("separable")
+    elif isinstance(pair.more_images, Undefined):
+        more = str(pair.more_images.message)
+    else:
+        more = _("not separable: %(more)s more") % {"more": pair.more_images}
+    return f"  {pair.stronger} > {pair.weaker}:  {pair.difference:.3f} {between(pair.interval, '+.3f')}  {more}"
