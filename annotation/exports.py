@@ -8,35 +8,37 @@ count and are left out.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import os
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache, partial
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Q, QuerySet, TextChoices
-from django.utils.crypto import salted_hmac
+from django.db.models import QuerySet, TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Caption, Round, RoundKind
 from corpus.models import CollectionImage
-from corpus.rules.records import safe_cell
+from corpus.rules.downloads import (
+    BYTE_ORDER_MARK,
+    CSV_TYPE,
+    JSON_LINES_TYPE,
+    as_iso,
+    csv_line,
+    in_pieces,
+    stamp,
+    write_whole,
+)
+from corpus.selectors import keys_in_order
 from people.models import Project
+from people.pseudonyms import pseudonym
 
 IMAGES_AT_ONCE = 100
-PIECE_BYTES = 1 << 16
-PSEUDONYM_DIGITS = 12
-BYTE_ORDER_MARK = "\ufeff"
-"""Without it spreadsheets take the file for Latin letters; Python reads it as `utf-8-sig`."""
 
 FIELDS = {
     "caption": "text",
@@ -66,7 +68,7 @@ class Layout(TextChoices):
 
     @property
     def content_type(self) -> str:
-        return "text/csv; charset=utf-8" if self is Layout.CSV else "application/jsonl; charset=utf-8"
+        return CSV_TYPE if self is Layout.CSV else JSON_LINES_TYPE
 
 
 @dataclass(frozen=True)
@@ -78,46 +80,18 @@ class ImageCaptions:
 
 
 def file_name(project: Project, layout: Layout, until: datetime) -> str:
-    return f"{project.slug}-{layout}-{until.astimezone(UTC):%Y%m%d-%H%M}.{layout.suffix}"
+    return f"{project.slug}-{layout}-{stamp(until)}.{layout.suffix}"
 
 
 def export_captions(project: Project, layout: Layout, *, until: datetime) -> Iterator[bytes]:
     """The file, piece by piece: the captions handed in up to and including `until`."""
-    piece = bytearray()
     # For the sake of speed the rest is not read where it is not written.
     fields = ["text"] if layout is Layout.XM3600 else list(FIELDS.values())
-    for line in WRITERS[layout](images_with_captions(project, fields, until=until)):
-        piece += line.encode()
-        if len(piece) >= PIECE_BYTES:
-            yield bytes(piece)
-            piece.clear()
-    if piece:
-        yield bytes(piece)
+    return in_pieces(WRITERS[layout](images_with_captions(project, fields, until=until)))
 
 
 def export_to_file(project: Project, layout: Layout, path: Path, *, until: datetime) -> None:
-    """Write the whole file or none: an export that breaks off leaves what was at `path` before."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        unfinished = Path(file.name)
-        try:
-            file.writelines(export_captions(project, layout, until=until))
-            file.flush()
-            os.fsync(file.fileno())
-            unfinished.chmod(0o666 & ~_umask())
-            unfinished.replace(path)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
-
-
-def pseudonym(project: Project, author_id: int) -> str:
-    """How an author is called in exports: the same in one project, another in the next, no way back to the person.
-
-    It hangs on SECRET_KEY and changes with it.
-    """
-    digest = salted_hmac("annotation.exports.pseudonym", f"{project.pk}:{author_id}", algorithm="sha256").hexdigest()
-    # A letter first, so that no spreadsheet takes it for a number.
-    return f"p{digest[:PSEUDONYM_DIGITS]}"
+    write_whole(path, export_captions(project, layout, until=until))
 
 
 def images_with_captions(project: Project, fields: Sequence[str], *, until: datetime) -> Iterator[ImageCaptions]:
@@ -131,25 +105,13 @@ def images_with_captions(project: Project, fields: Sequence[str], *, until: date
         by_collection[round.collection].append(round)
     for collection in sorted(by_collection, key=lambda collection: collection.slug):
         counted = Caption.objects.filter(round__in=by_collection[collection], is_late=False, submitted_at__lte=until)
-        for keys in _keys(collection.pk):
+        for keys in keys_in_order(collection.pk, at_once=IMAGES_AT_ONCE):
             yield from group(keys, counted)
         # An image may have been taken out of the collection after it was described.
         gone = counted.exclude(image__in=CollectionImage.objects.filter(collection=collection).values("image"))
         hashes = iter(gone.order_by("image__sha256").values_list("image", "image__sha256").distinct())
         while keys := dict(islice(hashes, IMAGES_AT_ONCE)):
             yield from group(keys, gone)
-
-
-def _keys(collection_id: int) -> Iterator[dict[int, str]]:
-    """Image to key, in the order of a collection, some at a time; each time a short query that holds nothing open."""
-    entries = CollectionImage.objects.filter(collection=collection_id).order_by("position", "pk")
-    entries = entries.only("pk", "position", "image_id", "key")
-    chunk = list(entries[:IMAGES_AT_ONCE])
-    while chunk:
-        yield {entry.image_id: entry.key for entry in chunk}
-        last = chunk[-1]
-        beyond = Q(position__gt=last.position) | Q(position=last.position, pk__gt=last.pk)
-        chunk = list(entries.filter(beyond)[:IMAGES_AT_ONCE])
 
 
 def _group(
@@ -186,10 +148,10 @@ def _as_jsonl(images: Iterable[ImageCaptions]) -> Iterator[str]:
 
 
 def _as_csv(images: Iterable[ImageCaptions]) -> Iterator[str]:
-    yield BYTE_ORDER_MARK + _csv_line(COLUMNS)
+    yield BYTE_ORDER_MARK + csv_line(COLUMNS)
     for row in _rows(images):
         row["warnings"] = " ".join(row["warnings"])
-        yield _csv_line(safe_cell("" if value is None else str(value)) for value in row.values())
+        yield csv_line(row.values())
 
 
 def _rows(images: Iterable[ImageCaptions]) -> Iterator[dict[str, Any]]:
@@ -199,24 +161,8 @@ def _rows(images: Iterable[ImageCaptions]) -> Iterator[dict[str, Any]]:
                 row = {"image": image.key, "language": tag, "author": caption["author"]}
                 for column, field in FIELDS.items():
                     value = caption[field]
-                    row[column] = _as_iso(value) if isinstance(value, datetime) else value
+                    row[column] = as_iso(value) if isinstance(value, datetime) else value
                 yield row
-
-
-def _as_iso(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _csv_line(cells: Iterable[str]) -> str:
-    line = io.StringIO()
-    csv.writer(line, quoting=csv.QUOTE_ALL).writerow(cells)
-    return line.getvalue()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 Writer = Callable[[Iterable[ImageCaptions]], Iterator[str]]

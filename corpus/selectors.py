@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
@@ -118,6 +118,18 @@ def shown(entries: Iterable[CollectionImage], viewer: User) -> list[Shown]:
         Shown(entry.key, entry.image.title, picture_of(entry.image, viewer), entry.image.sizes_error)
         for entry in entries
     ]
+
+
+def keys_in_order(collection_id: int, *, at_once: int) -> Iterator[dict[int, str]]:
+    """Image to key, in the order of a collection, some at a time; each time a short query that holds nothing open."""
+    entries = CollectionImage.objects.filter(collection=collection_id).order_by("position", "pk")
+    entries = entries.only("pk", "position", "image_id", "key")
+    chunk = list(entries[:at_once])
+    while chunk:
+        yield {entry.image_id: entry.key for entry in chunk}
+        last = chunk[-1]
+        beyond = Q(position__gt=last.position) | Q(position=last.position, pk__gt=last.pk)
+        chunk = list(entries.filter(beyond)[:at_once])
 
 
 def report_of(job: ImportJob) -> Report:

@@ -21,11 +21,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation import exports
-from annotation.exports import COLUMNS, Layout, export_captions, export_to_file, pseudonym
+from annotation.exports import COLUMNS, Layout, export_captions, export_to_file
 from annotation.models import Caption, RoundKind
 from annotation.services import batches
 from corpus.models import Collection, CollectionImage, Image
+from corpus.rules import downloads
 from corpus.rules.records import plain_cell, safe_cell
+from people.models import Project
+from people.pseudonyms import pseudonym
 from tests.annotation.handing_in import hand_in, make_captions, take, write
 from tests.factories import (
     NOW,
@@ -125,7 +128,7 @@ class TestOrder:
     def test_it_goes_on_from_one_chunk_to_the_next_without_loss(self, project, monkeypatch):
         whole = exported(project)
         monkeypatch.setattr(exports, "IMAGES_AT_ONCE", 1)
-        monkeypatch.setattr(exports, "PIECE_BYTES", 1)
+        monkeypatch.setattr(downloads, "PIECE_BYTES", 1)
         assert exported(project) == whole
         CollectionImage.objects.update(position=1)
         assert len(rows(project)) == 8
@@ -212,6 +215,10 @@ class TestWhatIsInIt:
         assert pseudonym(project, 1) != pseudonym(other, 1)
         assert pseudonym(project, 1) != pseudonym(project, 2)
         assert pseudonym(project, 1) == pseudonym(project, 1)
+
+    def test_pseudonyms_stay_what_they_were_in_older_files(self, settings):
+        settings.SECRET_KEY = "a key"
+        assert pseudonym(Project(pk=7), 12) == "pe2e9402b9c97"
 
 
 class TestCsv:
