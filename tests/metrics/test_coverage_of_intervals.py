@@ -1,0 +1,148 @@
+"""Simulations with known preferences: 95% intervals hold the truth as often as they claim to.
+
+Each has a control, an interval that is too narrow, which the same check must refuse. `pytest -s` prints the coverages.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from metrics.gains import gain_interval, majority_outcomes, pooled_gain_interval
+from metrics.intervals import LEVEL, Interval, share_bounds
+
+RATERS = 3
+RESAMPLES = 1_000
+STANDARD_ERRORS = 3.3
+"""Of the simulation: over all cases below, a right interval is refused once in about a hundred seeds."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    share: float
+    runs: int
+
+    @property
+    def error(self) -> float:
+        """The simulation's own binomial error at the nominal rate."""
+        return STANDARD_ERRORS * math.sqrt(LEVEL * (1 - LEVEL) / self.runs)
+
+    @property
+    def is_nominal(self) -> bool:
+        return abs(self.share - LEVEL) <= self.error
+
+    @property
+    def is_too_low(self) -> bool:
+        return self.share < LEVEL - self.error
+
+
+@dataclass(frozen=True)
+class Preference:
+    """How likely a rater calls the test caption better and worse, on one half of the images and on the other."""
+
+    better: tuple[float, float]
+    worse: tuple[float, float]
+
+    @property
+    def gain(self) -> float:
+        """The true gain in points: two or three of three raters decide."""
+        wins, losses = ([p**2 * (3 - 2 * p) for p in chances] for chances in (self.better, self.worse))
+        return 100 * (sum(wins) - sum(losses)) / 2
+
+
+NO_GAIN = Preference(better=(0.5, 0.3), worse=(0.3, 0.5))
+SMALL_GAIN = Preference(better=(0.5, 0.35), worse=(0.3, 0.4))
+LARGE_GAIN = Preference(better=(0.8, 0.5), worse=(0.1, 0.25))
+CASES = [(preference, images) for preference in (NO_GAIN, SMALL_GAIN, LARGE_GAIN) for images in (150, 600, 3_600)]
+
+
+def simulated_outcomes(preference: Preference, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Majorities of three raters each; which half an image belongs to is drawn."""
+    half = rng.integers(0, 2, size=shape)
+    chances = np.stack([preference.better, preference.worse])[:, half]
+    answers = rng.random((RATERS, *shape))
+    better = (answers < chances[0]).sum(axis=0)
+    worse = (answers > 1 - chances[1]).sum(axis=0)
+    return majority_outcomes(better, worse, np.full(shape, RATERS))
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+
+
+def half_as_wide(interval: Interval) -> Interval:
+    return Interval(interval.low + interval.width / 4, interval.high - interval.width / 4)
+
+
+@pytest.mark.parametrize(("preference", "images"), CASES, ids=lambda case: str(getattr(case, "gain", case))[:5])
+def test_the_interval_of_a_gain_holds_the_true_gain_at_its_nominal_rate(preference, images):
+    runs = 2_000
+    rng = np.random.default_rng([20_26, images])
+    intervals = []
+    for _ in range(runs):
+        outcomes = simulated_outcomes(preference, (images,), rng)
+        wins, losses = int((outcomes > 0).sum()), int((outcomes < 0).sum())
+        intervals.append(gain_interval(wins, losses, images, resamples=RESAMPLES, rng=rng))
+
+    coverage = Coverage(np.mean([interval.holds(preference.gain) for interval in intervals]), runs)
+    control = Coverage(np.mean([half_as_wide(interval).holds(preference.gain) for interval in intervals]), runs)
+
+    say(
+        f"gain {preference.gain:+.1f}, {images} images: {100 * coverage.share:.1f}% ± {100 * coverage.error:.1f}; "
+        f"half as wide {100 * control.share:.1f}%"
+    )
+    assert coverage.is_nominal
+    assert not control.is_nominal
+
+
+def test_the_interval_of_a_pooled_gain_allows_for_images_in_several_comparisons():
+    runs, images, comparisons = 1_000, 200, 4
+    rng = np.random.default_rng(7)
+    truth = SMALL_GAIN.gain
+    image_of = np.repeat(np.arange(images), comparisons)
+    clustered, as_if_apart = [], []
+    for _ in range(runs):
+        # Each image has one true outcome, which each comparison shows or draws anew by the toss of a coin.
+        own = simulated_outcomes(SMALL_GAIN, (images,), rng)[:, None]
+        drawn = simulated_outcomes(SMALL_GAIN, (images, comparisons), rng)
+        outcomes = np.where(rng.random((images, comparisons)) < 0.5, own, drawn).ravel()
+        clustered.append(pooled_gain_interval(image_of, outcomes, resamples=RESAMPLES, rng=rng))
+        apart = pooled_gain_interval(np.arange(len(outcomes)), outcomes, resamples=RESAMPLES, rng=rng)
+        as_if_apart.append(apart)
+
+    coverage = Coverage(np.mean([interval.holds(truth) for interval in clustered]), runs)
+    control = Coverage(np.mean([interval.holds(truth) for interval in as_if_apart]), runs)
+
+    say(f"pooled: {100 * coverage.share:.1f}% ± {100 * coverage.error:.1f}; as if apart {100 * control.share:.1f}%")
+    assert coverage.is_nominal
+    assert not control.is_nominal
+
+
+@pytest.mark.parametrize("trials", [20, 100, 600])
+@pytest.mark.parametrize("share", [0.5, 0.6, 0.9])
+def test_the_interval_of_a_left_share_holds_the_true_share_at_least_at_its_nominal_rate(share, trials):
+    runs = 20_000
+    lefts = np.random.default_rng([20_26, trials]).binomial(trials, share, size=runs)
+    low, high = share_bounds(lefts, np.full(runs, trials))
+    quarter = (high - low) / 4
+
+    coverage = Coverage(np.mean((low <= share) & (share <= high)), runs)
+    control = Coverage(np.mean((low + quarter <= share) & (share <= high - quarter)), runs)
+
+    # The interval is exact, so what it should cover is known for each share and size, and is 95% at least.
+    counts = np.arange(trials + 1)
+    lows, highs = share_bounds(counts, np.full(trials + 1, trials))
+    claimed = binom.pmf(counts, trials, share)[(lows <= share) & (share <= highs)].sum()
+    say(
+        f"left share {share}, {trials} judgements: {100 * coverage.share:.1f}% ± {100 * coverage.error:.1f} "
+        f"(exactly {100 * claimed:.1f}%); half as wide {100 * control.share:.1f}%"
+    )
+    assert claimed >= LEVEL
+    assert coverage.share == pytest.approx(claimed, abs=coverage.error)
+    assert not coverage.is_too_low
+    assert control.is_too_low

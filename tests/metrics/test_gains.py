@@ -1,0 +1,161 @@
+"""Majorities, gains, their intervals and the sign test."""
+
+from __future__ import annotations
+
+import time
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from metrics.flips import Flips, count_flips
+from metrics.gains import (
+    gain,
+    gain_interval,
+    images_needed,
+    majority_outcomes,
+    pooled_gain,
+    pooled_gain_interval,
+    sign_test,
+)
+from metrics.undefined import Reason, UndefinedFigure
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "ratings", "outcome"),
+    [
+        (3, 0, 3, 1),
+        (2, 1, 3, 1),
+        (2, 0, 3, 1),
+        (1, 0, 3, 0),
+        (1, 1, 3, 0),
+        (0, 0, 3, 0),
+        (1, 2, 3, -1),
+        (2, 2, 4, 0),
+        (2, 0, 4, 0),
+        (3, 1, 4, 1),
+        (0, 1, 1, -1),
+    ],
+)
+def test_more_than_half_of_the_ratings_decide_an_image(better, worse, ratings, outcome):
+    assert majority_outcomes([better], [worse], [ratings]).tolist() == [outcome]
+
+
+def test_exchanging_the_models_turns_the_gain_around():
+    assert gain(50, 20, 200) == 15.0
+    assert gain(20, 50, 200) == -15.0
+    there = gain_interval(50, 20, 200, resamples=20_000, rng=rng())
+    back = gain_interval(20, 50, 200, resamples=20_000, rng=rng(1))
+    assert [there.low, there.high] == pytest.approx([-back.high, -back.low], abs=0.6)
+
+
+def test_the_interval_is_that_of_all_resamples_there_are():
+    outcomes = [1, 1, 1, -1, 0]
+    resamples = [100 * sum(drawn) / 5 for drawn in product(outcomes, repeat=5)]
+
+    interval = gain_interval(3, 1, 5, resamples=40_000, rng=rng())
+
+    assert [interval.low, interval.high] == np.quantile(resamples, [0.025, 0.975]).tolist()
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_one_another():
+    first, again, other = (gain_interval(40, 30, 100, resamples=999, rng=rng(seed)) for seed in (5, 5, 6))
+    assert first == again != other
+
+
+def test_ten_thousand_resamples_of_3600_images_take_no_time():
+    started = time.perf_counter()
+    gain_interval(1_500, 1_200, 3_600, resamples=10_000, rng=rng())
+    assert time.perf_counter() - started < 0.2
+
+
+@pytest.mark.parametrize(("wins", "losses", "images"), [(4, 0, 4), (0, 4, 4), (0, 0, 4), (1, 0, 1)])
+def test_outcomes_that_are_all_alike_give_a_gain_without_interval(wins, losses, images):
+    assert gain(wins, losses, images) in {100, -100, 0}
+    for figure in (
+        lambda: gain_interval(wins, losses, images, resamples=100, rng=rng()),
+        lambda: images_needed(wins, losses, images, width_points=5),
+    ):
+        with pytest.raises(UndefinedFigure) as refused:
+            figure()
+        assert refused.value.reason == Reason.NO_VARIATION
+
+
+def test_without_images_there_is_no_gain():
+    for figure in (
+        lambda: gain(0, 0, 0),
+        lambda: gain_interval(0, 0, 0, resamples=100, rng=rng()),
+        lambda: images_needed(0, 0, 0, width_points=5),
+        lambda: pooled_gain([]),
+        lambda: pooled_gain_interval([], [], resamples=100, rng=rng()),
+    ):
+        with pytest.raises(UndefinedFigure) as refused:
+            figure()
+        assert refused.value.reason == Reason.NO_IMAGES
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(5, 2), (2, 5), (0, 1), (6, 0), (4, 4), (60, 41), (12_000, 12_300)])
+def test_the_sign_test_is_the_exact_binomial_one(wins, losses):
+    assert sign_test(wins, losses) == pytest.approx(binomtest(wins, wins + losses).pvalue, abs=1e-9)
+
+
+def test_the_sign_test_by_hand():
+    assert sign_test(5, 2) == pytest.approx(2 * (1 + 7 + 21) / 2**7)
+
+
+def test_without_a_decided_image_there_is_no_sign_test():
+    with pytest.raises(UndefinedFigure) as refused:
+        sign_test(0, 0)
+    assert refused.value.reason == Reason.NO_DECIDED
+
+
+def test_as_many_images_as_are_said_to_be_needed_give_the_width_asked_for():
+    needed = images_needed(40, 25, 100, width_points=4)
+
+    interval = gain_interval(round(0.4 * needed), round(0.25 * needed), needed, resamples=40_000, rng=rng())
+
+    assert interval.width == pytest.approx(4, rel=0.03)
+
+
+def test_comparisons_that_share_no_image_pool_like_one():
+    outcomes = np.repeat([1, -1, 0], [50, 20, 30])
+
+    pooled = pooled_gain_interval(np.arange(100), outcomes, resamples=40_000, rng=rng())
+    single = gain_interval(50, 20, 100, resamples=40_000, rng=rng(1))
+
+    assert pooled_gain(outcomes) == 30
+    assert [pooled.low, pooled.high] == pytest.approx([single.low, single.high], abs=1.01)
+
+
+def test_an_image_that_comes_again_in_other_comparisons_adds_no_certainty():
+    images, outcomes = np.arange(100), np.repeat([1, -1, 0], [50, 20, 30])
+
+    once = pooled_gain_interval(images, outcomes, resamples=40_000, rng=rng())
+    four_times = pooled_gain_interval(np.tile(images, 4), np.tile(outcomes, 4), resamples=40_000, rng=rng(1))
+    four_times_as_many = pooled_gain_interval(np.arange(400), np.tile(outcomes, 4), resamples=40_000, rng=rng(2))
+
+    assert four_times.width == pytest.approx(once.width, abs=1.01)
+    assert four_times_as_many.width == pytest.approx(once.width / 2, abs=1.01)
+
+
+def test_the_pooled_interval_is_that_of_drawing_images_one_by_one():
+    draw = rng(3)
+    images = np.repeat(np.arange(60), draw.integers(1, 4, size=60))
+    outcomes = draw.integers(-1, 2, size=len(images))
+    sums, sizes = np.bincount(images, weights=outcomes), np.bincount(images)
+    drawn = draw.integers(0, 60, size=(20_000, 60))
+
+    interval = pooled_gain_interval(images, outcomes, resamples=20_000, rng=rng())
+
+    one_by_one = 100 * sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
+    assert [interval.low, interval.high] == pytest.approx(np.quantile(one_by_one, [0.025, 0.975]).tolist(), abs=0.7)
+
+
+def test_a_tie_is_a_sign_of_its_own_when_a_pair_is_shown_again():
+    assert count_flips([3, 1, -2, 0, 0, 2], [1, -1, -3, 0, 2, 0]) == Flips(repeats=6, same=3, opposite=1)
+    assert count_flips([], []) == Flips(0, 0, 0)
