@@ -1,0 +1,270 @@
+"""Which comparisons of models are worth raters' time, from automatic scores on two sets of references.
+
+Every choice that the published protocol leaves open (ours) is made here, and is told in docs/planning.md.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from math import ceil
+from typing import NamedTuple
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+CORE = ("zh", "en", "hi", "es")
+SMALL_POINTS = Fraction(1)
+"""(ours) Score points under which a difference is small, on the ×100 scale on which CIDEr is mostly printed."""
+IMAGES = 600
+REPLICATION = 3
+PACE_S = 20.0
+"""(ours) Seconds per judgement where none was measured."""
+SECONDS_PER_HOUR = 3600
+
+
+class Reason(StrEnum):
+    """Why a session is proposed; stable codes."""
+
+    CORE = "core"
+    SIGNS = "signs"
+    ZERO = "zero"
+    SMALL = "small"
+
+
+REASONS: dict[Reason, Promise] = {
+    Reason.CORE: _("core language"),
+    Reason.SIGNS: _("the two sets disagree which is better"),
+    Reason.ZERO: _("no difference in one of the sets"),
+    Reason.SMALL: _("small difference"),
+}
+
+
+class Verdict(StrEnum):
+    """What becomes of a pair of models in a language; stable codes."""
+
+    PROPOSED = "proposed"
+    CLEAR = "clear"
+    UNSCORED = "unscored"
+
+
+class Score(NamedTuple):
+    """Of one model in one language, on the two sets; None where there is none."""
+
+    language: str
+    model: str
+    on_sets: tuple[Fraction | None, Fraction | None]
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Under which a difference is small: in score points, or in percent of the larger score; None asks for neither."""
+
+    points: Fraction | None = SMALL_POINTS
+    percent: Fraction | None = None
+
+    def is_small(self, base: Fraction, test: Fraction) -> bool:
+        difference = abs(test - base)
+        if self.points is not None and difference < self.points:
+            return True
+        return self.percent is not None and 100 * difference < self.percent * max(abs(base), abs(test))
+
+
+@dataclass(frozen=True)
+class Session:
+    """Two models in one language. `differences` are test less base on the two sets, None where a score is missing."""
+
+    language: str
+    base: str
+    test: str
+    differences: tuple[Fraction | None, Fraction | None]
+    reasons: tuple[Reason, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.reasons:
+            return Verdict.PROPOSED
+        return Verdict.UNSCORED if None in self.differences else Verdict.CLEAR
+
+
+@dataclass(frozen=True)
+class MissingScore:
+    """A model that lacks a score in a language on some of the sets, by their index; on all where `is_listed` is not."""
+
+    language: str
+    model: str
+    on_sets: tuple[int, ...]
+    is_listed: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every pair of models in every language of the scores, core languages first."""
+
+    pairs: tuple[Session, ...]
+    missing: tuple[MissingScore, ...]
+    core_without_scores: tuple[str, ...]
+    is_all_small: bool
+    """Whether the thresholds make every difference small, so that they tell nothing apart."""
+
+    @cached_property
+    def sessions(self) -> tuple[Session, ...]:
+        return self.having(Verdict.PROPOSED)
+
+    def having(self, verdict: Verdict) -> tuple[Session, ...]:
+        return tuple(pair for pair in self.pairs if pair.verdict == verdict)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """`judgements` is images times replication; `attention` are the gold pairs and repeats to be expected with them."""
+
+    sessions: int = 0
+    images: int = 0
+    judgements: int = 0
+    attention: int = 0
+    seconds: float = 0.0
+
+    @property
+    def hours(self) -> float:
+        return self.seconds / SECONDS_PER_HOUR
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.sessions + other.sessions,
+            self.images + other.images,
+            self.judgements + other.judgements,
+            self.attention + other.attention,
+            self.seconds + other.seconds,
+        )
+
+
+def cost_of_session(*, images: int, replication: int, attention_percent: int, pace_s: float) -> Cost:
+    """What one session asks of raters. An attention item takes as long as a judgement (ours)."""
+    judgements = images * replication
+    attention = ceil(Fraction(judgements * attention_percent, 100))
+    return Cost(1, images, judgements, attention, (judgements + attention) * pace_s)
+
+
+def total(costs: Iterable[Cost]) -> Cost:
+    return sum(costs, Cost())
+
+
+def plan_sessions(scores: Sequence[Score], *, core: Sequence[str], thresholds: Thresholds) -> Plan:
+    """Sort all pairs of models, language by language, into proposed, clear, and those that lack a score.
+
+    On the core languages every pair is proposed whose models both are listed there. Elsewhere a pair is proposed where
+    its differences on the two sets do not have one and the same sign, or where either of them is small. The order of
+    `scores` is of no matter.
+
+    Raises
+    ------
+    ValueError
+        One model comes twice in one language.
+    """
+    rows: dict[str, dict[str, Score]] = defaultdict(dict)
+    for score in scores:
+        if rows[score.language].setdefault(score.model, score) is not score:
+            raise ValueError(f"{score.model} comes twice in {score.language}.")
+    languages = [tag for tag in core if tag in rows] + sorted(rows.keys() - set(core))
+    models = sorted({score.model for score in scores})
+    oriented = [_base_and_test(first, second, rows.values()) for first, second in combinations(models, 2)]
+    pairs = [
+        _session(tag, base, test, rows[tag], is_core=tag in core, thresholds=thresholds)
+        for tag in languages
+        for base, test in oriented
+    ]
+    scored = [(rows[pair.language][pair.base], rows[pair.language][pair.test]) for pair in pairs if _is_scored(pair)]
+    return Plan(
+        pairs=tuple(pairs),
+        missing=tuple(gap for tag in languages for gap in _missing(tag, models, rows[tag])),
+        core_without_scores=tuple(tag for tag in core if tag not in rows),
+        is_all_small=bool(scored) and all(_are_small(thresholds, base, test) for base, test in scored),
+    )
+
+
+def _base_and_test(first: str, second: str, languages: Collection[Mapping[str, Score]]) -> tuple[str, str]:
+    """(ours) The base is the model with the lower mean score, in all languages alike; the earlier name where equal.
+
+    The mean is over those languages and sets in which both are scored, so that neither gains by being scored elsewhere.
+    """
+    lead = Fraction(0)
+    for rows in languages:
+        if first in rows and second in rows:
+            lead += sum(gap for gap in _differences(rows[first], rows[second]) if gap is not None)
+    return (first, second) if lead >= 0 else (second, first)
+
+
+def _session(
+    tag: str, base: str, test: str, rows: Mapping[str, Score], *, is_core: bool, thresholds: Thresholds
+) -> Session:
+    if base not in rows or test not in rows:
+        return Session(tag, base, test, (None, None), ())
+    differences = _differences(rows[base], rows[test])
+    reasons = [Reason.CORE] if is_core else []
+    if None not in differences:
+        reasons += _doubts(rows[base], rows[test], thresholds)
+    return Session(tag, base, test, differences, tuple(reasons))
+
+
+def _doubts(base: Score, test: Score, thresholds: Thresholds) -> list[Reason]:
+    """Why automatic scores do not settle which model is better. Exactly zero agrees with no sign, nor zero (ours)."""
+    signs = [_sign(gap) for gap in _differences(base, test) if gap is not None]
+    doubts = []
+    if 0 in signs:
+        doubts.append(Reason.ZERO)
+    elif signs[0] != signs[1]:
+        doubts.append(Reason.SIGNS)
+    if any(_small_on_sets(thresholds, base, test)):
+        doubts.append(Reason.SMALL)
+    return doubts
+
+
+def _small_on_sets(thresholds: Thresholds, base: Score, test: Score) -> list[bool]:
+    scores = zip(base.on_sets, test.on_sets, strict=True)
+    return [thresholds.is_small(low, high) for low, high in scores if low is not None and high is not None]
+
+
+def _are_small(thresholds: Thresholds, base: Score, test: Score) -> bool:
+    return all(_small_on_sets(thresholds, base, test))
+
+
+def _is_scored(pair: Session) -> bool:
+    return None not in pair.differences
+
+
+def _differences(base: Score, test: Score) -> tuple[Fraction | None, Fraction | None]:
+    (base_a, base_b), (test_a, test_b) = base.on_sets, test.on_sets
+    return (
+        None if base_a is None or test_a is None else test_a - base_a,
+        None if base_b is None or test_b is None else test_b - base_b,
+    )
+
+
+def _sign(value: Fraction) -> int:
+    return (value > 0) - (value < 0)
+
+
+def _missing(tag: str, models: Iterable[str], rows: Mapping[str, Score]) -> list[MissingScore]:
+    gaps = []
+    for model in models:
+        on_sets = rows[model].on_sets if model in rows else (None, None)
+        lacking = tuple(index for index, value in enumerate(on_sets) if value is None)
+        if lacking:
+            gaps.append(MissingScore(tag, model, lacking, model in rows))
+    return gaps
+
+
+def difference_text(difference: Fraction | None) -> str:
+    """As tables show it: with its sign, to four places, and never as a zero that it is not."""
+    if difference is None:
+        return "–"
+    if not difference:
+        return "0"
+    text = f"{float(difference):+.4f}".rstrip("0").rstrip(".")
+    return (text if text not in ("+0", "-0") else f"{float(difference):+.1e}").replace("-", "−")

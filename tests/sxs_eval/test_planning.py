@@ -1,0 +1,273 @@
+"""Which pairs of models are proposed, which way round, and what that costs."""
+
+from __future__ import annotations
+
+import csv
+import random
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sxs_eval.rules.planning import (
+    CORE,
+    Cost,
+    MissingScore,
+    Reason,
+    Score,
+    Thresholds,
+    Verdict,
+    cost_of_session,
+    difference_text,
+    plan_sessions,
+    total,
+)
+
+PUBLISHED = Path("/work/shared/data/tables/crossmodal_draft_table5.csv")
+ONE = Thresholds(points=Fraction(1))
+NONE = Thresholds(points=None)
+
+
+def scores_of(rows: str) -> list[Score]:
+    """Lines of language, model and two scores; a hyphen where there is none."""
+    cells = [line.split() for line in rows.strip().splitlines()]
+    return [Score(tag, model, (number(a), number(b))) for tag, model, a, b in cells]
+
+
+def number(cell: str) -> Fraction | None:
+    return None if cell == "-" else Fraction(cell)
+
+
+def planned(rows: str, *, core: tuple[str, ...] = (), thresholds: Thresholds = ONE):
+    return plan_sessions(scores_of(rows), core=core, thresholds=thresholds)
+
+
+def two_models(a: str, b: str, *, thresholds: Thresholds = ONE, core: tuple[str, ...] = ()):
+    """The only pair of a plan in which the test model is better by `a` and `b`, or as those say."""
+    [pair] = planned(f"de first 50 50\nde second {a} {b}", thresholds=thresholds, core=core).pairs
+    return pair
+
+
+def test_four_models_in_the_four_core_languages_make_24_sessions():
+    rows = [
+        Score(tag, model, (Fraction(10 * rank), Fraction(20 * rank)))
+        for tag in (*CORE, "de", "fr")
+        for rank, model in enumerate(["m1", "m2", "m3", "m4"])
+    ]
+
+    plan = plan_sessions(rows, core=CORE, thresholds=ONE)
+
+    assert len(plan.sessions) == 24
+    assert {(pair.language, pair.base, pair.test) for pair in plan.sessions} == {
+        (tag, *pair) for tag in CORE for pair in combinations(["m1", "m2", "m3", "m4"], 2)
+    }
+    assert {pair.reasons for pair in plan.sessions} == {(Reason.CORE,)}
+    assert len(plan.having(Verdict.CLEAR)) == 12
+    assert [pair.language for pair in plan.pairs[::6]] == [*CORE, "de", "fr"]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "reasons"),
+    [
+        ("52", "53", ()),
+        ("52", "47", (Reason.SIGNS,)),
+        ("52", "50", (Reason.ZERO, Reason.SMALL)),
+        ("50", "50", (Reason.ZERO, Reason.SMALL)),
+        ("52", "50.5", (Reason.SMALL,)),
+        ("50.5", "52", (Reason.SMALL,)),
+        ("50.5", "49.5", (Reason.SIGNS, Reason.SMALL)),
+        ("51", "52", ()),
+        ("50.999", "52", (Reason.SMALL,)),
+    ],
+)
+def test_elsewhere_a_pair_is_proposed_where_the_sets_disagree_or_a_difference_is_small(a, b, reasons):
+    pair = two_models(a, b)
+
+    assert pair.reasons == reasons
+    assert pair.verdict == (Verdict.PROPOSED if reasons else Verdict.CLEAR)
+
+
+def test_a_difference_of_exactly_the_threshold_is_not_small_however_it_is_written():
+    pair = planned("de first 97.4 0.1\nde second 97.5 0.2", thresholds=Thresholds(points=Fraction("0.1"))).pairs[0]
+
+    assert pair.verdict == Verdict.CLEAR
+
+
+@pytest.mark.parametrize(("a", "b"), [("50", "52"), ("52", "50"), ("50", "48"), ("50", "50")])
+def test_without_any_threshold_exactly_zero_still_agrees_with_no_sign_nor_with_zero(a, b):
+    assert two_models(a, b, thresholds=NONE).reasons == (Reason.ZERO,)
+
+
+def test_a_threshold_in_percent_is_of_the_larger_score_in_each_set():
+    two_percent = Thresholds(points=None, percent=Fraction(2))
+
+    assert planned("de a 98 100\nde b 100 200", thresholds=two_percent).pairs[0].reasons == ()
+    assert planned("de a 98.001 100\nde b 100 200", thresholds=two_percent).pairs[0].reasons == (Reason.SMALL,)
+    assert planned("de a -100 100\nde b -98.5 200", thresholds=two_percent).pairs[0].reasons == (Reason.SMALL,)
+
+
+def test_with_both_thresholds_either_makes_a_difference_small():
+    both = Thresholds(points=Fraction(1), percent=Fraction(10))
+
+    assert planned("de a 100 100\nde b 105 150", thresholds=both).pairs[0].reasons == (Reason.SMALL,)
+    assert planned("de a 1 100\nde b 1.5 150", thresholds=both).pairs[0].reasons == (Reason.SMALL,)
+    assert planned("de a 1 100\nde b 2 150", thresholds=both).pairs[0].reasons == ()
+
+
+def test_on_a_core_language_what_the_scores_leave_open_is_told_besides():
+    assert two_models("52", "47", core=("de",)).reasons == (Reason.CORE, Reason.SIGNS)
+    assert two_models("60", "60", core=("de",)).reasons == (Reason.CORE,)
+
+
+def test_the_base_is_the_model_with_the_lower_mean_in_all_languages_alike():
+    plan = planned("de good 50 50\nde poor 40 40\nfr good 30 30\nfr poor 35 35\nsw good 9 -\nsw poor 999 -")
+
+    assert {(pair.base, pair.test) for pair in plan.pairs} == {("good", "poor")}
+    plan = planned("de good 50 50\nde poor 40 40\nfr good 30 30\nfr poor 35 35")
+    assert {(pair.base, pair.test) for pair in plan.pairs} == {("poor", "good")}
+    assert {pair.language: pair.differences for pair in plan.pairs} == {"de": (10, 10), "fr": (-5, -5)}
+
+
+def test_of_models_with_equal_means_the_earlier_name_is_the_base():
+    pair = planned("de b 10 30\nde a 20 20").pairs[0]
+    assert (pair.base, pair.test) == ("a", "b")
+
+
+def test_a_model_that_is_scored_elsewhere_only_gains_nothing_by_it():
+    plan = planned("de a 50 50\nde b 51 51\nfr a 99 99")
+
+    assert (plan.pairs[0].base, plan.pairs[0].test) == ("a", "b")
+
+
+def test_a_missing_score_is_told_and_never_guessed():
+    plan = planned("de a 50 50\nde b 40 -\nfr a 50 50")
+
+    assert {pair.verdict for pair in plan.pairs} == {Verdict.UNSCORED}
+    assert plan.missing == (MissingScore("de", "b", (1,), True), MissingScore("fr", "b", (0, 1), False))
+    assert plan.pairs[0].differences == (10, None)
+
+
+def test_on_a_core_language_a_listed_model_needs_no_score_and_one_that_is_not_listed_is_not_planned():
+    plan = planned("zh a 50 50\nzh b 40 -\nhi a 50 50", core=("zh", "hi", "es"))
+
+    assert [(pair.language, pair.verdict) for pair in plan.pairs] == [
+        ("zh", Verdict.PROPOSED),
+        ("hi", Verdict.UNSCORED),
+    ]
+    assert plan.core_without_scores == ("es",)
+
+
+def test_thresholds_that_make_all_small_are_told():
+    rows = "de a 0.50 0.51\nde b 0.60 0.65"
+
+    assert planned(rows).is_all_small
+    assert not planned(rows, thresholds=Thresholds(points=Fraction("0.1"))).is_all_small
+    assert not planned("de a - 1\nde b 1 1").is_all_small
+
+
+def test_a_model_that_comes_twice_in_a_language_is_refused():
+    with pytest.raises(ValueError, match="a comes twice in de"):
+        planned("de a 1 1\nde a 2 2")
+
+
+def test_the_cost_of_a_session_is_images_times_replication_and_the_share_of_attention_items():
+    cost = cost_of_session(images=600, replication=3, attention_percent=0, pace_s=20)
+    assert cost == Cost(sessions=1, images=600, judgements=1800, attention=0, seconds=36_000)
+    assert cost.hours == 10
+
+    with_checks = cost_of_session(images=600, replication=3, attention_percent=15, pace_s=20)
+    assert (with_checks.judgements, with_checks.attention) == (1800, 270)
+    assert with_checks.hours == pytest.approx(11.5)
+    assert cost_of_session(images=1, replication=1, attention_percent=1, pace_s=1).attention == 1
+    assert total([cost, with_checks]) == Cost(2, 1200, 3600, 270, 36_000 + 41_400)
+    assert total([]) == Cost()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("2.61", "+2.61"), ("-5.64", "−5.64"), ("0", "0"), ("0.00001", "+1.0e−05"), ("10", "+10"), ("1/3", "+0.3333")],
+)
+def test_differences_are_shown_with_their_sign_and_not_as_a_zero_that_they_are_not(value, text):
+    assert difference_text(Fraction(value)) == text
+
+
+def test_a_difference_that_is_not_known_is_shown_as_such():
+    assert difference_text(None) == "–"
+
+
+TAGS = st.sampled_from(["zh", "en", "de", "sw"])
+MODELS = st.sampled_from(["m1", "m2", "m3", "m4", "m5"])
+VALUES = st.none() | st.integers(-30, 30).map(lambda value: Fraction(value, 10))
+TABLES = st.dictionaries(st.tuples(TAGS, MODELS), st.tuples(VALUES, VALUES)).map(
+    lambda cells: [Score(tag, model, values) for (tag, model), values in cells.items()]
+)
+THRESHOLDS = st.builds(
+    Thresholds,
+    points=st.none() | st.integers(0, 20).map(lambda value: Fraction(value, 10)),
+    percent=st.none() | st.integers(0, 100).map(Fraction),
+)
+
+
+@given(scores=TABLES, thresholds=THRESHOLDS)
+def test_every_pair_is_proposed_with_a_reason_or_clear_or_lacks_a_score_and_comes_once(scores, thresholds):
+    plan = plan_sessions(scores, core=("zh", "en"), thresholds=thresholds)
+
+    models = {score.model for score in scores}
+    wanted = {(score.language, frozenset(pair)) for score in scores for pair in combinations(models, 2)}
+    found = [(pair.language, frozenset((pair.base, pair.test))) for pair in plan.pairs]
+    assert len(found) == len(set(found))
+    assert set(found) == wanted
+    by_cell = {(score.language, score.model): score.on_sets for score in scores}
+    for pair in plan.pairs:
+        a, b = pair.differences
+        match pair.verdict:
+            case Verdict.PROPOSED:
+                assert pair.reasons
+                assert (pair.language in ("zh", "en")) == (Reason.CORE in pair.reasons)
+            case Verdict.CLEAR:
+                assert a is not None and b is not None and a * b > 0
+                assert thresholds.points is None or min(abs(a), abs(b)) >= thresholds.points
+            case Verdict.UNSCORED:
+                cells = [by_cell.get((pair.language, model), (None, None)) for model in (pair.base, pair.test)]
+                assert any(None in values for values in cells)
+
+
+@given(scores=TABLES, thresholds=THRESHOLDS, seed=st.integers(0, 1000))
+def test_the_order_of_the_rows_changes_nothing(scores, thresholds, seed):
+    shuffled = random.Random(seed).sample(scores, len(scores))
+
+    plans = [plan_sessions(rows, core=("zh",), thresholds=thresholds) for rows in (scores, shuffled)]
+
+    assert plans[0] == plans[1]
+
+
+@given(scores=TABLES, points=st.integers(0, 20))
+def test_a_higher_threshold_never_proposes_fewer_sessions(scores, points):
+    low, high = [
+        plan_sessions(scores, core=(), thresholds=Thresholds(points=Fraction(value, 10)))
+        for value in (points, points + 1)
+    ]
+
+    assert {(pair.language, pair.base, pair.test) for pair in low.sessions} <= {
+        (pair.language, pair.base, pair.test) for pair in high.sessions
+    }
+
+
+@pytest.mark.skipif(not PUBLISHED.exists(), reason="the published figures are not on this machine")
+def test_published_differences_are_sorted_as_their_signs_and_sizes_say():
+    """Each published comparison as a plan of its own: the base scores 0, the test model its differences."""
+    with PUBLISHED.open() as file:
+        rows = list(csv.DictReader(file))
+
+    ambiguous = 0
+    for row in rows:
+        a, b = Fraction(row["delta_cider_3600"]), Fraction(row["delta_cider_val"])
+        base, test = Score("xx", "base", (Fraction(), Fraction())), Score("xx", "test", (a, b))
+        [pair] = plan_sessions([base, test], core=(), thresholds=ONE).pairs
+        expected = a * b <= 0 or min(abs(a), abs(b)) < 1
+        assert (pair.verdict == Verdict.PROPOSED) == expected
+        ambiguous += expected
+    assert (len(rows), ambiguous) == (18, 16)
