@@ -66,7 +66,7 @@ def plan_showings(size: int, *, golds: int, old_repeats: int, new_repeats: int, 
     slots = [Slot("pair", index) for index in range(size)]
     for extra in [Slot("gold")] * golds + [Slot("repeat")] * old_repeats:
         slots.insert(rng.randrange(len(slots) + 1), extra)
-    early = [slot for slot in slots[: len(slots) - SHORTEST_GAP] if slot.kind == "pair"]
+    early = [slot for slot in slots[: max(0, len(slots) - SHORTEST_GAP)] if slot.kind == "pair"]
     # From the latest original on, as what is put in behind an earlier one only makes gaps longer.
     for original in sorted(rng.sample(early, min(new_repeats, len(early))), key=slots.index, reverse=True):
         first = slots.index(original) + SHORTEST_GAP + 1

@@ -113,6 +113,50 @@ def create_comparison(
     return made
 
 
+def create_comparisons(
+    *,
+    project: Project,
+    languages: Iterable[Language],
+    base: CaptioningModel,
+    test: CaptioningModel,
+    collection: Collection,
+    setting: Setting,
+    by: User | None,
+) -> tuple[list[Comparison], list[Language]]:
+    """Make a comparison in each of `languages`; also returns those in which the very same one is there already.
+
+    So a form that is sent twice makes its comparisons once. They wait for `fill_comparison` to make their pairs.
+
+    Raises
+    ------
+    Refused
+        The two models are one.
+    """
+    made, already = [], []
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        same = Comparison.objects.filter(
+            base=base, test=test, subset=setting.subset, seed=setting.seed, scale=setting.scale
+        )
+        there = set(same.filter(project=project, collection=collection).values_list("language", flat=True))
+        for language in languages:
+            if language.pk in there:
+                already.append(language)
+                continue
+            made.append(
+                create_comparison(
+                    project=project,
+                    language=language,
+                    base=base,
+                    test=test,
+                    collection=collection,
+                    setting=setting,
+                    by=by,
+                )
+            )
+    return made, already
+
+
 def fill_comparison(*, comparison_id: int) -> int:
     """Make the pairs that a comparison lacks, then its gold pairs; returns how many pairs.
 
@@ -256,11 +300,6 @@ def change_replication(*, comparison: Comparison, replication: int) -> int:
 def ask_for_missing_pairs(*, comparison_ids: Iterable[int]) -> None:
     """Mark comparisons to be looked through for images that both models have described since."""
     Comparison.objects.filter(pk__in=list(comparison_ids)).update(awaits_pairs=True)
-
-
-def use_gold_pair(*, comparison: Comparison, gold_id: int, is_used: bool) -> None:
-    """Show a gold pair from now on, or no more; answers to it stay on record."""
-    GoldPair.objects.filter(comparison=comparison, pk=gold_id).update(is_used=is_used)
 
 
 def publish_instructions(*, project: Project, body: str, by: User) -> Instructions:

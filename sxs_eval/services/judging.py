@@ -6,6 +6,7 @@ first, so that two tabs, a double click and a late request take turns.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 from uuid import UUID
@@ -189,12 +190,12 @@ def judge(
     """
     if len(comment) > LONGEST_COMMENT:
         raise CommentTooLong
-    answer = {"choice": choice, "comment": comment.replace("\x00", "").strip(), "active_ms": active_ms, "now": now}
+    given = _Given(position, choice, comment.replace("\x00", "").strip(), active_ms)
     try:
-        return _judge(batch_id, rater, position, is_last_chance=False, **answer)
+        return _judge(batch_id, rater, given, now, is_last_chance=False)
     except TimeRanOut:
         _take_up(batch_id, rater, now)
-        return _judge(batch_id, rater, position, is_last_chance=True, **answer)
+        return _judge(batch_id, rater, given, now, is_last_chance=True)
 
 
 def _take_up(batch_id: UUID, rater: User, now: datetime) -> None:
@@ -205,51 +206,65 @@ def _take_up(batch_id: UUID, rater: User, now: datetime) -> None:
         return
 
 
-def _judge(
-    batch_id: UUID,
-    rater: User,
-    position: int,
-    *,
-    choice: int,
-    comment: str,
-    active_ms: int,
-    now: datetime,
-    is_last_chance: bool,
-) -> Judgement:
+@dataclass(frozen=True)
+class _Given:
+    """An answer as it came in."""
+
+    position: int
+    choice: int
+    comment: str
+    active_ms: int
+
+
+def _judge(batch_id: UUID, rater: User, given: _Given, now: datetime, *, is_last_chance: bool) -> Judgement:
     with transaction.atomic():
         batch = _locked_batch(batch_id, rater)
-        judgement = Judgement.objects.select_related("assignment", "repeated").get(batch=batch, position=position)
+        judgement = Judgement.objects.select_related("assignment").get(batch=batch, position=given.position)
         if judgement.choice is not None:
-            if judgement.choice == choice:
+            if judgement.choice == given.choice:
                 return judgement
             raise MovedOn
         allowed = rules.choices_of(batch.comparison.scale)
-        if choice not in allowed:
+        if given.choice not in allowed:
             raise NotOnScale(allowed)
         _must_still_be_welcome(rater, batch.comparison)
-        if batch.batch.state == BatchState.RETURNED:
-            raise GivenBack
-        is_open = batch.batch.state == BatchState.OPEN and batch.batch.due_at > now
-        if not is_open and not is_last_chance:
-            raise TimeRanOut
-        if batch.batch.state == BatchState.OPEN and not is_open:
-            allocation.lapse_batch(batch=batch.batch, now=now)
-        is_gone = judgement.assignment is not None and judgement.assignment.state == AssignmentState.GONE
-        if is_open and not is_gone and workable(batch).filter(choice=None, position__lt=position).exists():
+        judgement.is_late = _is_late(batch, judgement, now, is_last_chance=is_last_chance)
+        if not judgement.is_late and workable(batch).filter(choice=None, position__lt=given.position).exists():
             raise MovedOn
-        previous = last_answered(batch)
-        since = max(filter(None, [batch.batch.taken_at, previous.judged_at if previous else None]))
-        judgement.active_ms += _credible_ms(active_ms, since=since, now=now)
-        judgement.choice, judgement.score = choice, choice if judgement.test_is_left else -choice
-        judgement.comment, judgement.judged_at = comment, now
-        judgement.is_late = not is_open or is_gone
-        judgement.save(update_fields=["choice", "score", "comment", "judged_at", "active_ms", "is_late"])
+        _keep(judgement, given, batch, now)
         if judgement.assignment is not None:
             _settle(judgement.assignment, is_late=judgement.is_late)
         allocation.renew_lease(batch=batch.batch, now=now)
         if judgement.kind != Kind.PAIR and not judgement.is_late:
             _pause_if_inattentive(batch, rater, now)
     return judgement
+
+
+def _is_late(batch: JudgingBatch, judgement: Judgement, now: datetime, *, is_last_chance: bool) -> bool:
+    """Whether the place of `judgement` is not the rater's any more.
+
+    Raises
+    ------
+    GivenBack, TimeRanOut
+    """
+    if batch.batch.state == BatchState.RETURNED:
+        raise GivenBack
+    if batch.batch.state == BatchState.OPEN and batch.batch.due_at > now:
+        return judgement.assignment is not None and judgement.assignment.state != AssignmentState.HELD
+    if not is_last_chance:
+        raise TimeRanOut
+    allocation.lapse_batch(batch=batch.batch, now=now)
+    return True
+
+
+def _keep(judgement: Judgement, given: _Given, batch: JudgingBatch, now: datetime) -> None:
+    previous = last_answered(batch)
+    since = previous.judged_at if previous and previous.judged_at else batch.batch.taken_at
+    judgement.active_ms += _credible_ms(given.active_ms, since=since, now=now)
+    judgement.choice = given.choice
+    judgement.score = given.choice if judgement.test_is_left else -given.choice
+    judgement.comment, judgement.judged_at = given.comment, now
+    judgement.save(update_fields=["choice", "score", "comment", "judged_at", "active_ms", "is_late"])
 
 
 def _settle(assignment: Assignment, *, is_late: bool) -> None:
@@ -275,7 +290,7 @@ def undo(*, batch_id: UUID, rater: User, position: int, now: datetime) -> Judgem
         if judgement.choice is None:
             return judgement
         last = last_answered(batch)
-        if last is None or last.pk != judgement.pk:
+        if last is None or last.pk != judgement.pk or judgement.is_late:
             raise MovedOn
         judgement.choice = judgement.score = judgement.judged_at = None
         judgement.save(update_fields=["choice", "score", "judged_at"])
@@ -326,7 +341,11 @@ def _pause_if_inattentive(batch: JudgingBatch, rater: User, now: datetime) -> No
     )
     if standing and standing.checks_from:
         checks = checks.filter(judged_at__gt=standing.checks_from)
-    failures = [rules.has_failed(*check) for check in checks.values_list("kind", "score", "repeated__score")]
+    failures = [
+        rules.has_failed(kind, score, first_score)
+        for kind, score, first_score in checks.values_list("kind", "score", "repeated__score")
+        if score is not None
+    ]
     if rules.must_pause(
         failures,
         checks_before_pause=comparison.checks_before_pause,

@@ -1,0 +1,106 @@
+"""A manager's own gold pairs, and switching single ones on and off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import batched
+from typing import IO
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from corpus.models import Image
+from corpus.rules.records import BrokenRecord, Record, json_records
+from inference.services.lookup import images_named
+from sxs_eval.models import Comparison, GoldPair
+from sxs_eval.rules.gold import GoldLine, GoldRefused, gold_line
+
+LINES_AT_ONCE = 250
+
+
+@dataclass
+class GoldImport:
+    """What became of a file: gold pairs added, those there already, and what is wrong with the other lines."""
+
+    added: int = 0
+    already: int = 0
+    problems: list[tuple[int, str]] = field(default_factory=list)
+
+
+def import_gold_pairs(*, comparison: Comparison, file: IO[bytes], only_these: bool) -> GoldImport:
+    """Add the gold pairs of `file`, as far as its lines can be taken. With `only_these` all others are switched off.
+
+    Raises
+    ------
+    corpus.rules.records.FileRefused
+        Nothing in the file can be read.
+    """
+    outcome = GoldImport()
+    with transaction.atomic():
+        # Whoever else adds gold pairs to this comparison waits here.
+        comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
+        images: list[int] = []
+        for chunk in _chunks(json_records(file)):
+            images += _take(comparison, chunk, outcome)
+        if only_these and images:
+            GoldPair.objects.filter(comparison=comparison).exclude(image__in=images).update(is_used=False)
+        GoldPair.objects.filter(comparison=comparison, image__in=images).update(is_used=True)
+    outcome.problems.sort()
+    return outcome
+
+
+def use_gold_pair(*, comparison: Comparison, gold_id: int, is_used: bool) -> None:
+    """Show a gold pair from now on, or no more; answers to it stay on record."""
+    GoldPair.objects.filter(comparison=comparison, pk=gold_id).update(is_used=is_used)
+
+
+def _take(comparison: Comparison, records: Sequence[Record | BrokenRecord], outcome: GoldImport) -> list[int]:
+    """Take some lines; returns the images whose gold pairs are there now."""
+    lines: dict[int, GoldLine] = {}
+    for record in records:
+        if isinstance(record, BrokenRecord):
+            outcome.problems.append((record.number, record.reason))
+            continue
+        try:
+            lines[record.number] = gold_line(record.value)
+        except GoldRefused as refused:
+            outcome.problems.append((record.number, str(refused)))
+    found = images_named({line.reference for line in lines.values()}, comparison.collection)
+    pictures = [image.pk for images in found.values() for image in images]
+    rows = GoldPair.objects.filter(comparison=comparison, image__in=pictures)
+    there = {image: (better, worse) for image, better, worse in rows.values_list("image", "better", "worse")}
+    fresh, images = [], []
+    for number, line in lines.items():
+        image = _only(found[line.reference])
+        problem = _problem(line, found[line.reference], there)
+        if problem or image is None:
+            outcome.problems.append((number, problem))
+            continue
+        images.append(image.pk)
+        if image.pk in there:
+            outcome.already += 1
+            continue
+        there[image.pk] = (line.better, line.worse)
+        fresh.append(GoldPair(comparison=comparison, image=image, better=line.better, worse=line.worse))
+    outcome.added += len(GoldPair.objects.bulk_create(fresh))
+    return images
+
+
+def _only(images: Sequence[Image]) -> Image | None:
+    return images[0] if len(images) == 1 else None
+
+
+def _problem(line: GoldLine, images: Sequence[Image], there: dict[int, tuple[str, str]]) -> str:
+    name = {"name": line.reference}
+    if not images:
+        return _("“%(name)s”: no image of the collection has this key, file name or SHA-256.") % name
+    if len(images) > 1:
+        return _("“%(name)s” may be several images of the collection. Name it by its key.") % name
+    if there.get(images[0].pk, (line.better, line.worse)) != (line.better, line.worse):
+        return _("“%(name)s” has another gold pair already. Each image can have one.") % name
+    return ""
+
+
+def _chunks(records: Iterator[Record | BrokenRecord]) -> Iterator[Sequence[Record | BrokenRecord]]:
+    return batched(records, LINES_AT_ONCE)

@@ -1,0 +1,57 @@
+"""Making the comparisons that somebody chose from a plan, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db import transaction
+
+from corpus.models import Collection
+from inference.models import CaptioningModel
+from languages.models import Language
+from people.models import Project, User
+from sxs_eval.models import Comparison
+from sxs_eval.selectors.planning import existing_comparisons
+from sxs_eval.services.comparisons import Setting, create_comparison
+
+
+class Chosen(NamedTuple):
+    language: Language
+    base: CaptioningModel
+    test: CaptioningModel
+
+
+@dataclass(frozen=True)
+class Created:
+    """`made` are new, `there` is how many of those chosen existed already."""
+
+    made: tuple[Comparison, ...]
+    there: int
+
+
+def create_planned(
+    *, project: Project, chosen: Sequence[Chosen], collection: Collection, setting: Setting, by: User
+) -> Created:
+    """Make all that are chosen and not there yet, or none; sent twice at once, the second finds them there."""
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        existing = existing_comparisons(
+            project=project,
+            collection=collection,
+            subset=setting.subset,
+            seed=setting.seed,
+            languages=[session.language.pk for session in chosen],
+        )
+        taken = set(existing)
+        made = []
+        for session in chosen:
+            key = (session.language.pk, frozenset((session.base.pk, session.test.pk)))
+            if key in taken:
+                continue
+            taken.add(key)
+            made.append(
+                create_comparison(project=project, collection=collection, setting=setting, by=by, **session._asdict())
+            )
+    return Created(tuple(made), len(chosen) - len(made))

@@ -1,0 +1,89 @@
+"""The order of a batch, the scales, and who is paused: decisions from values alone."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sxs_eval.rules import judging as rules
+
+
+@given(
+    size=st.integers(1, 40),
+    golds=st.integers(0, 20),
+    old=st.integers(0, 10),
+    new=st.integers(0, 20),
+    seed=st.integers(),
+)
+def test_every_pair_comes_once_and_its_repeat_some_showings_later(size, golds, old, new, seed):
+    slots = rules.plan_showings(size, golds=golds, old_repeats=old, new_repeats=new, rng=Random(seed))
+    assert sorted(slot.pair for slot in slots if slot.kind == "pair") == list(range(size))
+    assert sum(slot.kind == "gold" for slot in slots) == golds
+    repeats = {slot.pair: index for index, slot in enumerate(slots) if slot.kind == "repeat" and slot.pair is not None}
+    assert sum(slot == rules.Slot("repeat") for slot in slots) == old
+    assert len(repeats) <= new
+    for pair, index in repeats.items():
+        assert index - slots.index(rules.Slot("pair", pair)) > rules.SHORTEST_GAP
+
+
+def test_a_batch_that_is_long_enough_gets_the_repeats_it_is_to_have():
+    slots = rules.plan_showings(20, golds=2, old_repeats=0, new_repeats=4, rng=Random(1))
+    assert sum(slot.kind == "repeat" for slot in slots) == 4
+
+
+@given(size=st.integers(1, 100), percent=st.integers(0, 50))
+def test_the_rate_of_attention_items_is_met_on_the_average(size, percent):
+    rng = Random(size * 1000 + percent)
+    counts = [rules.attention_count(size, percent, rng) for _ in range(300)]
+    assert abs(sum(counts) / 300 - size * percent / 100) < 0.16
+    assert set(counts) <= {size * percent // 100, size * percent // 100 + 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "score", "first", "failed"),
+    [
+        ("gold", 1, None, False),
+        ("gold", 0, None, True),
+        ("gold", -3, None, True),
+        ("repeat", 1, 2, False),
+        ("repeat", 0, 3, False),
+        ("repeat", -1, 1, True),
+        ("repeat", 3, -2, True),
+        ("repeat", 3, None, False),
+    ],
+)
+def test_what_fails_an_attention_item(kind, score, first, failed):
+    assert rules.has_failed(kind, score, first) is failed
+
+
+@pytest.mark.parametrize(
+    ("failures", "pauses"),
+    [
+        ([True] * 4, False),
+        ([True] * 5, True),
+        ([True, True, False, False, False], False),  # exactly 40% is not more than 40%
+        ([True, True, True, False, False], True),
+        ([False] * 20 + [True] * 8, False),
+    ],
+)
+def test_who_is_paused(failures, pauses):
+    assert rules.must_pause(failures, checks_before_pause=5, failures_percent=40) is pauses
+
+
+def test_captions_are_equal_whatever_their_form_of_unicode_and_white_space():
+    assert rules.are_equal("Ein  Käse ", "Ein Ka\u0308se")
+    assert not rules.are_equal("Ein Hund", "ein Hund")
+
+
+def test_the_shorter_scale_lacks_the_slight_levels_only():
+    assert set(rules.choices_of(7)) - set(rules.choices_of(5)) == {1, -1}
+    assert [rules.LEVELS[score] for score in rules.choices_of(5)] == [
+        "MUCH-BETTER",
+        "BETTER",
+        "SIMILAR",
+        "WORSE",
+        "MUCH-WORSE",
+    ]
