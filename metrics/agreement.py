@@ -71,10 +71,12 @@ def alpha_interval(
     Raises
     ------
     UndefinedFigure
-        As `alpha_of_ratings`, or where it is undefined in a resample too.
+        As `alpha_of_ratings`; where all units have the same ratings; or where a resample has no alpha.
     """
     scale, counts = _counts(units, values)
     kinds, frequency = np.unique(counts, axis=0, return_counts=True)
+    if len(kinds) < 2:
+        raise UndefinedFigure(Reason.NO_VARIATION, "Every unit has the same ratings: resampling them shows nothing.")
     sizes = kinds.sum(axis=1)
     # What a unit of the kind adds to the coincidence matrix.
     added = kinds[:, :, None] * kinds[:, None, :]

@@ -28,7 +28,7 @@ class Missing(StrEnum):
 MESSAGES: dict[Reason | Missing, Promise] = {
     Reason.NO_IMAGES: _("No image has all its judgements yet."),
     Reason.NO_DECIDED: _("No image was won or lost by a majority, so there is nothing to test."),
-    Reason.NO_VARIATION: _("All images have the same outcome, so they do not show how much a gain would vary."),
+    Reason.NO_VARIATION: _("All images were judged alike, so they do not show by how much the figure would vary."),
     Reason.NO_PAIR_OF_RATINGS: _("No image was judged by two raters, so there is nothing to agree about."),
     Reason.ALL_RATINGS_EQUAL: _("All judgements are the same, so agreement cannot be told from chance."),
     Reason.RESAMPLES_UNDEFINED: _("There are too few images: in some resamples of them the figure has no value."),

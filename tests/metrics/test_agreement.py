@@ -98,10 +98,14 @@ def test_the_interval_equals_that_of_drawing_the_units_one_by_one():
     assert interval.holds(alpha_of_ratings(units, values, level="ordinal"))
 
 
-def test_an_interval_of_too_few_units_is_undefined_rather_than_made_up():
+@pytest.mark.parametrize(
+    ("units", "reason"),
+    [([0, 0, 1, 1], Reason.RESAMPLES_UNDEFINED), ([0, 0, 0, 0], Reason.NO_VARIATION)],
+)
+def test_an_interval_of_too_few_units_is_undefined_rather_than_made_up(units, reason):
     with pytest.raises(UndefinedFigure) as refused:
-        alpha_interval([0, 0, 1, 1], [1, 1, 1, 2], level="ordinal", resamples=200, rng=np.random.default_rng(0))
-    assert refused.value.reason == Reason.RESAMPLES_UNDEFINED
+        alpha_interval(units, [1, 1, 1, 2], level="ordinal", resamples=200, rng=np.random.default_rng(0))
+    assert refused.value.reason == reason
 
 
 def test_a_hundred_thousand_ratings_take_no_time():

@@ -1,0 +1,107 @@
+"""Figures over several comparisons: one gain of them all, and the order of the models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metrics.undefined import Reason
+from sxs_eval.rules.across import Contest, Ranking, pool, rank_models
+from sxs_eval.rules.figures import Gain, Undefined
+from sxs_eval.rules.report import Decided
+
+
+def part(outcomes: list[int], *, first: int = 0) -> Decided:
+    return Decided(np.arange(first, first + len(outcomes)), np.array(outcomes, dtype=np.int8))
+
+
+def drawn(chance: float, *, images: int, seed: int) -> Decided:
+    """The test caption wins so often, and loses else."""
+    return part(np.where(np.random.default_rng(seed).random(images) < chance, 1, -1).tolist())
+
+
+def points(gain: Gain | Undefined) -> float:
+    assert isinstance(gain, Gain)
+    return gain.points
+
+
+def test_the_pooled_gain_weighs_each_image_of_each_comparison_alike():
+    pooled = pool([part([1, 1, 0, -1]), part([1, -1], first=2)], seed=0)
+    assert (pooled.comparisons, pooled.images, pooled.outcomes) == (2, 4, 6)
+    assert (pooled.wins, pooled.losses) == (3, 2)
+    assert points(pooled.gain) == pytest.approx(100 / 6)
+
+
+def test_the_pooled_sign_test_looks_at_each_picture_once():
+    pooled = pool([part([1, 1, 1, 1, 1])] * 4, seed=0)
+    assert not isinstance(pooled.sign_test, Undefined)
+    assert pooled.sign_test.decided == 5
+    assert pooled.sign_test.p == pytest.approx(2 / 2**5)
+
+
+def test_nothing_pooled_says_why():
+    pooled = pool([], seed=0)
+    assert pooled.gain == Undefined(Reason.NO_IMAGES)
+    assert pooled.sign_test == Undefined(Reason.NO_DECIDED)
+
+
+def three_models(images: int = 300) -> list[Contest]:
+    """`good` leads clearly, `fair` and `poor` are the same."""
+    return [
+        Contest("fair", "good", drawn(0.75, images=images, seed=1)),
+        Contest("poor", "good", drawn(0.75, images=images, seed=2)),
+        Contest("poor", "fair", drawn(0.5, images=images, seed=9)),
+    ]
+
+
+def test_models_that_differ_are_told_apart_and_those_that_do_not_are_not():
+    ranking = rank_models(three_models(), seed=0, resamples=300)
+
+    assert isinstance(ranking, Ranking)
+    assert ranking.models[0].model == "good"
+    assert sum(model.strength for model in ranking.models) == pytest.approx(0)
+    separable = {frozenset((pair.stronger, pair.weaker)): pair.separable for pair in ranking.pairs}
+    assert separable == {
+        frozenset({"good", "fair"}): True,
+        frozenset({"good", "poor"}): True,
+        frozenset({"fair", "poor"}): False,
+    }
+    for pair in ranking.pairs:
+        assert isinstance(pair.more_images, int)
+        assert (pair.more_images == 0) == (pair.separable is True)
+
+
+def test_which_model_is_called_base_does_not_matter():
+    def turned(contest: Contest) -> Contest:
+        return Contest(contest.test, contest.base, Decided(contest.decided.image, -contest.decided.outcome))
+
+    straight = rank_models(three_models(), seed=0, resamples=100)
+    around = rank_models([turned(contest) for contest in three_models()], seed=0, resamples=100)
+
+    assert isinstance(straight, Ranking)
+    assert isinstance(around, Ranking)
+    assert [model.model for model in straight.models] == [model.model for model in around.models]
+    assert [model.strength for model in straight.models] == pytest.approx([model.strength for model in around.models])
+
+
+def test_a_model_that_never_loses_leaves_the_order_undefined_with_the_reason():
+    contests = [*three_models(), Contest("good", "perfect", part([1] * 20))]
+    assert rank_models(contests, seed=0) == Undefined(Reason.MODEL_NEVER_LOSES)
+
+
+def test_models_in_groups_apart_leave_the_order_undefined_with_the_reason():
+    contests = [Contest("a", "b", part([1, -1])), Contest("c", "d", part([1, -1]))]
+    assert rank_models(contests, seed=0) == Undefined(Reason.MODELS_NOT_CONNECTED)
+
+
+def test_too_few_images_leave_strengths_without_intervals():
+    contests = [
+        Contest("a", "b", part([1, 1, 1, -1])),
+        Contest("b", "c", part([1, 1, -1, 1])),
+        Contest("a", "c", part([1, 1, 1, 1])),
+    ]
+    ranking = rank_models(contests, seed=0, resamples=200)
+    assert isinstance(ranking, Ranking)
+    assert [model.model for model in ranking.models] == ["c", "b", "a"]
+    assert {model.interval for model in ranking.models} == {Undefined(Reason.RESAMPLES_UNDEFINED)}
+    assert {pair.separable for pair in ranking.pairs} == {Undefined(Reason.RESAMPLES_UNDEFINED)}
