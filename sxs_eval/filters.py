@@ -1,0 +1,28 @@
+"""What readers of results may ask for in the address of a page."""
+
+from __future__ import annotations
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+USUAL_POINTS = 5.0
+LEAST_POINTS, MOST_POINTS = 0.5, 50.0
+
+
+class WidthForm(forms.Form):
+    """How exact a gain is to be: the half of the width of its interval."""
+
+    points = forms.FloatField(
+        label=_("Wanted interval: ± points"),
+        min_value=LEAST_POINTS,
+        max_value=MOST_POINTS,
+        initial=USUAL_POINTS,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "0.5"}),
+    )
+
+    @property
+    def half_width(self) -> float:
+        if not self.is_valid() or self.cleaned_data["points"] is None:
+            return USUAL_POINTS
+        return float(self.cleaned_data["points"])

@@ -1,0 +1,296 @@
+"""The report on one comparison in words and plots: each figure with its interval and its meaning, or why it is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from metrics.intervals import Interval
+from sxs_eval import shown
+from sxs_eval.models import StandingState
+from sxs_eval.plots import BarPlot, Estimate, RangePlot, bar_plot, range_plot
+from sxs_eval.rules.figures import Gain, Part, Share, Undefined
+from sxs_eval.rules.judging import FIVE_POINTS, LEVELS, choices_of
+from sxs_eval.rules.report import Outcome, RaterFigures, RegionOutcome, Report
+from sxs_eval.selectors.results import Evidence, RaterRow
+
+EVEN = 50.0
+"""Percent of preferences for the left side where a rater has no bias."""
+WHOLE = (0.0, 100.0)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One figure. `why` says why it, or its interval, is undefined."""
+
+    label: str
+    value: str
+    interval: str
+    why: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class RegionLine:
+    region: str
+    images: int
+    incomplete: int
+    wins: str
+    losses: str
+    gain: str
+    interval: str
+    why: str
+
+
+@dataclass(frozen=True)
+class RaterLine:
+    name: str
+    state: str
+    """In words; empty for who never had to be looked at."""
+    is_out: bool
+    judgements: int
+    set_aside: int
+    left: str
+    left_interval: str
+    seconds: str
+    same: str
+    opposite: str
+    checks: str
+
+
+@dataclass(frozen=True)
+class ReportPage:
+    report: Report
+    headline: Sequence[Line]
+    beside: Sequence[str]
+    """What is not in the headline: pairs that lack judgements, judgements set aside."""
+    figures: Sequence[Line]
+    distribution: BarPlot
+    regions: Sequence[RegionLine]
+    region_plot: RangePlot | None
+    raters: Sequence[RaterLine]
+    rater_plot: RangePlot | None
+
+
+def report_page(report: Report, evidence: Evidence, raters: Sequence[RaterRow], *, scale: int) -> ReportPage:
+    regions, rated = report.regions, [row for row in report.raters if isinstance(row.left, Share)]
+    return ReportPage(
+        report=report,
+        headline=list(_headline(report.outcome)),
+        beside=list(beside(report, evidence)),
+        figures=list(_figures(report)),
+        distribution=distribution_plot(report, scale=scale),
+        regions=[_region_line(part) for part in regions],
+        region_plot=range_plot(_("Gain by region"), [_region_estimate(part) for part in regions], reference=0)
+        if regions
+        else None,
+        raters=[_rater_line(row) for row in raters],
+        rater_plot=range_plot(
+            _("Left side preferred, by rater, in percent"),
+            [_left_estimate(row) for row in rated],
+            reference=EVEN,
+            ends=WHOLE,
+            has_short_labels=True,
+        )
+        if rated
+        else None,
+    )
+
+
+def _headline(outcome: Outcome) -> Iterator[Line]:
+    gain, test = outcome.gain, outcome.sign_test
+    yield Line(
+        _("WINS"),
+        _part(outcome.wins),
+        "",
+        shown.why(outcome.wins.percent),
+        _("Images of which most raters call the caption of the test model better, whatever the degree."),
+    )
+    yield Line(
+        _("LOSSES"),
+        _part(outcome.losses),
+        "",
+        shown.why(outcome.losses.percent),
+        _("Images of which most raters call it worse."),
+    )
+    yield Line(
+        _("ΔSxS"),
+        "" if isinstance(gain, Undefined) else shown.signed(gain.points),
+        gain_interval(gain),
+        shown.why(gain) or shown.why(getattr(gain, "interval", None)),
+        _("WINS − LOSSES in percentage points, with the range that 95% of resamples of the images fall into."),
+    )
+    yield Line(
+        _("Sign test"),
+        "" if isinstance(test, Undefined) else shown.p_value(test.p),
+        "",
+        shown.why(test),
+        _("How likely wins and losses would be at least so uneven if both models were equally good."),
+    )
+
+
+def gain_interval(gain: Gain | Undefined) -> str:
+    return "" if isinstance(gain, Undefined) else shown.between(gain.interval, with_sign=True)
+
+
+def beside(report: Report, evidence: Evidence) -> Iterator[str]:
+    """What the headline leaves out, in sentences; of equal captions also where none is left out."""
+    images, apart = report.outcome.images, evidence.set_aside
+    yield ngettext(
+        "The figures stand on %(number)s image that has all its judgements.",
+        "The figures stand on %(number)s images that have all their judgements.",
+        images.complete,
+    ) % {"number": images.complete}
+    if images.incomplete:
+        yield ngettext(
+            "%(number)s image lacks judgements and is in none of these percentages (%(none)s without any).",
+            "%(number)s images lack judgements and are in none of these percentages (%(none)s without any).",
+            images.incomplete,
+        ) % {"number": images.incomplete, "none": images.incomplete_by_judgements.get(0, 0)}
+    if images.counted_similar:
+        yield ngettext(
+            "%(number)s pair of equal captions counts as SIMILAR without having been shown.",
+            "%(number)s pairs of equal captions count as SIMILAR without having been shown.",
+            images.counted_similar,
+        ) % {"number": images.counted_similar}
+    if images.beyond_replication:
+        yield ngettext(
+            "%(number)s image has more judgements than asked for; all of them count.",
+            "%(number)s images have more judgements than asked for; all of them count.",
+            images.beyond_replication,
+        ) % {"number": images.beyond_replication}
+    if apart.total:
+        yield ngettext(
+            "%(number)s judgement is set aside: %(late)s late, %(paused)s of paused raters, %(excluded)s of raters "
+            "left out.",
+            "%(number)s judgements are set aside: %(late)s late, %(paused)s of paused raters, %(excluded)s of raters "
+            "left out.",
+            apart.total,
+        ) % {"number": apart.total, "late": apart.late, "paused": apart.paused, "excluded": apart.excluded}
+
+
+def _figures(report: Report) -> Iterator[Line]:
+    alpha, seconds = report.alpha, report.seconds
+    yield Line(
+        _("Agreement"),
+        "" if isinstance(alpha, Undefined) else f"α = {shown.plain(alpha.value, 3)}",
+        "" if isinstance(alpha, Undefined) else shown.between(alpha.interval, 3),
+        shown.why(alpha) or shown.why(getattr(alpha, "interval", None)),
+        _(
+            "Ordinal Krippendorff's alpha of all judgements: 1 is full agreement, 0 chance, below 0 contradiction."
+        ),
+    )
+    yield _share_line(
+        _("Left preferred"),
+        report.left,
+        _("Of the judgements that prefer a side, how many prefer the left one. Without bias it is 50%."),
+    )
+    yield _share_line(
+        _("Same again"),
+        report.flips.same,
+        _("Of pairs shown once more with sides swapped, how many got an answer of the same sign."),
+    )
+    yield _share_line(
+        _("Opposite again"),
+        report.flips.opposite,
+        _("Of the same repeats, how many got the opposite answer."),
+    )
+    yield Line(
+        _("Seconds per judgement"),
+        "" if isinstance(seconds, Undefined) else shown.plain(seconds.median),
+        "" if isinstance(seconds, Undefined) else shown.between(seconds.quartiles),
+        shown.why(seconds),
+        _("The median of active time, and the range of the middle half of all judgements."),
+    )
+
+
+def _share_line(label: str, share: Share | Undefined, meaning: str) -> Line:
+    if isinstance(share, Undefined):
+        return Line(label, "", "", shown.why(share), meaning)
+    of = _("%(count)s of %(total)s") % {"count": share.count, "total": share.total}
+    return Line(label, f"{shown.percent(share.percent)} ({of})", shown.between(share.interval), "", meaning)
+
+
+def distribution_plot(report: Report, *, scale: int) -> BarPlot:
+    """Every point of the scale, and others as far as they were given."""
+    points = [score for score in LEVELS if score in choices_of(scale) or report.distribution[score]]
+    return bar_plot(
+        _("Judgements by level, test against base") if len(points) > len(FIVE_POINTS) else _("Judgements by level"),
+        [(LEVELS[score], report.distribution[score], _kind(score)) for score in points],
+    )
+
+
+def _kind(score: int) -> str:
+    return "better" if score > 0 else "worse" if score < 0 else "similar"
+
+
+def _part(part: Part) -> str:
+    return "" if isinstance(part.percent, Undefined) else f"{shown.percent(part.percent)} ({part.count})"
+
+
+def region_name(region: str) -> str:
+    return region or _("unknown")
+
+
+def _region_line(part: RegionOutcome) -> RegionLine:
+    outcome = part.outcome
+    gain = outcome.gain
+    return RegionLine(
+        region=region_name(part.region),
+        images=outcome.images.denominator,
+        incomplete=outcome.images.incomplete,
+        wins=_part(outcome.wins),
+        losses=_part(outcome.losses),
+        gain="" if isinstance(gain, Undefined) else shown.signed(gain.points),
+        interval=gain_interval(gain),
+        why=shown.why(gain) or shown.why(getattr(gain, "interval", None)),
+    )
+
+
+def _region_estimate(part: RegionOutcome) -> Estimate:
+    line, gain = _region_line(part), part.outcome.gain
+    return Estimate(
+        label=line.region,
+        text=with_interval(line.gain, line.interval) or _("undefined"),
+        value=None if isinstance(gain, Undefined) else gain.points,
+        interval=gain.interval if isinstance(gain, Gain) and isinstance(gain.interval, Interval) else None,
+    )
+
+
+def with_interval(value: str, interval: str) -> str:
+    return f"{value} ({interval})" if interval else value
+
+
+def _left_estimate(row: RaterFigures) -> Estimate:
+    assert isinstance(row.left, Share)
+    return Estimate(row.rater, shown.percent(row.left.percent, 0), row.left.percent, row.left.interval)
+
+
+def _rater_line(row: RaterRow) -> RaterLine:
+    figures, checks = row.figures, row.checks
+    left = figures.left if figures else None
+    seconds = figures.seconds_median if figures else None
+    made = checks.golds + checks.repeats
+    failed = checks.golds_failed + checks.repeats_failed
+    return RaterLine(
+        name=row.name,
+        state=str(StandingState(row.state).label) if row.state else "",
+        is_out=row.state in (StandingState.PAUSED, StandingState.EXCLUDED),
+        judgements=figures.judgements if figures else 0,
+        set_aside=row.set_aside,
+        left=shown.percent(left.percent) if isinstance(left, Share) else "",
+        left_interval=shown.between(left.interval) if isinstance(left, Share) else "",
+        seconds=shown.plain(seconds) if isinstance(seconds, float) else "",
+        same=_count(figures.flips.same if figures else None),
+        opposite=_count(figures.flips.opposite if figures else None),
+        checks=_("%(failed)s of %(made)s") % {"failed": failed, "made": made} if made else "",
+    )
+
+
+def _count(share: Share | Undefined | None) -> str:
+    if not isinstance(share, Share):
+        return ""
+    return _("%(count)s of %(total)s") % {"count": share.count, "total": share.total}

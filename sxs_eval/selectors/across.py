@@ -1,0 +1,112 @@
+"""All comparisons of a project in one view: what each gave, the same two models together, and all models in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from languages.models import Language
+from metrics import gains
+from people.models import Project
+from sxs_eval.models import Comparison
+from sxs_eval.rules.across import FEWEST_RANKED, Contest, Pooled, Ranking, pool, rank_models
+from sxs_eval.rules.figures import Undefined, defined
+from sxs_eval.rules.report import Decided, Summary, summarise
+from sxs_eval.selectors.results import (
+    RESAMPLES,
+    Evidence,
+    SetAside,
+    comparisons_of,
+    decided_of,
+    evidence_of,
+)
+
+SEED = 0
+"""(ours) Of figures over several comparisons, each of which has a seed of its own; `sxs_report` has the same."""
+
+
+@dataclass(frozen=True)
+class ComparisonResult:
+    comparison: Comparison
+    summary: Summary
+    set_aside: SetAside
+    images_needed: int | Undefined
+    """For an interval of the width that was asked for, if outcomes stay as frequent."""
+
+
+@dataclass(frozen=True)
+class PooledResult:
+    """The same two models in several languages, or over several sets of images."""
+
+    base: str
+    test: str
+    comparisons: Sequence[Comparison]
+    pooled: Pooled
+
+
+@dataclass(frozen=True)
+class Overall:
+    """`ranking` is None where fewer models were compared than take one."""
+
+    results: Sequence[ComparisonResult]
+    pooled: Sequence[PooledResult]
+    ranking: Ranking | Undefined | None
+    languages: Sequence[Language]
+
+
+def results_of(project: Project, *, width_points: float, language: str = "") -> Overall:
+    """With a `language` only of the comparisons in it; `languages` are all that there are."""
+    everything = comparisons_of(project)
+    languages = {comparison.language_id: comparison.language for comparison in everything}
+    chosen = [comparison for comparison in everything if language in ("", comparison.language_id)]
+    evidence = evidence_of(chosen)
+    outcomes = {comparison.pk: decided_of(comparison, evidence[comparison.pk]) for comparison in chosen}
+    return Overall(
+        results=[_result(comparison, evidence[comparison.pk], width_points) for comparison in chosen],
+        pooled=_pooled(chosen, outcomes),
+        ranking=_ranking(chosen, outcomes),
+        languages=sorted(languages.values(), key=lambda known: known.english_name),
+    )
+
+
+def _result(comparison: Comparison, evidence: Evidence, width_points: float) -> ComparisonResult:
+    summary = summarise(
+        evidence.judged,
+        seed=comparison.seed,
+        replication=comparison.replication,
+        not_judged=len(evidence.not_judged),
+        counted_similar=len(evidence.similar),
+        resamples=RESAMPLES,
+    )
+    outcome = summary.outcome
+    return ComparisonResult(
+        comparison,
+        summary,
+        evidence.set_aside,
+        defined(
+            lambda: gains.images_needed(
+                outcome.wins.count, outcome.losses.count, outcome.images.denominator, width_points=width_points
+            )
+        ),
+    )
+
+
+def _pooled(comparisons: Sequence[Comparison], outcomes: dict[int, Decided]) -> list[PooledResult]:
+    by_models: dict[tuple[str, str], list[Comparison]] = {}
+    for comparison in comparisons:
+        by_models.setdefault((comparison.base.name, comparison.test.name), []).append(comparison)
+    return [
+        PooledResult(base, test, parts, pool([outcomes[part.pk] for part in parts], seed=SEED, resamples=RESAMPLES))
+        for (base, test), parts in by_models.items()
+        if len(parts) > 1
+    ]
+
+
+def _ranking(comparisons: Sequence[Comparison], outcomes: dict[int, Decided]) -> Ranking | Undefined | None:
+    contests = [
+        Contest(comparison.base.name, comparison.test.name, outcomes[comparison.pk])
+        for comparison in comparisons
+        if len(outcomes[comparison.pk].outcome)
+    ]
+    models = {name for contest in contests for name in (contest.base, contest.test)}
+    return rank_models(contests, seed=SEED, resamples=RESAMPLES) if len(models) >= FEWEST_RANKED else None

@@ -1,0 +1,287 @@
+"""Judgements as figures take them: read in few queries however many there are, and straight into columns."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from django.db.models import QuerySet
+from numpy.typing import NDArray
+
+from corpus.models import Image
+from people.models import Project
+from people.pseudonyms import pseudonym
+from sxs_eval.models import Comparison, Judgement, Kind, Pair, Standing, StandingState
+from sxs_eval.rules.judging import has_failed
+from sxs_eval.rules.report import Decided, Judged, RaterFigures, Repeat, Report, build_report, decided
+
+REGION = "region"
+"""The column of a manifest that says where a picture is from."""
+RESAMPLES = 10_000
+PAIR_COLUMNS = ("comparison_id", "pk", "image_id", "task_id")
+JUDGEMENT_COLUMNS = ("comparison_id", "pair_id", "person_id", "score", "test_is_left", "active_ms", "is_late")
+REPEAT_COLUMNS = ("comparison_id", "person_id", "score", "is_late", "repeated__score", "repeated__is_late")
+NameOf = Callable[[int], str]
+NONE = -9
+"""Stands in columns for what is not there: no score and no key is that."""
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """Judgements of pairs and repeats that were made and do not count, each under one reason."""
+
+    excluded: int = 0
+    paused: int = 0
+    late: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.excluded + self.paused + self.late
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that the report on one comparison stands on. `rater` of `judged` are pseudonyms, `image` primary keys."""
+
+    judged: Judged
+    repeats: Sequence[Repeat]
+    set_aside: SetAside
+    set_aside_of: Mapping[str, int]
+    """By the pseudonym of the rater."""
+    pairs: int
+    """All of them, those that count unseen included."""
+    similar: Sequence[int]
+    """Images whose captions are equal and count as SIMILAR without being shown."""
+    not_judged: Sequence[int]
+    """Images to be shown that have no judgement that counts."""
+    region_of: Mapping[int, str] | None
+    """None where the region of no image is known."""
+
+
+@dataclass(frozen=True)
+class Checks:
+    """How a rater did on attention items; late ones are left out."""
+
+    golds: int = 0
+    golds_failed: int = 0
+    repeats: int = 0
+    repeats_failed: int = 0
+
+
+@dataclass(frozen=True)
+class RaterRow:
+    """A rater under their pseudonym. `figures` are of what counts: None where nothing of theirs does."""
+
+    name: str
+    figures: RaterFigures | None
+    checks: Checks
+    set_aside: int
+    state: str
+    """A StandingState, or empty for who never had to be looked at."""
+
+
+def evidence_of(comparisons: Iterable[Comparison]) -> dict[int, Evidence]:
+    """By comparison; the number of queries does not depend on how many there are."""
+    comparisons = list(comparisons)
+    ids = [comparison.pk for comparison in comparisons]
+    stopped = _stopped(ids)
+    pairs = _by_comparison(_columns(_pairs(ids), PAIR_COLUMNS))
+    judgements = _by_comparison(_columns(_answered(ids, Kind.PAIR), JUDGEMENT_COLUMNS))
+    repeats = _by_comparison(_columns(_answered(ids, Kind.REPEAT), REPEAT_COLUMNS))
+    regions = _regions(ids)
+    names = _Names()
+    nothing = np.zeros((0, 0), dtype=np.int64)
+    return {
+        comparison.pk: _evidence(
+            pairs.get(comparison.pk, nothing.reshape(0, len(PAIR_COLUMNS))),
+            judgements.get(comparison.pk, nothing.reshape(0, len(JUDGEMENT_COLUMNS))),
+            repeats.get(comparison.pk, nothing.reshape(0, len(REPEAT_COLUMNS))),
+            stopped=stopped[comparison.pk],
+            regions=regions,
+            name_of=names.of(comparison.project),
+        )
+        for comparison in comparisons
+    }
+
+
+def report_of(comparison: Comparison, evidence: Evidence | None = None) -> Report:
+    """The report, with the comparison's own seed: the same judgements give the same figures whenever it is asked."""
+    known = evidence or evidence_of([comparison])[comparison.pk]
+    return build_report(
+        known.judged,
+        seed=comparison.seed,
+        replication=comparison.replication,
+        repeats=known.repeats,
+        region_of=known.region_of,
+        not_judged=len(known.not_judged),
+        counted_similar=len(known.similar),
+        set_aside=known.set_aside.total,
+        not_judged_in=_count_by_region(known.not_judged, known.region_of),
+        counted_similar_in=_count_by_region(known.similar, known.region_of),
+        resamples=RESAMPLES,
+    )
+
+
+def decided_of(comparison: Comparison, evidence: Evidence) -> Decided:
+    return decided(evidence.judged, replication=comparison.replication, similar=evidence.similar)
+
+
+def rater_rows(comparison: Comparison, report: Report, evidence: Evidence) -> list[RaterRow]:
+    """Everybody who judged in the comparison or did an attention item, counted or not."""
+    name_of = _Names().of(comparison.project)
+    standings = Standing.objects.filter(comparison=comparison).values_list("person", "state")
+    states = {name_of(person): state for person, state in standings}
+    figures = {rater.rater: rater for rater in report.raters}
+    checks = _checks(comparison, name_of)
+    return [
+        RaterRow(
+            name,
+            figures.get(name),
+            checks.get(name, Checks()),
+            evidence.set_aside_of.get(name, 0),
+            states.get(name, ""),
+        )
+        for name in sorted({*figures, *checks, *evidence.set_aside_of})
+    ]
+
+
+def stopped_raters(comparison_id: int) -> dict[int, str]:
+    """Whose judgements do not count at present, and the state of their standing."""
+    return _stopped([comparison_id])[comparison_id]
+
+
+def _stopped(comparisons: Sequence[int]) -> dict[int, dict[int, str]]:
+    found: dict[int, dict[int, str]] = {comparison: {} for comparison in comparisons}
+    standings = Standing.objects.filter(comparison__in=comparisons).exclude(state=StandingState.RESTORED)
+    for comparison, person, state in standings.values_list("comparison", "person", "state"):
+        found[comparison][person] = state
+    return found
+
+
+def _pairs(comparisons: Sequence[int]) -> QuerySet[Pair]:
+    return Pair.objects.filter(comparison__in=comparisons).order_by()
+
+
+def _answered(comparisons: Sequence[int], kind: Kind) -> QuerySet[Judgement]:
+    return Judgement.objects.filter(comparison__in=comparisons, kind=kind, choice__isnull=False).order_by()
+
+
+def _columns(rows: QuerySet[Any], names: tuple[str, ...]) -> NDArray[np.int64]:
+    """The whole numbers of `rows`, one line each."""
+    found = rows.values_list(*names)
+    flat = np.fromiter((NONE if cell is None else cell for cell in chain.from_iterable(found)), dtype=np.int64)
+    return flat.reshape(-1, len(names))
+
+
+def _by_comparison(table: NDArray[np.int64]) -> dict[int, NDArray[np.int64]]:
+    """Lines by the comparison in their first column, in one order whatever database they are from."""
+    # Sums of shares hang on their order in the last digit.
+    table = table[np.lexsort((table[:, 2], table[:, 1], table[:, 0]))]
+    starts = np.flatnonzero(np.diff(table[:, 0], prepend=-1))
+    return {int(part[0, 0]): part for part in np.split(table, starts) if len(part)}
+
+
+def _regions(comparisons: Sequence[int]) -> dict[int, str]:
+    named = Image.objects.filter(pk__in=_pairs(comparisons).values("image"), extra__has_key=REGION)
+    regions = {image: str(region or "").strip() for image, region in named.values_list("pk", f"extra__{REGION}")}
+    return {image: region for image, region in regions.items() if region}
+
+
+class _Names:
+    """Pseudonyms, each made once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], str] = {}
+
+    def of(self, project: Project) -> NameOf:
+        def name(person: int) -> str:
+            key = (project.pk, person)
+            if key not in self._known:
+                self._known[key] = pseudonym(project, person)
+            return self._known[key]
+
+        return name
+
+
+def _evidence(
+    pairs: NDArray[np.int64],
+    judgements: NDArray[np.int64],
+    repeats: NDArray[np.int64],
+    *,
+    stopped: Mapping[int, str],
+    regions: Mapping[int, str],
+    name_of: NameOf,
+) -> Evidence:
+    order = np.argsort(pairs[:, 1])
+    image_of_pair, pair_ids, tasks = pairs[order, 2], pairs[order, 1], pairs[order, 3]
+    _, pair, person, score, test_is_left, active_ms, is_late = judgements.T
+    people, person_code = np.unique(person, return_inverse=True)
+    names = np.array([name_of(int(one)) for one in people], dtype=object)
+    counts = (is_late == 0) & ~np.isin(person, list(stopped))
+    place = np.searchsorted(pair_ids, pair)
+    is_judged = np.zeros(len(pair_ids), dtype=bool)
+    is_judged[place[counts]] = True
+    here = {image: region for image in image_of_pair.tolist() if (region := regions.get(image))}
+    set_aside, set_aside_of = _set_aside(np.concatenate([judgements[:, [2, 6]], repeats[:, [1, 3]]]), stopped, name_of)
+    return Evidence(
+        judged=Judged(
+            image=image_of_pair[place][counts],
+            rater=names[person_code][counts],
+            score=score[counts],
+            test_is_left=test_is_left[counts].astype(np.int8),
+            # A browser without scripts measures nothing, and nobody answers in no time.
+            seconds=np.where(active_ms > 0, active_ms / 1000, np.nan)[counts],
+        ),
+        repeats=[
+            (int(first), int(again), name_of(int(rater)))
+            for _, rater, again, late, first, first_late in repeats.tolist()
+            if not late and not first_late and first != NONE and rater not in stopped
+        ],
+        set_aside=set_aside,
+        set_aside_of=set_aside_of,
+        pairs=len(pair_ids),
+        similar=image_of_pair[tasks == NONE].tolist(),
+        not_judged=image_of_pair[(tasks != NONE) & ~is_judged].tolist(),
+        region_of=here or None,
+    )
+
+
+def _set_aside(
+    made: NDArray[np.int64], stopped: Mapping[int, str], name_of: NameOf
+) -> tuple[SetAside, Mapping[str, int]]:
+    """`made`: who, and whether too late. The standing of a rater says more than when one answer came."""
+    reasons: Counter[str] = Counter()
+    raters: Counter[str] = Counter()
+    apart = made[(made[:, 1] == 1) | np.isin(made[:, 0], list(stopped))]
+    for person in apart[:, 0].tolist():
+        reasons[stopped.get(person, "late")] += 1
+        raters[name_of(person)] += 1
+    counts = SetAside(reasons[StandingState.EXCLUDED], reasons[StandingState.PAUSED], reasons["late"])
+    return counts, dict(raters)
+
+
+def _count_by_region(images: Sequence[int], region_of: Mapping[int, str] | None) -> dict[str, int]:
+    return dict(Counter(region_of.get(image, "") for image in images)) if region_of else {}
+
+
+def _checks(comparison: Comparison, name_of: NameOf) -> dict[str, Checks]:
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for kind in (Kind.GOLD, Kind.REPEAT):
+        done = _answered([comparison.pk], kind).filter(is_late=False)
+        for person, score, first in done.values_list("person", "score", "repeated__score"):
+            assert score is not None
+            counts[name_of(person)][f"{kind}s"] += 1
+            counts[name_of(person)][f"{kind}s_failed"] += has_failed(kind, score, first)
+    return {name: Checks(**count) for name, count in counts.items()}
+
+
+def comparisons_of(project: Project) -> list[Comparison]:
+    """In the order of their pages: by models, then by language."""
+    found = Comparison.objects.filter(project=project).select_related(
+        "project", "language", "pool", "base", "test", "collection"
+    )
+    return sorted(found, key=lambda row: (row.base.name, row.test.name, row.language.english_name, row.pk))

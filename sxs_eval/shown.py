@@ -1,0 +1,48 @@
+"""Figures as pages show them: rounded, with their sign, in the way of the reader's language."""
+
+from __future__ import annotations
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
+from metrics.intervals import Interval
+from sxs_eval.rules.figures import Undefined
+
+MINUS = "−"
+SMALLEST_P = 0.0001
+
+
+def plain(value: float, digits: int = 1) -> str:
+    text = number_format(abs(value), digits, use_l10n=True)
+    return MINUS + text if _is_below_zero(value, digits) else text
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """Zero, and what is rounded to it, has no sign."""
+    is_zero = round(abs(value), digits) == 0
+    return plain(value, digits) if is_zero or value < 0 else "+" + plain(value, digits)
+
+
+def percent(value: float, digits: int = 1) -> str:
+    return _("%(number)s%%") % {"number": plain(value, digits)}
+
+
+def between(interval: Interval | Undefined, digits: int = 1, *, with_sign: bool = False) -> str:
+    """Empty where there is no interval."""
+    if isinstance(interval, Undefined):
+        return ""
+    form = signed if with_sign else plain
+    return _("%(low)s to %(high)s") % {"low": form(interval.low, digits), "high": form(interval.high, digits)}
+
+
+def p_value(p: float) -> str:
+    return f"p < {plain(SMALLEST_P, 4)}" if p < SMALLEST_P else f"p = {plain(p, 4)}"
+
+
+def why(*figures: object) -> str:
+    """Why the first of `figures` that is undefined is so; empty where none is."""
+    return next((str(figure.message) for figure in figures if isinstance(figure, Undefined)), "")
+
+
+def _is_below_zero(value: float, digits: int) -> bool:
+    return value < 0 and round(abs(value), digits) > 0
