@@ -9,7 +9,8 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from annotation.models import CaptionBatch, CaptionTask, Item, Round, Stage
+from annotation.models import CaptionBatch, CaptionTask, Round
+from inference import exposure
 from people.models import Project, Role, User
 from people.permissions import project_for
 from people.qualification import Blocker, Work, blockers_of
@@ -42,9 +43,8 @@ def round_managed_by(user: User | AnonymousUser, slug: str, round_id: int) -> Ro
 
 
 def has_pictures_in_hand(user: User, project: Project) -> bool:
-    """Whether `user`, in whatever project, has yet to finish a batch with pictures that `project` captions too."""
-    unfinished = Item.objects.filter(person=user).exclude(batch__stage=Stage.SUBMITTED)
-    return CaptionTask.objects.filter(round__project=project, image__in=unfinished.values("image")).exists()
+    """Whether `user`, in whatever project or kind of work, has yet to finish with pictures that `project` captions."""
+    return CaptionTask.objects.filter(exposure.in_hand(user, "image"), round__project=project).exists()
 
 
 def blockers(user: User, round: Round) -> list[Blocker]:

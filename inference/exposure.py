@@ -1,7 +1,8 @@
 """Which images a person has in their hands, in whatever kind of work.
 
 What models say of an image that somebody is writing about must not reach them through another kind of work: screen 2
-would no longer be without it. The kinds of work do not know each other, so each says here what is in hand with it.
+would no longer be without it. Nor may who judges two captions read elsewhere whose they are. The kinds of work do not
+know each other, so each says here what is in hand with it.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ def register(kind: str, images_in_hand: ImagesInHand) -> None:
     _kinds[kind] = images_in_hand
 
 
-def in_hand_besides(kind: str, person: User, image: str) -> Q:
-    """That the image at the path `image` is in the hands of `person` in another kind of work than `kind`."""
+def in_hand(person: User, image: str, *, besides: str = "") -> Q:
+    """That the image at the path `image` is in the hands of `person`, in any kind of work but `besides`."""
     found = Q(pk__in=[])
-    for other, images_in_hand in _kinds.items():
-        if other != kind:
+    for kind, images_in_hand in _kinds.items():
+        if kind != besides:
             found |= Q(**{f"{image}__in": images_in_hand(person)})
     return found

@@ -5,15 +5,16 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from inference import exposure
-from people.models import Role, User
+from people.models import Membership, Role, User
 from people.permissions import project_for
 from people.qualification import Blocker, Work, blockers_of, still_takes_part
-from sxs_eval.models import Comparison, JudgingBatch, Pair, Standing, StandingState
+from sxs_eval.models import Comparison, GoldPair, JudgingBatch, Pair, Standing, StandingState
 
 READERS = (Role.MANAGER, Role.RESEARCHER)
 
@@ -44,10 +45,20 @@ def comparison_for(user: User | AnonymousUser, slug: str, comparison_id: int, *r
     return get_object_or_404(found, pk=comparison_id, project=project)
 
 
+def check_reader(user: User | AnonymousUser) -> None:
+    """
+    Raises
+    ------
+    PermissionDenied
+        For whoever neither manages a project nor does research in one.
+    """
+    if not Membership.objects.filter(user=user.pk, role__in=READERS).exists():
+        raise PermissionDenied(_("Only managers and researchers see this page. Ask a manager to invite you as one."))
+
+
 def has_pictures_in_hand(user: User, comparisons: list[Comparison]) -> bool:
-    """Whether `user` is writing about a picture of `comparisons` right now, whose captions they must not read then."""
-    in_hand = exposure.in_hand_besides("sxs_eval", user, "image")
-    return Pair.objects.filter(comparison__in=comparisons).filter(in_hand).exists()
+    """Whether `user` is writing about a picture of `comparisons` right now, or judging captions of one."""
+    return Pair.objects.filter(exposure.in_hand(user, "image"), comparison__in=comparisons).exists()
 
 
 def blockers(user: User, comparison: Comparison) -> list[Blocker]:

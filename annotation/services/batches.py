@@ -120,7 +120,7 @@ def _met_before(annotator: User, round: Round) -> Q:
     met = Item.objects.filter(person=annotator, image=OuterRef("caption_task__image")).filter(
         Q(batch__round__project=round.project_id) | ~Q(batch__stage=Stage.SUBMITTED)
     )
-    return Q(Exists(met)) | exposure.in_hand_besides("annotation", annotator, "caption_task__image")
+    return Q(Exists(met)) | exposure.in_hand(annotator, "caption_task__image", besides="annotation")
 
 
 def save_rating(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import batched
+from itertools import islice
 from typing import IO
 
 from django.db import transaction
@@ -103,4 +103,5 @@ def _problem(line: GoldLine, images: Sequence[Image], there: dict[int, tuple[str
 
 
 def _chunks(records: Iterator[Record | BrokenRecord]) -> Iterator[Sequence[Record | BrokenRecord]]:
-    return batched(records, LINES_AT_ONCE)
+    while chunk := list(islice(records, LINES_AT_ONCE)):
+        yield chunk

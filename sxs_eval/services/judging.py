@@ -95,7 +95,7 @@ def take_batch(*, comparison: Comparison, rater: User, now: datetime, rng: Rando
         rng=rng,
         prepare=prepare,
         # What models say of a picture stays away from whoever is writing about it.
-        without=exposure.in_hand_besides("sxs_eval", rater, "pair__image"),
+        without=exposure.in_hand(rater, "pair__image", besides="sxs_eval"),
     )
     return JudgingBatch.objects.select_related("batch", "comparison").get(pk=batch.pk) if batch else None
 
@@ -156,7 +156,7 @@ def _golds_for(comparison: Comparison, rater: User) -> list[GoldPair]:
         return []
     met = Judgement.objects.filter(person=rater, gold__comparison=comparison).values("gold")
     found = GoldPair.objects.filter(comparison=comparison, is_used=True).exclude(pk__in=met)
-    return list(found.exclude(exposure.in_hand_besides("sxs_eval", rater, "image")).order_by("pk"))
+    return list(found.exclude(exposure.in_hand(rater, "image", besides="sxs_eval")).order_by("pk"))
 
 
 def _unrepeated(comparison: Comparison, rater: User) -> list[Judgement]:
@@ -166,7 +166,7 @@ def _unrepeated(comparison: Comparison, rater: User) -> list[Judgement]:
     found = Judgement.objects.filter(
         comparison=comparison, person=rater, kind=Kind.PAIR, choice__isnull=False, is_late=False, repeat=None
     )
-    return list(found.exclude(exposure.in_hand_besides("sxs_eval", rater, "pair__image")).order_by("pk"))
+    return list(found.exclude(exposure.in_hand(rater, "pair__image", besides="sxs_eval")).order_by("pk"))
 
 
 def judge(
