@@ -1,0 +1,335 @@
+"""`manage.py sxs_report`: a small file computed by hand, several comparisons, refusals, and no database."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import subprocess
+import sys
+from itertools import combinations, permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+from scipy.stats import binomtest
+
+from metrics.undefined import Reason
+from sxs_eval.rules.figures import Missing
+from tests.servers import ROOT
+
+# Raters ann, bob and cem; None where one has not judged. Five images are won, two lost, three neither, two incomplete.
+SCORES = {
+    "i01": (3, 2, 1),
+    "i02": (2, 1, -1),
+    "i03": (1, 1, 0),
+    "i04": (3, 3, 3),
+    "i05": (2, 0, 1),
+    "i06": (-1, -2, 0),
+    "i07": (-3, -3, -2),
+    "i08": (0, 0, 0),
+    "i09": (1, 0, -1),
+    "i10": (2, 0, 0),
+    "i11": (1, 2, None),
+    "i12": (None, -1, None),
+}
+SIDES = ("test", "base", "")
+"""For ann the test caption is always left, for bob always right; nobody knows for cem."""
+REPEATS = [("i01", "ann", 2), ("i06", "ann", 1), ("i08", "ann", 0), ("i09", "bob", 1)]
+"""Against 3, −1, 0 and 0 at first: the same, the opposite, the same, and neither."""
+RESAMPLES = 20_000
+
+
+def write_golden(file: Path) -> Path:
+    rows = ["image,rater,score,left_is,seconds,region,kind,counts"]
+    for number, (image, scores) in enumerate(SCORES.items(), start=1):
+        region = "coast" if number <= 6 else "hills"
+        for rater, side, score in zip(("ann", "bob", "cem"), SIDES, scores, strict=True):
+            if score is not None:
+                seconds = number if rater == "ann" else ""
+                rows.append(f"{image},{rater},{score},{side},{seconds},{region},pair,")
+    rows += [f"{image},{rater},{score},,,{_region(image)},repeat," for image, rater, score in REPEATS]
+    rows += ["i01,ann,3,test,1,coast,pair,", "g1,ann,-3,,,,gold,", "i12,cem,3,,,hills,pair,false"]
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return file
+
+
+def _region(image: str) -> str:
+    return "coast" if image <= "i06" else "hills"
+
+
+def run(file: Path, *options: str) -> str:
+    out = io.StringIO()
+    call_command("sxs_report", str(file), *options, stdout=out)
+    return out.getvalue()
+
+
+def run_json(file: Path, *options: str) -> dict[str, Any]:
+    return json.loads(run(file, "--json", *options), parse_constant=pytest.fail)
+
+
+@pytest.fixture(scope="module")
+def golden(tmp_path_factory) -> dict[str, Any]:
+    return run_json(
+        write_golden(tmp_path_factory.mktemp("golden") / "golden.csv"), "--resamples", str(RESAMPLES), "--seed", "11"
+    )
+
+
+@pytest.fixture
+def figures(golden) -> dict[str, Any]:
+    return golden["comparisons"][0]["report"]
+
+
+def exact_quantiles(wins: int, losses: int, images: int) -> list[float]:
+    """Of the gain over every resample there is, each weighed by how many drawings give it."""
+    chances: dict[int, float] = {}
+    shares = [wins / images, losses / images, 1 - (wins + losses) / images]
+    for won in range(images + 1):
+        for lost in range(images + 1 - won):
+            rest = images - won - lost
+            ways = math.factorial(images) / (math.factorial(won) * math.factorial(lost) * math.factorial(rest))
+            chance = ways * shares[0] ** won * shares[1] ** lost * shares[2] ** rest
+            chances[won - lost] = chances.get(won - lost, 0) + chance
+    net = sorted(chances)
+    reached = np.cumsum([chances[value] for value in net])
+    return [100 * net[int(np.searchsorted(reached, level))] / images for level in (0.025, 0.975)]
+
+
+def alpha_by_definition(units: list[list[int]]) -> float:
+    """Krippendorff's ordinal alpha by loops over pairs, as the definition has it."""
+    units = [unit for unit in units if len(unit) > 1]
+    given = [value for unit in units for value in unit]
+
+    def distance(first: int, second: int) -> float:
+        low, high = sorted((first, second))
+        between = sum(low <= value <= high for value in given)
+        return (between - (given.count(low) + given.count(high)) / 2) ** 2 if low != high else 0.0
+
+    observed = sum(distance(a, b) / (len(unit) - 1) for unit in units for a, b in permutations(unit, 2)) / len(given)
+    expected = 2 * sum(distance(a, b) for a, b in combinations(given, 2)) / (len(given) * (len(given) - 1))
+    return 1 - observed / expected
+
+
+def share(successes: int, trials: int) -> dict[str, Any]:
+    bounds = binomtest(successes, trials).proportion_ci(method="exact")
+    return {
+        "count": successes,
+        "total": trials,
+        "percent": pytest.approx(100 * successes / trials),
+        "interval": {"low": pytest.approx(100 * bounds.low), "high": pytest.approx(100 * bounds.high)},
+    }
+
+
+def test_what_is_counted_and_what_is_beside_it(golden, figures):
+    (comparison,) = golden["comparisons"]
+    assert {key: comparison[key] for key in ("comparison", "gold", "duplicates", "repeats_without_first")} == {
+        "comparison": "",
+        "gold": 1,
+        "duplicates": 1,
+        "repeats_without_first": 0,
+    }
+    assert (figures["judgements"], figures["set_aside"]) == (33, 1)
+    assert figures["outcome"]["images"] == {
+        "denominator": 10,
+        "complete": 10,
+        "counted_similar": 0,
+        "incomplete": 2,
+        "incomplete_by_judgements": {"0": 0, "1": 1, "2": 1},
+        "beyond_replication": 0,
+    }
+    assert (golden["pooled"], golden["ranking"], golden["ignored_columns"]) == ([], None, [])
+
+
+def test_wins_losses_and_the_gain_by_hand(figures):
+    outcome = figures["outcome"]
+    assert outcome["wins"] == {"count": 5, "percent": 50.0}
+    assert outcome["losses"] == {"count": 2, "percent": 20.0}
+    assert outcome["neither"] == {"count": 3, "percent": 30.0}
+    assert outcome["gain"]["points"] == 30.0
+    low, high = exact_quantiles(5, 2, 10)
+    assert outcome["gain"]["interval"] == {"low": low, "high": high}
+    assert outcome["sign_test"] == {"p": pytest.approx(2 * (1 + 7 + 21) / 2**7), "decided": 7}
+
+
+def test_images_needed_by_hand(figures):
+    # The variance of the outcome is 0.7 − 0.3² = 0.61.
+    needed = math.ceil((2 * 1.959964 * 100 / 5) ** 2 * 0.61)
+    assert figures["precision"] == {"width_points": 5.0, "images": needed, "more": needed - 10}
+
+
+def test_agreement_and_distribution_by_hand(figures):
+    units = [[score for score in scores if score is not None] for scores in SCORES.values()]
+    assert figures["alpha"]["value"] == pytest.approx(alpha_by_definition(units))
+    interval = figures["alpha"]["interval"]
+    assert interval["low"] < figures["alpha"]["value"] < interval["high"]
+    assert figures["distribution"] == {"3": 4, "2": 5, "1": 7, "0": 9, "-1": 4, "-2": 2, "-3": 2}
+
+
+def test_sides_times_and_repeats_by_hand(figures):
+    ann, bob, cem = figures["raters"]
+    assert (ann["rater"], ann["judgements"], bob["judgements"], cem["judgements"]) == ("ann", 11, 12, 10)
+    assert ann["left"] == share(8, 10)
+    assert bob["left"] == share(3, 8)
+    assert cem["left"]["undefined"] == Missing.NO_SIDE_PREFERRED
+    assert figures["left"] == share(11, 18)
+    assert figures["flips"] == {"same": share(2, 4), "opposite": share(1, 4)}
+    assert ann["flips"] == {"same": share(2, 3), "opposite": share(1, 3)}
+    assert cem["flips"]["same"]["undefined"] == Missing.NO_REPEATS
+    assert figures["seconds"] == {"judgements": 11, "median": 6.0, "quartiles": {"low": 3.5, "high": 8.5}}
+    assert (ann["seconds_median"], bob["seconds_median"]["undefined"]) == (6.0, Missing.NO_TIMES)
+
+
+def test_regions_by_hand(figures):
+    coast, hills = figures["regions"]
+    assert (coast["region"], hills["region"]) == ("coast", "hills")
+    assert coast["outcome"]["gain"]["points"] == pytest.approx(100 * 4 / 6)
+    low, high = exact_quantiles(5, 1, 6)
+    assert coast["outcome"]["gain"]["interval"] == pytest.approx({"low": low, "high": high})
+    assert hills["outcome"]["gain"]["points"] == -25
+    assert hills["outcome"]["images"]["incomplete"] == 2
+
+
+def test_the_signature_tells_how_the_figures_were_made(figures):
+    assert figures["signature"] == {
+        "method": "sxs-majority",
+        "version": 1,
+        "replication": 3,
+        "resamples": RESAMPLES,
+        "seed": 11,
+    }
+
+
+def test_the_same_seed_prints_the_same_and_another_one_other_intervals(tmp_path):
+    file = write_golden(tmp_path / "golden.csv")
+    assert run_json(file, "--seed", "1") == run_json(file, "--seed", "1")
+    one, other = (run_json(file, "--seed", seed)["comparisons"][0]["report"] for seed in ("1", "2"))
+    assert one["alpha"]["interval"] != other["alpha"]["interval"]
+    assert one["alpha"]["value"] == other["alpha"]["value"]
+
+
+def test_with_two_judgements_to_an_image_more_images_are_complete(tmp_path):
+    figures = run_json(write_golden(tmp_path / "golden.csv"), "--replication", "2")["comparisons"][0]["report"]
+    assert figures["outcome"]["images"]["complete"] == 11
+    assert figures["outcome"]["images"]["beyond_replication"] == 10
+    assert figures["outcome"]["wins"]["count"] == 6
+
+
+def test_the_text_has_each_figure_in_a_line_with_what_it_means(tmp_path):
+    text = run(write_golden(tmp_path / "golden.csv"))
+    for expected in (
+        "10 complete, 2 incomplete",
+        "1 × 1, 1 × 2",
+        "50.0% (5)",
+        "20.0% (2)",
+        "+30.0 [",
+        "p = 0.4531, 7 decided",
+        "61.1% [35.7, 82.7] (18)",
+        "50.0% [6.8, 93.2] (4)",
+        "6.0 [3.5, 8.5]",
+        "Region coast",
+        "Identical lines, counted once: 1",
+        "Judgements of gold pairs, in no figure: 1",
+    ):
+        assert expected in text
+    assert "nan" not in text.lower()
+
+
+def test_a_text_about_nearly_nothing_says_why_figures_are_missing(tmp_path):
+    file = tmp_path / "few.csv"
+    file.write_text("image,rater,score\na,ann,1\n")
+    text = run(file)
+    assert "WINS − LOSSES       undefined: No image has all its judgements yet." in text
+    assert "Ordinal alpha       undefined: No image was judged by two raters" in text
+    assert "nan" not in text.lower()
+
+
+def models_file(file: Path) -> Path:
+    """Three models on the same 40 images in two languages, decided by every rater alike."""
+    rng = np.random.default_rng(4)
+    rows = ["comparison,base_model,test_model,image,rater,score"]
+    for base, test, chance in (("m1", "m2", 0.8), ("m1", "m3", 0.8), ("m2", "m3", 0.5)):
+        for language in ("hi", "zh"):
+            for image in range(40):
+                score = 2 if rng.random() < chance else -2
+                rows += [
+                    f"{base}-{test} {language},{base},{test},i{image},{who},{score}" for who in ("ann", "bob", "cem")
+                ]
+    file.write_text("\n".join(rows) + "\n")
+    return file
+
+
+def test_comparisons_of_the_same_models_are_pooled_and_all_models_ranked(tmp_path):
+    file = models_file(tmp_path / "models.csv")
+    report = run_json(file)
+
+    assert len(report["comparisons"]) == 6
+    by_name = {part["comparison"]: part["report"]["outcome"] for part in report["comparisons"]}
+    for pooled in report["pooled"]:
+        single = [by_name[name]["gain"]["points"] for name in pooled["comparisons"]]
+        assert len(single) == 2
+        assert pooled["figures"]["gain"]["points"] == pytest.approx(sum(single) / 2)
+        assert (pooled["figures"]["images"], pooled["figures"]["outcomes"]) == (40, 80)
+    assert [(part["base_model"], part["test_model"]) for part in report["pooled"]] == [
+        ("m1", "m2"),
+        ("m1", "m3"),
+        ("m2", "m3"),
+    ]
+    assert report["ranking"]["models"][-1]["model"] == "m1"
+    assert report["ranking"]["signature"]["regularisation"] == 0
+    assert report["ranking"]["images"] == 40
+    separable = {
+        frozenset((pair["stronger"], pair["weaker"])): pair["separable"] for pair in report["ranking"]["pairs"]
+    }
+    assert separable[frozenset({"m1", "m2"})] is True
+    assert separable[frozenset({"m2", "m3"})] is False
+    text = run(file)
+    assert text.count("not separable: ") == 1
+    assert text.count("All comparisons (m2 against m1): m1-m2 hi, m1-m2 zh") == 1
+
+
+def test_a_ranking_that_is_undefined_says_why(tmp_path):
+    file = tmp_path / "unbeaten.csv"
+    rows = [f"{base}{test},{base},{test},i,{who},1" for base, test in ("ab", "bc") for who in "xyz"]
+    file.write_text("\n".join(["comparison,base_model,test_model,image,rater,score", *rows]))
+    assert run_json(file)["ranking"]["undefined"] == Reason.MODEL_NEVER_LOSES
+    assert "Some models never lost an image to the others" in run(file)
+
+
+def test_two_models_need_no_ranking_and_no_models_none_either(tmp_path):
+    file = tmp_path / "two.csv"
+    file.write_text("comparison,image,rater,score\nhi,a,ann,1\nzh,a,ann,-1\n")
+    report = run_json(file, "--replication", "1")
+    assert report["ranking"] is None
+    assert report["pooled"][0]["comparisons"] == ["hi", "zh"]
+    assert report["pooled"][0]["figures"]["gain"]["points"] == 0
+
+
+@pytest.mark.parametrize("option", [("--seed", "-1"), ("--replication", "0"), ("--resamples", "10"), ("--seed", "x")])
+def test_options_out_of_range_are_refused(tmp_path, option):
+    with pytest.raises(CommandError, match="must be a whole number from"):
+        run(write_golden(tmp_path / "golden.csv"), *option)
+
+
+def manage(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "VIRTUAL_ENV") if name in os.environ}
+    environment = kept | {"CROSSLENS_VAR": str(folder), "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, str(ROOT / "manage.py"), "sxs_report", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
+
+
+def test_the_command_needs_no_database_and_a_refusal_ends_with_status_one(tmp_path):
+    good, bad = write_golden(tmp_path / "golden.csv"), tmp_path / "bad.csv"
+    bad.write_text("image,rater,score\na,ann,1\nb,ann,7\n")
+
+    done, refused = (manage(str(file), "--json", folder=tmp_path / "var") for file in (good, bad))
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["comparisons"][0]["report"]["outcome"]["gain"]["points"] == 30
+    assert refused.returncode == 1
+    assert refused.stdout == ""
+    assert f"{bad}, line 3: score is “7”." in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert list(tmp_path.rglob("*.sqlite3")) == []
