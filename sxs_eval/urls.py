@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from sxs_eval.views import judging
+from sxs_eval.views import comparisons, gold, judging, raters
 
 app_name = "sxs_eval"
+ONE = "projects/<slug:slug>/comparisons/<int:comparison_id>"
 urlpatterns = [
     path("compare/", judging.work_show, name="work-show"),
     path("compare/<int:comparison_id>/take/", judging.batch_take, name="batch-take"),
@@ -14,4 +15,15 @@ urlpatterns = [
     path("judging/<uuid:batch_id>/return/", judging.batch_return, name="batch-return"),
     path("judging/<uuid:batch_id>/resume/", judging.batch_resume, name="batch-resume"),
     path("projects/<slug:slug>/instructions/", judging.instructions_show, name="instructions-show"),
+    path("projects/<slug:slug>/instructions/new/", comparisons.instructions_publish, name="instructions-publish"),
+    path("evaluations/", comparisons.evaluation_list, name="evaluation-list"),
+    path("projects/<slug:slug>/comparisons/", comparisons.comparison_list, name="comparison-list"),
+    path("projects/<slug:slug>/comparisons/new/", comparisons.comparison_create, name="comparison-create"),
+    path("projects/<slug:slug>/comparisons/progress/", comparisons.comparisons_progress, name="comparisons-progress"),
+    path(f"{ONE}/settings/", comparisons.comparison_settings, name="comparison-settings"),
+    path(f"{ONE}/pairs/add/", comparisons.pairs_add, name="pairs-add"),
+    path(f"{ONE}/gold/", gold.gold_list, name="gold-list"),
+    path(f"{ONE}/gold/<int:gold_id>/", gold.gold_change, name="gold-change"),
+    path(f"{ONE}/raters/", raters.rater_list, name="rater-list"),
+    path(f"{ONE}/raters/<int:rater_id>/", raters.rater_decide, name="rater-decide"),
 ]

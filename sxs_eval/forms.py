@@ -1,0 +1,348 @@
+"""The shape of what managers and researchers send in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from django import forms
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from corpus.models import Collection
+from inference.models import CaptioningModel
+from languages.models import Language
+from sxs_eval.models import Comparison, EqualCaptions, Scale
+from sxs_eval.selectors.setup import LanguageCoverage
+from sxs_eval.services.comparisons import PoolSettings, Setting
+
+MOST_RATERS = 20
+LARGEST_BATCH = 200
+SHORTEST_HOLD_H, LONGEST_HOLD_H = Decimal("0.25"), 24 * 90
+MOST_ATTENTION_PERCENT = 50
+MOST_CHECKS = 1000
+LARGEST_SEED = 2**53 - 1
+LONGEST_NOTE = 500
+LARGEST_GOLD_FILE = 5 * 2**20
+WANTED = "language-"
+
+
+class CollectionForm(forms.Form):
+    """The first step: all that follows depends on the collection."""
+
+    collection = forms.ModelChoiceField(
+        label=_("Collection"),
+        queryset=Collection.objects.all(),
+        to_field_name="slug",
+        empty_label=_("Choose…"),
+        help_text=_("Whose images the captions are of."),
+        error_messages={"invalid_choice": _("There is no such collection any more. Choose another.")},
+    )
+
+
+class ModelsForm(forms.Form):
+    """The second step: which languages there are depends on both models."""
+
+    collection = forms.CharField(widget=forms.HiddenInput)
+    base = forms.ModelChoiceField(
+        label=_("Base model"),
+        queryset=CaptioningModel.objects.none(),
+        empty_label=_("Choose…"),
+        help_text=_("What the other one is measured against."),
+    )
+    test = forms.ModelChoiceField(
+        label=_("Test model"),
+        queryset=CaptioningModel.objects.none(),
+        empty_label=_("Choose…"),
+        help_text=_("A gain above zero means that raters find its captions better than those of the base model."),
+    )
+
+    def __init__(
+        self, data: Mapping[str, Any] | None = None, *, models: Sequence[tuple[CaptioningModel, int]], **kwargs: Any
+    ) -> None:
+        super().__init__(data, **kwargs)
+        offered = [("", _("Choose…")), *((model.pk, self._label(model, number)) for model, number in models)]
+        for name in ("base", "test"):
+            field = self.fields[name]
+            field.queryset = CaptioningModel.objects.filter(pk__in=[model.pk for model, _number in models])  # type: ignore[attr-defined]
+            field.choices = offered  # type: ignore[attr-defined]
+            field.error_messages["invalid_choice"] = _now("This model has no captions of this collection.")
+
+    @staticmethod
+    def _label(model: CaptioningModel, languages: int) -> str:
+        text = ngettext("%(model)s (%(number)d language)", "%(model)s (%(number)d languages)", languages)
+        return text % {"model": model.name, "number": languages}
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if cleaned.get("base") and cleaned.get("base") == cleaned.get("test"):
+            self.add_error("test", _now("A model cannot be compared with itself: choose another one."))
+        return cleaned
+
+
+class _Judging(forms.Form):
+    """How a comparison is judged; all of it can be changed later."""
+
+    replication = forms.IntegerField(
+        label=_("Raters per pair"),
+        min_value=1,
+        max_value=MOST_RATERS,
+        initial=3,
+        help_text=_("Each a different person. The method uses 3."),
+    )
+    batch_size = forms.IntegerField(
+        label=_("Pairs per batch"),
+        min_value=1,
+        max_value=LARGEST_BATCH,
+        initial=20,
+        help_text=_("How many one person takes at a time. Attention items come on top."),
+    )
+    hold_h = forms.DecimalField(
+        label=_("Hours to finish a batch"),
+        min_value=SHORTEST_HOLD_H,
+        max_value=LONGEST_HOLD_H,
+        decimal_places=2,
+        initial=4,
+        help_text=_(
+            "After that time without work on it what is not judged goes to somebody else. Whoever is at work gets "
+            "more time."
+        ),
+    )
+    gold_percent = forms.IntegerField(
+        label=_("Gold pairs per 100 pairs"),
+        min_value=0,
+        max_value=MOST_ATTENTION_PERCENT,
+        initial=0,
+        help_text=_(
+            "Pairs of which it is known which caption is better. They are never counted, and show who does not look. "
+            "Where you import none, they are drawn: a caption of the image against one of another image."
+        ),
+    )
+    repeat_percent = forms.IntegerField(
+        label=_("Repeats per 100 pairs"),
+        min_value=0,
+        max_value=MOST_ATTENTION_PERCENT,
+        initial=0,
+        help_text=_("Pairs that a rater sees a second time with the sides swapped. The second answer is not counted."),
+    )
+    checks_before_pause = forms.IntegerField(
+        label=_("Attention items before anybody is paused"),
+        min_value=1,
+        max_value=MOST_CHECKS,
+        initial=5,
+        help_text=_("Gold pairs and repeats together, so that one slip stops nobody."),
+    )
+    failures_percent = forms.IntegerField(
+        label=_("Paused above this many failures in 100"),
+        min_value=0,
+        max_value=100,
+        initial=40,
+        help_text=_(
+            "Whoever is paused gets no more pairs, and their judgements do not count, until a manager has looked at "
+            "it. With 100 nobody is paused."
+        ),
+    )
+
+    def hold_s(self) -> int:
+        return int(self.cleaned_data["hold_h"] * 3600)
+
+
+class LanguageChoice(NamedTuple):
+    coverage: LanguageCoverage
+    wanted: forms.BoundField
+
+
+class ComparisonForm(_Judging):
+    """The third step: in which languages, over which images, and how."""
+
+    subset = forms.IntegerField(
+        label=_("How many images"),
+        min_value=1,
+        required=False,
+        help_text=_("Leave it empty for the whole collection. A smaller number is drawn at random by the seed."),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=LARGEST_SEED,
+        help_text=_("Comparisons with the same seed and number of images are over the same images."),
+    )
+    scale = forms.TypedChoiceField(
+        label=_("Scale"), choices=Scale.choices, coerce=int, initial=Scale.SEVEN, widget=forms.RadioSelect
+    )
+    equal_captions = forms.ChoiceField(
+        label=_("Pairs whose captions are equal"),
+        choices=EqualCaptions.choices,
+        initial=EqualCaptions.SHOWN,
+        widget=forms.RadioSelect,
+    )
+    field_order = ("subset", "seed", "scale", "equal_captions")
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        coverage: Sequence[LanguageCoverage],
+        images: int,
+        seed: int,
+    ) -> None:
+        super().__init__(data, initial={"seed": seed})
+        self.coverage, self.images = coverage, images
+        for row in coverage:
+            self.fields[WANTED + row.language.tag] = forms.BooleanField(
+                label=row.language.name, required=False, disabled=not row.images
+            )
+
+    def choices(self) -> Iterator[LanguageChoice]:
+        for row in self.coverage:
+            yield LanguageChoice(row, self[WANTED + row.language.tag])
+
+    def _named(self, *names: str) -> list[forms.BoundField]:
+        return [self[name] for name in names]
+
+    def image_fields(self) -> list[forms.BoundField]:
+        return self._named("subset", "seed", "equal_captions")
+
+    def judging_fields(self) -> list[forms.BoundField]:
+        return self._named("scale", "replication", "batch_size", "hold_h")
+
+    def attention_fields(self) -> list[forms.BoundField]:
+        return self._named("gold_percent", "repeat_percent", "checks_before_pause", "failures_percent")
+
+    def clean_subset(self) -> int | None:
+        subset: int | None = self.cleaned_data["subset"]
+        if subset is not None and subset > self.images:
+            text = _now("The collection has %(images)d images only. Leave it empty for all of them.")
+            raise forms.ValidationError(text % {"images": self.images})
+        return subset
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if not any(cleaned.get(WANTED + row.language.tag) for row in self.coverage):
+            self.add_error(None, _now("Choose at least one language."))
+        return cleaned
+
+    def chosen(self) -> list[LanguageCoverage]:
+        return [row for row in self.coverage if self.cleaned_data[WANTED + row.language.tag]]
+
+    def languages(self) -> list[Language]:
+        return [row.language for row in self.chosen()]
+
+    def setting(self) -> Setting:
+        given = self.cleaned_data
+        return Setting(
+            subset=given["subset"],
+            seed=given["seed"],
+            scale=Scale(given["scale"]),
+            equal_captions=EqualCaptions(given["equal_captions"]),
+            replication=given["replication"],
+            batch_size=given["batch_size"],
+            hold_s=self.hold_s(),
+            gold_percent=given["gold_percent"],
+            repeat_percent=given["repeat_percent"],
+            checks_before_pause=given["checks_before_pause"],
+            failures_percent=given["failures_percent"],
+        )
+
+
+class SettingsForm(_Judging):
+    is_open = forms.BooleanField(
+        label=_("Hand out new batches"),
+        required=False,
+        help_text=_("Where this is off, people finish what they have in hand and get nothing more."),
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, comparison: Comparison) -> None:
+        pool = comparison.pool
+        initial = {
+            "replication": pool.replication,
+            "batch_size": pool.batch_size,
+            "hold_h": _hours(pool.hold_s),
+            "gold_percent": comparison.gold_percent,
+            "repeat_percent": comparison.repeat_percent,
+            "checks_before_pause": comparison.checks_before_pause,
+            "failures_percent": comparison.failures_percent,
+            "is_open": pool.is_open,
+        }
+        super().__init__(data, initial=initial)
+        self.comparison = comparison
+        self.fields["replication"].help_text = _(
+            "Each a different person. Lowering it takes nothing away that is judged or in hand."
+        )
+
+    def settings(self) -> PoolSettings:
+        given = self.cleaned_data
+        return PoolSettings(
+            batch_size=given["batch_size"],
+            # Left alone it stays to the second, whatever rounding to hours on the page made of it.
+            hold_s=self.hold_s() if "hold_h" in self.changed_data else self.comparison.pool.hold_s,
+            is_open=given["is_open"],
+            gold_percent=given["gold_percent"],
+            repeat_percent=given["repeat_percent"],
+            checks_before_pause=given["checks_before_pause"],
+            failures_percent=given["failures_percent"],
+        )
+
+
+class GoldFileForm(forms.Form):
+    file = forms.FileField(
+        label=_("File"),
+        help_text=_(
+            "One JSON object on each line with “image” (key, file name or SHA-256), “better” and “worse”: two captions "
+            "in the language of the comparison."
+        ),
+    )
+    only_these = forms.BooleanField(
+        label=_("Use only these: switch off the gold pairs that are there now"), required=False
+    )
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if file.size > LARGEST_GOLD_FILE:
+            text = _now("The file has more than %(limit)d MB. Send it in several parts.")
+            raise forms.ValidationError(text % {"limit": LARGEST_GOLD_FILE // 2**20})
+        return file
+
+
+class DecisionForm(forms.Form):
+    """What a manager decides about a rater."""
+
+    RESTORE, EXCLUDE = "restore", "exclude"
+
+    decision = forms.ChoiceField(
+        choices=[(RESTORE, _("Goes on")), (EXCLUDE, _("Left out"))],
+        error_messages={
+            "required": _("Choose one of the two buttons."),
+            "invalid_choice": _("Choose one of the two buttons."),
+        },
+    )
+    note = forms.CharField(
+        label=_("Note"),
+        required=False,
+        max_length=LONGEST_NOTE,
+        widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
+        help_text=_("Why. Only managers see it."),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if cleaned.get("decision") == self.EXCLUDE and "note" in cleaned and not cleaned["note"]:
+            self.add_error("note", _now("Say why this rater is left out, for whoever asks later."))
+        return cleaned
+
+
+class InstructionsForm(forms.Form):
+    body = forms.CharField(
+        label=_("Text"),
+        strip=True,
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 24, "dir": "auto"}),
+        help_text=_("Markdown: ## begins a heading, - a list, > a quotation."),
+    )
+
+
+def _hours(seconds: int) -> Decimal:
+    hours, rest = divmod(seconds, 3600)
+    return Decimal(hours) if not rest else (Decimal(seconds) / 3600).quantize(Decimal("0.01"))

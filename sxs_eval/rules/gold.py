@@ -1,0 +1,46 @@
+"""What a line of a file of gold pairs says: which image, and which of two captions is the better one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from inference.rules.captions import CaptionLine, CaptionRefused, caption_line
+from sxs_eval.rules.judging import are_equal
+
+
+class GoldRefused(ValueError):
+    """The line is not taken."""
+
+
+@dataclass(frozen=True)
+class GoldLine:
+    """`reference` names the image by key, file name or SHA-256."""
+
+    reference: str
+    better: str
+    worse: str
+
+
+def gold_line(value: Any) -> GoldLine:
+    """
+    Raises
+    ------
+    GoldRefused
+        With why, for who made the file.
+    """
+    if not isinstance(value, dict):
+        raise GoldRefused(_("Not a JSON object with “image”, “better” and “worse”."))
+    better, worse = (_caption(value, name) for name in ("better", "worse"))
+    if are_equal(better.text, worse.text):
+        raise GoldRefused(_("Both captions are the same, so neither is the better one."))
+    return GoldLine(better.reference, better.text, worse.text)
+
+
+def _caption(value: dict[str, Any], name: str) -> CaptionLine:
+    try:
+        return caption_line({key: value[key] for key in value if key != "caption"} | {"caption": value.get(name)})
+    except CaptionRefused as refused:
+        raise GoldRefused(f"{name}: {refused}" if refused.reference else str(refused)) from refused

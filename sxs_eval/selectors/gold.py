@@ -1,0 +1,44 @@
+"""The gold pairs of a comparison, for who decides which of them are good ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Count, Q, QuerySet
+
+from corpus.selectors import Picture, picture_of
+from people.models import User
+from sxs_eval.models import Comparison, GoldPair
+
+
+@dataclass(frozen=True)
+class GoldRow:
+    """A gold pair, and how many raters answered it and failed."""
+
+    gold: GoldPair
+    picture: Picture
+    answered: int
+    failed: int
+
+
+def gold_pairs_of(comparison: Comparison) -> QuerySet[GoldPair]:
+    """Those that most raters failed first: there the caption said to be better may not be."""
+    answered = Q(judgements__choice__isnull=False, judgements__is_late=False)
+    return (
+        GoldPair.objects.filter(comparison=comparison)
+        .select_related("image")
+        .annotate(
+            answered=Count("judgements", filter=answered),
+            failed=Count("judgements", filter=answered & Q(judgements__score__lte=0)),
+        )
+        .order_by("-failed", "pk")
+    )
+
+
+def gold_rows(golds: Iterable[GoldPair], viewer: User) -> list[GoldRow]:
+    """Of what `gold_pairs_of` gives."""
+    return [
+        GoldRow(gold, picture_of(gold.image, viewer), gold.answered, gold.failed)  # type: ignore[attr-defined]
+        for gold in golds
+    ]

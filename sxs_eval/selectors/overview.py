@@ -1,0 +1,238 @@
+"""What managers and researchers see of the work: how far each comparison is, and who is at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from allocation.models import Assignment, AssignmentState, Batch, BatchState, Task
+from inference.models import CaptioningModel
+from people.models import Membership, Project, Role, User
+from people.qualification import WORKING_LEVELS
+from sxs_eval.models import Comparison, EqualCaptions, Pair, Standing, StandingState
+from sxs_eval.permissions import READERS
+
+
+@dataclass(frozen=True)
+class ComparisonProgress:
+    """How far one comparison is.
+
+    `pairs` are those to be judged, `unseen` those that count as SIMILAR without being shown; `wanted`, `done`, `held`,
+    `lapsed` and `late` count judgements; `at_work`, `paused` and `qualified` count raters.
+    """
+
+    comparison: Comparison
+    pairs: int
+    unseen: int
+    wanted: int
+    done: int
+    held: int
+    lapsed: int
+    late: int
+    at_work: int
+    paused: int
+    qualified: int
+
+    @property
+    def models(self) -> tuple[CaptioningModel, CaptioningModel]:
+        return self.comparison.base, self.comparison.test
+
+    @property
+    def open(self) -> int:
+        return self.wanted - self.done - self.held
+
+    @property
+    def left_out(self) -> int:
+        return self.comparison.left_out
+
+    @property
+    def is_finished(self) -> bool:
+        return 0 < self.wanted == self.done
+
+
+@dataclass(frozen=True)
+class EvaluationProgress:
+    """All comparisons of a project."""
+
+    comparisons: Sequence[ComparisonProgress]
+
+    @property
+    def wanted(self) -> int:
+        return sum(row.wanted for row in self.comparisons)
+
+    @property
+    def done(self) -> int:
+        return sum(row.done for row in self.comparisons)
+
+    @property
+    def awaits_pairs(self) -> bool:
+        return any(row.comparison.awaits_pairs for row in self.comparisons)
+
+    @property
+    def paused(self) -> Sequence[ComparisonProgress]:
+        """Those with raters whom a manager has to look at."""
+        return [row for row in self.comparisons if row.paused]
+
+
+def project_progress(project: Project, *, now: datetime) -> EvaluationProgress:
+    found = Comparison.objects.filter(project=project).select_related("language", "pool", "base", "test", "collection")
+    comparisons = sorted(found, key=lambda row: (row.base.name, row.test.name, row.language.english_name, row.pk))
+    return EvaluationProgress(progress_of(comparisons, now=now))
+
+
+def progress_of(comparisons: Sequence[Comparison], *, now: datetime) -> list[ComparisonProgress]:
+    """Counted by the database from the places and from what is not done; no judgement is read for it.
+
+    `comparisons` are of one project.
+    """
+    pools = [row.pool_id for row in comparisons]
+    places = {row["pool"]: row for row in _places(pools)}
+    unfinished = {row["batch__pool"]: row for row in _unfinished(pools, now)}
+    at_work = dict(
+        Batch.objects.filter(pool__in=pools, state=BatchState.OPEN, due_at__gt=now)
+        .values_list("pool")
+        .annotate(Count("person", distinct=True))
+        .order_by()
+    )
+    unseen, paused = _unseen(comparisons), _paused(comparisons)
+    qualified = _qualified({row.project_id for row in comparisons})
+    return [
+        _progress(
+            row,
+            places.get(row.pool_id, {}),
+            unfinished.get(row.pool_id, {}),
+            unseen=unseen.get(row.pk, 0),
+            at_work=at_work.get(row.pool_id, 0),
+            paused=paused.get(row.pk, 0),
+            qualified=qualified.get(row.language_id, 0),
+        )
+        for row in comparisons
+    ]
+
+
+def _progress(
+    comparison: Comparison, places: Mapping[str, Any], unfinished: Mapping[str, Any], **counts: int
+) -> ComparisonProgress:
+    in_hand, overdue = unfinished.get("held", 0), unfinished.get("overdue", 0)
+    return ComparisonProgress(
+        comparison=comparison,
+        pairs=places.get("pairs", 0),
+        wanted=places.get("wanted", 0),
+        # A place is taken by a judgement that counts or by somebody who has it in hand; the latter are few to count.
+        done=places.get("taken", 0) - in_hand - overdue,
+        held=in_hand,
+        lapsed=unfinished.get("lapsed", 0) + overdue,
+        late=unfinished.get("late", 0),
+        **counts,
+    )
+
+
+def _places(pools: Iterable[int]) -> Iterable[Mapping[str, Any]]:
+    return (
+        Task.objects.filter(pool__in=pools)
+        .values("pool")
+        .annotate(pairs=Count("pk"), wanted=Sum("places"), taken=Sum("places_taken"))
+        .order_by()
+    )
+
+
+def _unfinished(pools: Iterable[int], now: datetime) -> Iterable[Mapping[str, Any]]:
+    held = Q(state=AssignmentState.HELD)
+    # What is done is the bulk; leaving it out leaves little to count.
+    unfinished = [AssignmentState.HELD, AssignmentState.LAPSED, AssignmentState.LATE]
+    return (
+        Assignment.objects.filter(state__in=unfinished, batch__pool__in=pools)
+        .values("batch__pool")
+        .annotate(
+            held=Count("pk", filter=held & Q(batch__due_at__gt=now)),
+            overdue=Count("pk", filter=held & Q(batch__due_at__lte=now)),
+            lapsed=Count("pk", filter=Q(state=AssignmentState.LAPSED)),
+            late=Count("pk", filter=Q(state=AssignmentState.LATE)),
+        )
+        .order_by()
+    )
+
+
+def _unseen(comparisons: Sequence[Comparison]) -> dict[int, int]:
+    counting = [row.pk for row in comparisons if row.equal_captions == EqualCaptions.SIMILAR]
+    found = Pair.objects.filter(comparison__in=counting, task=None)
+    return dict(found.values_list("comparison").annotate(Count("pk")).order_by()) if counting else {}
+
+
+def _paused(comparisons: Sequence[Comparison]) -> dict[int, int]:
+    found = Standing.objects.filter(comparison__in=comparisons, state=StandingState.PAUSED)
+    return dict(found.values_list("comparison").annotate(Count("pk")).order_by())
+
+
+def _qualified(projects: Iterable[int]) -> dict[str, int]:
+    """Raters per language who are fluent or native; whether they consented is not asked."""
+    raters = Membership.objects.filter(project__in=projects, role=Role.RATER)
+    return dict(
+        raters.filter(user__language_skills__level__in=WORKING_LEVELS)
+        .values_list("user__language_skills__language")
+        .annotate(Count("user", distinct=True))
+        .order_by()
+    )
+
+
+@dataclass(frozen=True)
+class EvaluationRow:
+    """A project whose comparisons somebody may read, and how far they are. `wanted` and `done` count judgements."""
+
+    project: Project
+    comparisons: int
+    languages: int
+    wanted: int
+    done: int
+    paused: int
+
+    @property
+    def percent(self) -> int:
+        """Rounded down, so that 100 means finished."""
+        return 100 * self.done // self.wanted if self.wanted else 0
+
+
+def evaluations_of(reader: User) -> list[EvaluationRow]:
+    """The projects that `reader` manages or does research in. Held places are few, so `done` is what is taken less
+    those."""
+    projects = list(
+        Project.objects.filter(memberships__user=reader, memberships__role__in=READERS).distinct().order_by("name")
+    )
+    here = Comparison.objects.filter(project__in=projects).values("project").order_by()
+    sizes = {row["project"]: row for row in here.annotate(rows=Count("pk"), languages=Count("language", distinct=True))}
+    places = {
+        row["pool__comparison__project"]: row
+        for row in Task.objects.filter(pool__comparison__project__in=projects)
+        .values("pool__comparison__project")
+        .annotate(wanted=Sum("places"), taken=Sum("places_taken"))
+        .order_by()
+    }
+    held = _by_project(
+        Assignment.objects.filter(
+            state=AssignmentState.HELD, batch__state=BatchState.OPEN, batch__pool__comparison__project__in=projects
+        ),
+        "batch__pool__comparison__project",
+    )
+    paused = _by_project(
+        Standing.objects.filter(comparison__project__in=projects, state=StandingState.PAUSED), "comparison__project"
+    )
+    nothing = {"wanted": 0, "taken": 0}
+    return [
+        EvaluationRow(
+            project=project,
+            comparisons=sizes[project.pk]["rows"] if project.pk in sizes else 0,
+            languages=sizes[project.pk]["languages"] if project.pk in sizes else 0,
+            wanted=places.get(project.pk, nothing)["wanted"],
+            done=places.get(project.pk, nothing)["taken"] - held.get(project.pk, 0),
+            paused=paused.get(project.pk, 0),
+        )
+        for project in projects
+    ]
+
+
+def _by_project(rows: QuerySet[Any, Any], path: str) -> dict[int, int]:
+    return dict(rows.values_list(path).annotate(Count("pk")).order_by())

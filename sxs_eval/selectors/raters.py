@@ -1,0 +1,163 @@
+"""How each rater of a comparison works: what managers decide by whether somebody goes on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from statistics import median
+
+from django.utils.functional import Promise
+
+from corpus.selectors import Picture, picture_of
+from people.models import User
+from sxs_eval.models import Comparison, Judgement, Kind, Standing, StandingState
+from sxs_eval.rules.judging import has_failed
+from sxs_eval.selectors.work import LABELS
+
+MOST_FAILURES_SHOWN = 20
+
+
+@dataclass
+class Checks:
+    """Attention items of one kind."""
+
+    passed: int = 0
+    failed: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.passed + self.failed
+
+
+@dataclass
+class RaterRow:
+    """One rater. `judged` counts answers to pairs that were not late; `left` and `decided` are among those."""
+
+    person: User
+    standing: Standing | None
+    judged: int = 0
+    late: int = 0
+    left: int = 0
+    decided: int = 0
+    gold: Checks = field(default_factory=Checks)
+    repeats: Checks = field(default_factory=Checks)
+    active_ms: list[int] = field(default_factory=list)
+
+    @property
+    def state(self) -> str:
+        return self.standing.state if self.standing else ""
+
+    @property
+    def is_paused(self) -> bool:
+        return self.state == StandingState.PAUSED
+
+    @property
+    def is_excluded(self) -> bool:
+        return self.state == StandingState.EXCLUDED
+
+    @property
+    def failed(self) -> int:
+        return self.gold.failed + self.repeats.failed
+
+    @property
+    def median_s(self) -> float | None:
+        return median(self.active_ms) / 1000 if self.active_ms else None
+
+    @property
+    def left_percent(self) -> int | None:
+        """How often left was the better side, of the pairs of which one was."""
+        return round(100 * self.left / self.decided) if self.decided else None
+
+
+@dataclass(frozen=True)
+class FailedCheck:
+    """An attention item that somebody failed, as it was shown. `is_left_better` is known of gold pairs only."""
+
+    is_gold: bool
+    picture: Picture
+    left: str
+    right: str
+    answer: Promise
+    first_answer: Promise | None
+    is_left_better: bool | None
+    seconds: float
+    judged_at: datetime
+    is_forgiven: bool
+
+
+def raters_of(comparison: Comparison) -> list[RaterRow]:
+    """Everybody with an answer or a decision about them: paused ones first, then by user name."""
+    standings = {
+        row.person_id: row for row in Standing.objects.filter(comparison=comparison).select_related("decided_by")
+    }
+    answers: dict[int, list[tuple[str, int, int, int, bool, int | None]]] = defaultdict(list)
+    found = Judgement.objects.filter(comparison=comparison, choice__isnull=False)
+    columns = ("person", "kind", "score", "choice", "active_ms", "is_late", "repeated__score")
+    for person, *answer in found.order_by().values_list(*columns):
+        answers[person].append(tuple(answer))
+    rows = []
+    for person in User.objects.filter(pk__in={*answers, *standings}).order_by("username"):
+        row = RaterRow(person, standings.get(person.pk))
+        for answer in answers[person.pk]:
+            _count(row, *answer)
+        rows.append(row)
+    return sorted(rows, key=lambda row: not row.is_paused)
+
+
+def _count(
+    row: RaterRow, kind: str, score: int, choice: int, active_ms: int, is_late: bool, first_score: int | None
+) -> None:
+    if is_late:
+        row.late += kind == Kind.PAIR
+    elif kind == Kind.PAIR:
+        row.judged += 1
+        row.left += choice > 0
+        row.decided += choice != 0
+        row.active_ms.append(active_ms)
+    else:
+        checks = row.gold if kind == Kind.GOLD else row.repeats
+        is_failed = has_failed(kind, score, first_score)
+        checks.failed += is_failed
+        checks.passed += not is_failed
+
+
+def failures_of(row: RaterRow, comparison: Comparison, viewer: User) -> Sequence[FailedCheck]:
+    """The last attention items that a rater failed, the latest first."""
+    checks = (
+        Judgement.objects.filter(comparison=comparison, person=row.person, choice__isnull=False, is_late=False)
+        .exclude(kind=Kind.PAIR)
+        .select_related("pair__image", "pair__base_caption", "pair__test_caption", "gold__image", "repeated")
+        .order_by("-judged_at", "-pk")
+    )
+    forgiven = row.standing.checks_from if row.standing else None
+    failed = [
+        check
+        for check in checks
+        if has_failed(check.kind, check.score or 0, check.repeated.score if check.repeated else None)
+    ]
+    return [_failure(check, forgiven, viewer) for check in failed[:MOST_FAILURES_SHOWN]]
+
+
+def _failure(check: Judgement, forgiven: datetime | None, viewer: User) -> FailedCheck:
+    assert check.choice is not None
+    assert check.judged_at is not None
+    first = check.repeated.choice if check.repeated else None
+    if check.gold:
+        image, test, base = check.gold.image, check.gold.better, check.gold.worse
+    else:
+        assert check.pair is not None
+        image, test, base = check.pair.image, check.pair.test_caption.text, check.pair.base_caption.text
+    return FailedCheck(
+        is_gold=check.gold is not None,
+        picture=picture_of(image, viewer),
+        left=test if check.test_is_left else base,
+        right=base if check.test_is_left else test,
+        answer=LABELS[check.choice][0],
+        first_answer=LABELS[first][0] if first is not None else None,
+        is_left_better=check.test_is_left if check.gold else None,
+        seconds=check.active_ms / 1000,
+        judged_at=check.judged_at,
+        is_forgiven=forgiven is not None and check.judged_at <= forgiven,
+    )

@@ -1,0 +1,55 @@
+"""What a new comparison could stand on: whose captions there are of a collection, and in which languages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Exists, OuterRef
+
+from corpus.models import Collection, CollectionImage
+from inference.models import CaptioningModel, ModelCaption
+from languages.models import Language
+from people.models import Project
+from sxs_eval.models import Comparison
+
+
+@dataclass(frozen=True)
+class LanguageCoverage:
+    """How many images of a collection two models both describe in a language. `is_there`: compared in it already."""
+
+    language: Language
+    images: int
+    is_there: bool
+
+
+def models_with_captions(collection: Collection) -> list[tuple[CaptioningModel, int]]:
+    """The models that describe images of `collection`, and in how many languages."""
+    in_collection = CollectionImage.objects.filter(collection=collection, image=OuterRef("image"))
+    captions = ModelCaption.objects.filter(Exists(in_collection))
+    counts = dict(captions.values_list("model").annotate(Count("language", distinct=True)).order_by())
+    return [(model, counts[model.pk]) for model in CaptioningModel.objects.filter(pk__in=counts)]
+
+
+def size_of(collection: Collection) -> int:
+    return CollectionImage.objects.filter(collection=collection).count()
+
+
+def coverage_of(
+    project: Project, collection: Collection, base: CaptioningModel, test: CaptioningModel
+) -> Sequence[LanguageCoverage]:
+    """Every language, those in which the most images are described by both first."""
+    in_collection = CollectionImage.objects.filter(collection=collection, image=OuterRef("image"))
+    tested = ModelCaption.objects.filter(model=test, image=OuterRef("image"), language=OuterRef("language"))
+    both = ModelCaption.objects.filter(Exists(in_collection), Exists(tested), model=base)
+    images = dict(both.values_list("language").annotate(Count("pk")).order_by())
+    there = set(
+        Comparison.objects.filter(project=project, collection=collection, base=base, test=test).values_list(
+            "language", flat=True
+        )
+    )
+    rows = [
+        LanguageCoverage(language, images.get(language.pk, 0), language.pk in there)
+        for language in Language.objects.all()
+    ]
+    return sorted(rows, key=lambda row: -row.images)

@@ -1,0 +1,173 @@
+"""Pages of managers and researchers: setting comparisons up, seeing how far they are, changing them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import SystemRandom
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from corpus.models import Collection
+from languages.models import Language
+from people.markdown import to_html
+from people.models import Project, Role
+from people.permissions import has_role, project_for
+from people.requests import user_of
+from sxs_eval import defaults, tasks
+from sxs_eval.forms import CollectionForm, ComparisonForm, InstructionsForm, ModelsForm, SettingsForm
+from sxs_eval.models import Comparison, Instructions
+from sxs_eval.permissions import READERS, check_reader, comparison_for
+from sxs_eval.selectors import overview, setup
+from sxs_eval.services import comparisons as services
+
+SEED_BITS = 32
+
+
+@require_safe
+@login_required
+def evaluation_list(request: HttpRequest) -> HttpResponse:
+    check_reader(request.user)
+    return render(request, "sxs_eval/evaluations.html", {"evaluations": overview.evaluations_of(user_of(request))})
+
+
+@require_safe
+@login_required
+def comparison_list(request: HttpRequest, slug: str) -> HttpResponse:
+    return render(request, "sxs_eval/comparisons.html", _progress(request, slug))
+
+
+@require_safe
+@login_required
+def comparisons_progress(request: HttpRequest, slug: str) -> HttpResponse:
+    """The part of the page that keeps itself up to date."""
+    return render(request, "sxs_eval/_comparisons_progress.html", _progress(request, slug))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def comparison_create(request: HttpRequest, slug: str) -> HttpResponse:
+    """Three steps in one address, as each depends on the one before: collection, models, all the rest."""
+    project = project_for(request.user, slug, *READERS)
+    chosen = CollectionForm(request.GET if "collection" in request.GET else None)
+    if not chosen.is_valid():
+        context = {"project": project, "form": chosen, "collections": Collection.objects.exists()}
+        return render(request, "sxs_eval/comparison_collection.html", context)
+    collection: Collection = chosen.cleaned_data["collection"]
+    described = setup.models_with_captions(collection)
+    is_asked = {"base", "test"} & request.GET.keys()
+    models = ModelsForm(request.GET if is_asked else None, models=described, initial={"collection": collection.slug})
+    if not models.is_valid():
+        context = {"project": project, "form": models, "collection": collection, "models": described}
+        return render(request, "sxs_eval/comparison_models.html", context)
+    return _create(request, project, collection, models)
+
+
+def _create(request: HttpRequest, project: Project, collection: Collection, models: ModelsForm) -> HttpResponse:
+    base, test = models.cleaned_data["base"], models.cleaned_data["test"]
+    form = ComparisonForm(
+        request.POST or None,
+        coverage=setup.coverage_of(project, collection, base, test),
+        images=setup.size_of(collection),
+        seed=SystemRandom().getrandbits(SEED_BITS),
+    )
+    if not form.is_valid():
+        context = {"project": project, "form": form, "collection": collection, "base": base, "test": test}
+        return render(request, "sxs_eval/comparison_create.html", context, status=422 if form.is_bound else 200)
+    made, already = services.create_comparisons(
+        project=project,
+        languages=form.languages(),
+        base=base,
+        test=test,
+        collection=collection,
+        setting=form.setting(),
+        by=user_of(request),
+    )
+    tasks.nudge_filling([comparison.pk for comparison in made])
+    _say_what_was_made(request, made, already)
+    _say_what_is_short(request, form)
+    return redirect("sxs_eval:comparison-list", project.slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def comparison_settings(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
+    comparison = comparison_for(request.user, slug, comparison_id)
+    form = SettingsForm(request.POST or None, comparison=comparison)
+    if not form.is_valid():
+        context = {"form": form, "comparison": comparison, "project": comparison.project}
+        context["decides"] = has_role(request.user, comparison.project, Role.MANAGER)
+        return render(request, "sxs_eval/comparison_settings.html", context, status=422 if form.is_bound else 200)
+    services.change_comparison(comparison=comparison, settings=form.settings())
+    messages.success(request, _("The settings are saved. They hold for batches that are handed out from now on."))
+    if "replication" in form.changed_data:
+        replication = form.cleaned_data["replication"]
+        above = services.change_replication(comparison=comparison, replication=replication)
+        _say_what_stays_above(request, comparison, above)
+    return redirect("sxs_eval:comparison-list", slug)
+
+
+@require_POST
+@login_required
+def pairs_add(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
+    comparison = comparison_for(request.user, slug, comparison_id)
+    services.ask_for_missing_pairs(comparison_ids=[comparison.pk])
+    tasks.nudge_filling([comparison.pk])
+    messages.success(request, _("New captions are being looked for; the numbers change within seconds."))
+    return redirect("sxs_eval:comparison-list", slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def instructions_publish(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    last = Instructions.objects.filter(project=project).order_by("version").last()
+    form = InstructionsForm(request.POST or None, initial={"body": last.body if last else defaults.instructions()})
+    if form.is_valid():
+        published = services.publish_instructions(project=project, body=form.cleaned_data["body"], by=user_of(request))
+        messages.success(request, _("Version %(version)d is in force.") % {"version": published.version})
+        return redirect("sxs_eval:instructions-publish", slug)
+    context = {"project": project, "form": form, "instructions": last, "html": to_html(last.body) if last else ""}
+    return render(request, "sxs_eval/instructions_publish.html", context, status=422 if form.is_bound else 200)
+
+
+def _progress(request: HttpRequest, slug: str) -> dict[str, object]:
+    project = project_for(request.user, slug, *READERS)
+    return {
+        "project": project,
+        "progress": overview.project_progress(project, now=timezone.now()),
+        "decides": has_role(request.user, project, Role.MANAGER),
+    }
+
+
+def _say_what_was_made(request: HttpRequest, made: Sequence[Comparison], already: Sequence[Language]) -> None:
+    if made:
+        messages.success(request, _("The pairs are being made; the table below fills within seconds."))
+    if already:
+        text = _("There already, with the same seed, and left as it is: %(languages)s.")
+        messages.info(request, text % {"languages": ", ".join(language.name for language in already)})
+
+
+def _say_what_is_short(request: HttpRequest, form: ComparisonForm) -> None:
+    wanted = form.cleaned_data["subset"] or form.images
+    short = [row for row in form.chosen() if row.images < wanted]
+    if short:
+        text = _("Fewer than %(wanted)d images are described by both models, so that there are fewer pairs: %(rows)s.")
+        rows = ", ".join(f"{row.language.name} ({row.images})" for row in short)
+        messages.warning(request, text % {"wanted": wanted, "rows": rows})
+
+
+def _say_what_stays_above(request: HttpRequest, comparison: Comparison, above: int) -> None:
+    text = ngettext(
+        "%(language)s: %(number)d pair keeps more places, as more people than that judged it or are at it.",
+        "%(language)s: %(number)d pairs keep more places, as more people than that judged them or are at them.",
+        above,
+    )
+    if above:
+        messages.warning(request, text % {"language": comparison.language.name, "number": above})

@@ -1,0 +1,101 @@
+"""The page of gold pairs: looking through them, switching bad ones off, bringing one's own."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from corpus.rules.records import FileRefused
+from people.models import Role
+from people.permissions import has_role
+from people.requests import user_of
+from sxs_eval.forms import GoldFileForm
+from sxs_eval.models import Comparison, GoldPair
+from sxs_eval.permissions import comparison_for, has_pictures_in_hand
+from sxs_eval.selectors.gold import gold_pairs_of, gold_rows
+from sxs_eval.services import gold as services
+
+GOLD_PAIRS_PER_PAGE = 20
+MOST_PROBLEMS_SHOWN = 100
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@login_required
+def gold_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
+    comparison = comparison_for(request.user, slug, comparison_id)
+    if has_pictures_in_hand(user_of(request), [comparison]):
+        return _refused(request, comparison)
+    form = GoldFileForm(request.POST or None, request.FILES or None)
+    outcome = _import(form, comparison) if form.is_bound and form.is_valid() else None
+    if outcome and not outcome.problems:
+        _say_what_was_added(request, outcome)
+        return redirect("sxs_eval:gold-list", slug, comparison_id)
+    return _page(request, comparison, form, outcome)
+
+
+@require_POST
+@login_required
+def gold_change(request: HttpRequest, slug: str, comparison_id: int, gold_id: int) -> HttpResponse:
+    comparison = comparison_for(request.user, slug, comparison_id)
+    if not GoldPair.objects.filter(comparison=comparison, pk=gold_id).exists():
+        raise Http404(_("There is no such gold pair in this comparison."))
+    services.use_gold_pair(comparison=comparison, gold_id=gold_id, is_used=request.POST.get("is_used") == "1")
+    page = request.POST.get("page", "")
+    query = f"?page={page}" if page.isascii() and page.isdigit() else ""
+    return redirect(f"{reverse('sxs_eval:gold-list', args=[slug, comparison_id])}{query}#gold-{gold_id}")
+
+
+def _refused(request: HttpRequest, comparison: Comparison) -> HttpResponse:
+    messages.error(
+        request,
+        _("You have a batch with pictures of this comparison to finish yourself, and the page says what models wrote "
+          "about them. Hand that batch in first, or ask somebody else to look."),
+    )  # fmt: skip
+    return redirect("sxs_eval:comparison-list", comparison.project.slug)
+
+
+def _import(form: GoldFileForm, comparison: Comparison) -> services.GoldImport | None:
+    given = form.cleaned_data
+    try:
+        return services.import_gold_pairs(
+            comparison=comparison, file=given["file"].file, only_these=given["only_these"]
+        )
+    except FileRefused as refused:
+        form.add_error("file", str(refused))
+        return None
+
+
+def _page(
+    request: HttpRequest, comparison: Comparison, form: GoldFileForm, outcome: services.GoldImport | None
+) -> HttpResponse:
+    page = Paginator(gold_pairs_of(comparison), GOLD_PAIRS_PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "comparison": comparison,
+        "project": comparison.project,
+        "decides": has_role(request.user, comparison.project, Role.MANAGER),
+        "page": page,
+        "golds": gold_rows(page, user_of(request)),
+        "used": GoldPair.objects.filter(comparison=comparison, is_used=True).count(),
+        "form": form,
+        "outcome": outcome,
+        "problems": outcome.problems[:MOST_PROBLEMS_SHOWN] if outcome else [],
+    }
+    return render(request, "sxs_eval/gold.html", context, status=422 if form.is_bound else 200)
+
+
+def _say_what_was_added(request: HttpRequest, outcome: services.GoldImport) -> None:
+    text = ngettext(
+        "%(number)d gold pair was added, %(already)d were there already.",
+        "%(number)d gold pairs were added, %(already)d were there already.",
+        outcome.added,
+    )
+    messages.success(request, text % {"number": outcome.added, "already": outcome.already})

@@ -1,0 +1,93 @@
+"""Managers' page about the raters of a comparison, and what they decide there."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from people.models import Role, User
+from people.requests import user_of
+from sxs_eval.forms import DecisionForm
+from sxs_eval.models import Comparison, Judgement, Standing, StandingState
+from sxs_eval.permissions import comparison_for, has_pictures_in_hand
+from sxs_eval.selectors.raters import failures_of, raters_of
+from sxs_eval.services import raters as services
+
+
+@require_safe
+@never_cache
+@login_required
+def rater_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
+    comparison = comparison_for(request.user, slug, comparison_id, Role.MANAGER)
+    return _page(request, comparison, asked=request.GET.get("rater", ""))
+
+
+@require_POST
+@login_required
+def rater_decide(request: HttpRequest, slug: str, comparison_id: int, rater_id: int) -> HttpResponse:
+    comparison = comparison_for(request.user, slug, comparison_id, Role.MANAGER)
+    known = Judgement.objects.filter(comparison=comparison).values("person")
+    rater = get_object_or_404(User, pk=rater_id, pk__in=known)
+    form = DecisionForm(request.POST)
+    if not form.is_valid():
+        return _page(request, comparison, asked=str(rater_id), form=form)
+    if form.cleaned_data["decision"] == DecisionForm.EXCLUDE:
+        _exclude(request, comparison, rater, form.cleaned_data["note"])
+    else:
+        _restore(request, comparison, rater, form.cleaned_data["note"])
+    return redirect("sxs_eval:rater-list", slug, comparison_id)
+
+
+def _page(
+    request: HttpRequest, comparison: Comparison, *, asked: str, form: DecisionForm | None = None
+) -> HttpResponse:
+    if has_pictures_in_hand(user_of(request), [comparison]):
+        messages.error(
+            request,
+            _("You have a batch with pictures of this comparison to finish yourself, and the page says what models "
+              "wrote about them. Hand that batch in first, or ask another manager to look."),
+        )  # fmt: skip
+        return redirect("sxs_eval:comparison-list", comparison.project.slug)
+    rows = raters_of(comparison)
+    looked_at = [
+        (row, failures_of(row, comparison, user_of(request)), form if asked == str(row.person.pk) else None)
+        for row in rows
+        if row.is_paused or asked == str(row.person.pk)
+    ]
+    context = {"comparison": comparison, "project": comparison.project, "raters": rows, "looked_at": looked_at}
+    return render(request, "sxs_eval/raters.html", context | {"decides": True}, status=422 if form else 200)
+
+
+def _exclude(request: HttpRequest, comparison: Comparison, rater: User, note: str) -> None:
+    freed = services.exclude_rater(
+        comparison=comparison, rater=rater, note=note, by=user_of(request), now=timezone.now()
+    )
+    text = ngettext(
+        "%(name)s is left out. %(number)d judgement is kept but not counted; somebody else judges that pair.",
+        "%(name)s is left out. %(number)d judgements are kept but not counted; others judge those pairs.",
+        freed,
+    )
+    messages.success(request, text % {"name": rater.username, "number": freed})
+
+
+def _restore(request: HttpRequest, comparison: Comparison, rater: User, note: str) -> None:
+    try:
+        standing = services.restore_rater(
+            comparison=comparison, rater=rater, note=note, by=user_of(request), now=timezone.now()
+        )
+    except Standing.DoesNotExist:
+        messages.info(request, _("%(name)s was not paused and simply goes on.") % {"name": rater.username})
+        return
+    if standing.state == StandingState.EXCLUDED:
+        text = _("%(name)s was left out before and stays so: others have been given those pairs.")
+        messages.warning(request, text % {"name": rater.username})
+    else:
+        text = _("%(name)s goes on; all judgements count again, and the failures up to now are forgiven.")
+        messages.success(request, text % {"name": rater.username})
