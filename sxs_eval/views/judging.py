@@ -28,6 +28,7 @@ from sxs_eval.services import judging as services
 MS_PER_DAY = 24 * 3600 * 1000
 # Sides must not be guessed from any that were before.
 RNG: Random = SystemRandom()
+SHOWN_IN_PLACE = (401, 422)
 STOPS = (
     Judgement.DoesNotExist,
     JudgingBatch.DoesNotExist,
@@ -88,7 +89,7 @@ def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
             rater=user_of(request),
             position=position,
             choice=99 if choice is None else choice,
-            comment=request.POST.get("comment", ""),
+            comment=request.POST.get("comment", "").replace("\r\n", "\n"),
             active_ms=min(_whole_number(request.POST.get("active_ms")) or 0, MS_PER_DAY),
             now=timezone.now(),
         )
@@ -197,10 +198,12 @@ def _next(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 def _elsewhere(request: HttpRequest, status: int, message: str, location: str) -> HttpResponse:
-    if _is_script(request):
+    is_script = _is_script(request)
+    # What a script shows itself is not said again on the next page.
+    if message and not (is_script and status in SHOWN_IN_PLACE):
+        messages.warning(request, message)
+    if is_script:
         return JsonResponse({"state": "stopped", "message": message, "location": location}, status=status)
-    if message:
-        messages.error(request, message)
     return redirect(location)
 
 
