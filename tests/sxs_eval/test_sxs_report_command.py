@@ -18,7 +18,9 @@ from django.core.management import CommandError, call_command
 from scipy.stats import binomtest
 
 from metrics.undefined import Reason
+from sxs_eval.judgement_files import COLUMNS
 from sxs_eval.rules.figures import Missing
+from sxs_eval.rules.judging import LEVELS
 from tests.servers import ROOT
 
 # Raters ann, bob and cem; None where one has not judged. Five images are won, two lost, three neither, two incomplete.
@@ -333,3 +335,29 @@ def test_the_command_needs_no_database_and_a_refusal_ends_with_status_one(tmp_pa
     assert f"{bad}, line 3: score is “7”." in refused.stderr
     assert "Traceback" not in refused.stderr
     assert list(tmp_path.rglob("*.sqlite3")) == []
+
+
+def keys_of(data: Any) -> set[str]:
+    """All names of things in JSON; the scores and counts that are keys too are numbers."""
+    if isinstance(data, dict):
+        own = {key for key in data if not key.lstrip("-").isdigit()}
+        return own.union(*(keys_of(value) for value in data.values()))
+    return set().union(*(keys_of(value) for value in data)) if isinstance(data, list) else set()
+
+
+def test_the_guide_tells_every_column_option_key_and_code(golden, tmp_path):
+    guide = (ROOT / "docs" / "side-by-side-files.md").read_text(encoding="utf-8")
+    keys = keys_of(golden) | keys_of(run_json(models_file(tmp_path / "models.csv")))
+    names = {*COLUMNS, *keys - {"low", "high", "undefined", "message"}, *Reason, *Missing}
+    names |= {"--json", "--seed", "--replication", "--resamples"}
+    assert {name for name in names if f"`{name}`" not in guide} == set()
+    assert len(names) > 80
+    assert all(level in guide for level in LEVELS.values())
+
+
+def test_the_example_of_the_guide_is_a_file_that_is_taken(tmp_path):
+    guide = (ROOT / "docs" / "side-by-side-files.md").read_text(encoding="utf-8")
+    (example,) = [block for block in guide.split("```\n") if block.startswith("image,rater")]
+    file = tmp_path / "example.csv"
+    file.write_text(example)
+    assert run_json(file)["comparisons"][0]["report"]["judgements"] == 2
