@@ -4,11 +4,43 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
+from django.utils.functional import cached_property
 
-from people.permissions import manages_anything
+from people.models import Role, User
+from people.permissions import may_start_projects
+from people.selectors import roles_of
+
+
+class Ways:
+    """Where somebody's roles, over all projects, lead; one query, and only where a template asks."""
+
+    def __init__(self, user: User | AnonymousUser) -> None:
+        self.user = user
+
+    @cached_property
+    def _roles(self) -> set[str]:
+        return roles_of(self.user) if self.user.is_authenticated else set()
+
+    @property
+    def manages(self) -> bool:
+        return Role.MANAGER in self._roles or (self.user.is_authenticated and may_start_projects(self.user))
+
+    @property
+    def evaluates(self) -> bool:
+        return not self._roles.isdisjoint({Role.MANAGER, Role.RESEARCHER})
+
+    @property
+    def rates(self) -> bool:
+        return Role.RATER in self._roles
+
+    @property
+    def annotates(self) -> bool:
+        """Also of whom nothing else is known, so that nobody is without a way."""
+        return Role.ANNOTATOR in self._roles or not (self.manages or self.evaluates or self.rates)
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """`manages`: asked only where a template uses it, so that the annotators' busy pages spend no query on it."""
-    return {"manages": lambda: manages_anything(request.user)}
+    """`ways`: asked only where a template uses it, so that the annotators' busy pages spend no query on it."""
+    return {"ways": Ways(request.user)}

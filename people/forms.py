@@ -121,7 +121,7 @@ class JoinForm(LanguagesForm):
             self.initial["reads_english"] = user.reads_english
         else:
             self.initial["email"] = invitation.email if invitation.places == 1 else ""
-        if invitation.role not in JUDGES and not invitation.languages.all():
+        if invitation.role == Role.RATER or (invitation.role not in JUDGES and not invitation.languages.all()):
             self._drop("reads_english")
         if needs_consent(invitation.role) and text is not None:
             self.initial["consent_version"] = text.version

@@ -36,7 +36,12 @@ def conflicting_roles(roles: Collection[str]) -> str | None:
 
 def qualifies_to_write(*, reads_english: bool, level: str | None) -> bool:
     """Whether captions may be written in a language: by who reads English and is native or fluent in it."""
-    return reads_english and level in WRITING_LEVELS
+    return reads_english and qualifies_to_judge(level=level)
+
+
+def qualifies_to_judge(*, level: str | None) -> bool:
+    """Whether captions in a language may be compared: by who is native or fluent in it."""
+    return level in WRITING_LEVELS
 
 
 def needs_consent(role: str) -> bool:
@@ -57,4 +62,9 @@ def home_of(roles: Collection[str], *, may_start_projects: bool) -> str | None:
     """The name of the address where someone with `roles`, over all projects, begins; None where none fits yet."""
     if MANAGER in roles or may_start_projects:
         return "annotation:project-list"
-    return "annotation:work-show" if ANNOTATOR in roles else None
+    homes = {
+        ANNOTATOR: "annotation:work-show",
+        RATER: "sxs_eval:work-show",
+        RESEARCHER: "sxs_eval:evaluation-list",
+    }
+    return next((home for role, home in homes.items() if role in roles), None)

@@ -24,7 +24,7 @@ from people.markdown import to_html
 from people.models import Invitation, Project, Role, User
 from people.permissions import project_for
 from people.requests import user_of
-from people.rules import InvitationState, qualifies_to_write
+from people.rules import JUDGES, InvitationState, qualifies_to_judge, qualifies_to_write
 
 
 @require_safe
@@ -40,7 +40,8 @@ def invitation_list(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def invitation_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
-    form = InvitationForm(request.POST or None)
+    asked = request.GET.get("role")
+    form = InvitationForm(request.POST or None, initial={"role": asked} if asked in Role.values else None)
     if not form.is_valid():
         context = {"project": project, "form": form}
         context["has_gaps"] = selectors.has_gaps(selectors.newest_consent_text(project))
@@ -140,10 +141,17 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
 
 def _welcome(request: HttpRequest, invitation: Invitation, user: User) -> None:
     messages.success(request, _("Welcome to %(project)s.") % {"project": invitation.project.name})
-    if invitation.role != Role.ANNOTATOR:
+    if invitation.role not in JUDGES:
         return
     levels = user.language_skills.filter(language__in=invitation.languages.all()).values_list("level", flat=True)
-    if not any(qualifies_to_write(reads_english=user.reads_english, level=level) for level in levels):
+    if invitation.role == Role.RATER:
+        if not any(qualifies_to_judge(level=level) for level in levels):
+            messages.warning(
+                request,
+                _("Captions are compared by people who are native or fluent in the language. By what you said you do "
+                  "not get such work; if you made a mistake, correct it in your profile."),
+            )  # fmt: skip
+    elif not any(qualifies_to_write(reads_english=user.reads_english, level=level) for level in levels):
         messages.warning(
             request,
             _("Captions are written by people who read English and are native or fluent in the language. By what you "

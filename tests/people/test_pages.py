@@ -11,7 +11,9 @@ from unittest.mock import patch
 import pytest
 from django.conf import settings as django_settings
 from django.core import mail
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -58,6 +60,30 @@ def test_everybody_is_sent_to_their_work(manager: User, annotator: User, signed_
     assert signed_in(installer).get("/")["Location"] == reverse("annotation:project-list")
 
 
+@pytest.mark.parametrize(
+    ("roles", "shown"),
+    [
+        ({Role.MANAGER}, {"Projects", "Collections", "Evaluations"}),
+        ({Role.RESEARCHER}, {"Evaluations"}),
+        ({Role.RATER}, {"Compare"}),
+        ({Role.ANNOTATOR}, {"My work"}),
+        ({Role.ANNOTATOR, Role.RATER}, {"My work", "Compare"}),
+        (set(), {"My work"}),
+    ],
+)
+def test_the_navigation_leads_where_one_has_something_to_do_and_costs_one_query(
+    project: Project, signed_in: SignIn, roles: set[Role], shown: set[str]
+):
+    person = make_user()
+    for role in roles:
+        services.add_member(project=project, user=person, role=role)
+    with CaptureQueriesContext(connection) as queries:
+        page = signed_in(person).get(reverse("people:profile-show")).content.decode()
+    nav = page[page.index('class="site-nav"') : page.index("</nav>")]
+    assert {name for name in ("My work", "Compare", "Projects", "Collections", "Evaluations") if name in nav} == shown
+    assert len([query for query in queries if 'SELECT "people_membership"."role"' in query["sql"]]) == 1
+
+
 def test_a_person_without_a_role_is_told_so(signed_in: SignIn):
     assert "You are in no project yet" in signed_in(make_user()).get("/").content.decode()
 
@@ -90,6 +116,38 @@ def test_a_new_person_makes_an_account_and_is_in(client: Client, project: Projec
     assert dict(zoe.language_skills.values_list("language", "level")) == {"de": "native", "sw": "advanced"}
     assert zoe.consents.get().text.version == 1
     assert zoe.memberships.get().role == Role.ANNOTATOR
+
+
+def test_a_rater_is_asked_for_languages_but_not_for_english(client: Client, project: Project):
+    link = link_of(make_invitation(project, role=Role.RATER))
+    page = client.get(link).content.decode()
+    assert 'name="level-de"' in page
+    assert "reads_english" not in page
+    weak = ACCOUNT | ANSWERS | {"level-de": "advanced"}
+    page = client.post(link, weak, follow=True).content.decode()
+    assert "Captions are compared by people who are native or fluent" in page
+    assert "read English" not in page
+
+
+def test_a_rater_who_is_fluent_needs_no_english(client: Client, project: Project):
+    link = link_of(make_invitation(project, role=Role.RATER))
+    page = client.post(link, ACCOUNT | ANSWERS, follow=True)
+    assert page.redirect_chain[-1][0] == reverse("sxs_eval:work-show")
+    assert "correct it in your profile" not in page.content.decode()
+
+
+def test_an_invitation_can_begin_with_a_role(manager: User, project: Project, signed_in: SignIn):
+    path = reverse("people:invitation-create", args=["lions"])
+    for asked, chosen in (("rater", Role.RATER), ("king", Role.ANNOTATOR)):
+        form = signed_in(manager).get(path, {"role": asked}).context["form"]
+        assert form["role"].value() == chosen
+
+
+def test_an_invitation_for_raters_without_a_language_is_refused(manager: User, project: Project, signed_in: SignIn):
+    path = reverse("people:invitation-create", args=["lions"])
+    response = signed_in(manager).post(path, {"role": "rater", "places": "1", "days": "7"})
+    assert response.status_code == 422
+    assert "Choose at least one language" in response.content.decode()
 
 
 def test_a_person_with_an_account_signs_in_first_and_comes_back(

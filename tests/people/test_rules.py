@@ -55,6 +55,9 @@ def test_an_invitation_is_open_until_it_is_used_up_expired_or_revoked(change: di
     [
         ({"manager", "annotator"}, False, "annotation:project-list"),
         ({"annotator"}, False, "annotation:work-show"),
+        ({"annotator", "rater", "player"}, False, "annotation:work-show"),
+        ({"rater", "researcher"}, False, "sxs_eval:work-show"),
+        ({"researcher"}, False, "sxs_eval:evaluation-list"),
         (set(), True, "annotation:project-list"),
         ({"player"}, False, None),
         (set(), False, None),
