@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from sxs_eval.views import comparisons, gold, judging, raters
+from sxs_eval.views import comparisons, gold, judging, planning, raters
 
 app_name = "sxs_eval"
 ONE = "projects/<slug:slug>/comparisons/<int:comparison_id>"
@@ -20,6 +20,7 @@ urlpatterns = [
     path("projects/<slug:slug>/comparisons/", comparisons.comparison_list, name="comparison-list"),
     path("projects/<slug:slug>/comparisons/new/", comparisons.comparison_create, name="comparison-create"),
     path("projects/<slug:slug>/comparisons/progress/", comparisons.comparisons_progress, name="comparisons-progress"),
+    path("projects/<slug:slug>/plan/", planning.plan_show, name="plan-show"),
     path(f"{ONE}/settings/", comparisons.comparison_settings, name="comparison-settings"),
     path(f"{ONE}/pairs/add/", comparisons.pairs_add, name="pairs-add"),
     path(f"{ONE}/gold/", gold.gold_list, name="gold-list"),

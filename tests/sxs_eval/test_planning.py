@@ -228,7 +228,9 @@ def test_every_pair_is_proposed_with_a_reason_or_clear_or_lacks_a_score_and_come
                 assert pair.reasons
                 assert (pair.language in ("zh", "en")) == (Reason.CORE in pair.reasons)
             case Verdict.CLEAR:
-                assert a is not None and b is not None and a * b > 0
+                assert a is not None
+                assert b is not None
+                assert a * b > 0
                 assert thresholds.points is None or min(abs(a), abs(b)) >= thresholds.points
             case Verdict.UNSCORED:
                 cells = [by_cell.get((pair.language, model), (None, None)) for model in (pair.base, pair.test)]

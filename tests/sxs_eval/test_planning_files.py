@@ -66,7 +66,7 @@ def test_of_more_columns_two_are_chosen_and_the_rest_is_named():
     read = parse_scores(text, sets=["b", "a"])
 
     assert read.sets == ("b", "a")
-    assert read.scores[0].on_sets == (2, 1)
+    assert read.scores[0].on_sets == (Fraction(2), Fraction(1))
     assert read.ignored_columns == ("note",)
 
 
@@ -132,8 +132,10 @@ def test_two_names_of_one_language_are_one_language():
 def test_all_problems_are_told_at_once_in_order_of_lines_and_many_of_them_shortened():
     assert problems_of("language,model,a,b\nde,A,x,2\nd,B,1,2\nde,C,1,y\n") == [
         "Line 2: a is “x”. Give a number, or leave it empty where there is no score.",
-        "Line 3: 'd' is not a BCP-47 language tag; write the language, then if need be the script and the region, "
-        "as in de, pt-BR or sr-Cyrl.",
+        (
+            "Line 3: 'd' is not a BCP-47 language tag; write the language, then if need be the script and the region, "
+            "as in de, pt-BR or sr-Cyrl."
+        ),
         "Line 4: b is “y”. Give a number, or leave it empty where there is no score.",
     ]
     with pytest.raises(ScoresRefused) as refused:
@@ -184,6 +186,6 @@ def test_a_file_that_is_not_there_or_of_unknown_kind_is_told(tmp_path):
 
 
 def test_what_an_export_wrote_for_spreadsheets_comes_back():
-    read = parse_scores("language,model,a,b\nde,'=A,'-1,2\nde,B,1,2\n".encode())
+    read = parse_scores(b"language,model,a,b\nde,'=A,'-1,2\nde,B,1,2\n")
 
     assert read.scores[0] == Score("de", "=A", (Fraction(-1), Fraction(2)))

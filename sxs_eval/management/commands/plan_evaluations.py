@@ -1,0 +1,141 @@
+"""`manage.py plan_evaluations SCORES.(csv|jsonl)`: which comparisons are worth raters' time, and what they cost."""
+
+from __future__ import annotations
+
+import json
+import re
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, connection
+from django.utils.translation import gettext as _
+
+from languages.rules import MalformedTag, canonical_tag
+from sxs_eval.planning_files import ScoresRefused, read_scores
+from sxs_eval.planning_report import PaceUsed, PlanReport
+from sxs_eval.rules import planning
+from sxs_eval.rules.planning import Thresholds, cost_of_session, plan_sessions
+from sxs_eval.selectors.planning import FEWEST_TIMED, measured_pace
+
+
+def number(least: float, most: float) -> Callable[[str], Fraction]:
+    def parse(text: str) -> Fraction:
+        if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) or not least <= Fraction(text) <= most:
+            raise ArgumentTypeError(f"must be a number from {least:g} to {most:g}, not {text}")
+        return Fraction(text)
+
+    return parse
+
+
+def whole_number(least: int, most: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,9}", text) or not least <= int(text) <= most:
+            raise ArgumentTypeError(f"must be a whole number from {least} to {most}, not {text}")
+        return int(text)
+
+    return parse
+
+
+def tags(text: str) -> list[str]:
+    try:
+        return list(dict.fromkeys(canonical_tag(tag) for tag in text.split(",") if tag.strip()))
+    except MalformedTag as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+class Command(BaseCommand):
+    help = "Propose which pairs of models to compare by raters, and in which languages, from automatic scores."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("scores", type=Path, help=".csv or .jsonl; docs/planning.md tells the columns")
+        parser.add_argument(
+            "--core", type=tags, default=list(planning.CORE), help=f"languages (default {','.join(planning.CORE)})"
+        )
+        parser.add_argument("--sets", nargs=2, metavar=("A", "B"), default=(), help="columns, where there are more")
+        parser.add_argument(
+            "--small",
+            type=number(0, 10**6),
+            help="score points below which a difference is small "
+            f"(default {float(planning.SMALL_POINTS):g}, or 0 where --small-percent is given)",
+        )
+        parser.add_argument(
+            "--small-percent", type=number(0, 100), help="the same in percent of the larger of the two scores"
+        )
+        parser.add_argument(
+            "--images", type=whole_number(1, 10**6), default=planning.IMAGES, help="of a session (default %(default)s)"
+        )
+        parser.add_argument(
+            "--replication", type=whole_number(1, 20), default=planning.REPLICATION, help="raters (default %(default)s)"
+        )
+        parser.add_argument(
+            "--attention-percent",
+            type=whole_number(0, 100),
+            default=0,
+            help="gold pairs and repeats per 100 pairs (default 0)",
+        )
+        parser.add_argument(
+            "--pace",
+            type=number(0.1, 3600),
+            help="seconds per judgement (default: as measured here, else an assumed one)",
+        )
+        parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
+
+    def handle(self, *, scores: Path, core: list[str], for_programs: bool, **options: Any) -> None:
+        try:
+            file = read_scores(scores, sets=options["sets"])
+        except ScoresRefused as refused:
+            raise CommandError(f"{scores}:\n{refused}") from refused
+        thresholds = _thresholds(options["small"], options["small_percent"])
+        pace = _pace(options["pace"])
+        cost = cost_of_session(
+            images=options["images"],
+            replication=options["replication"],
+            attention_percent=options["attention_percent"],
+            pace_s=pace.seconds,
+        )
+        report = PlanReport(
+            file=file,
+            plan=plan_sessions(file.scores, core=core, thresholds=thresholds),
+            core=core,
+            thresholds=thresholds,
+            cost=cost,
+            attention_percent=options["attention_percent"],
+            replication=options["replication"],
+            pace=pace,
+        )
+        if for_programs:
+            self.stdout.write(json.dumps(report.as_json(), ensure_ascii=False, indent=2, allow_nan=False))
+            return
+        for line in report.lines():
+            self.stdout.write(line)
+
+
+def _thresholds(small: Fraction | None, small_percent: Fraction | None) -> Thresholds:
+    if small is None:
+        small = planning.SMALL_POINTS if small_percent is None else Fraction(0)
+    return Thresholds(points=small, percent=small_percent)
+
+
+def _pace(given: Fraction | None) -> PaceUsed:
+    if given is not None:
+        return PaceUsed(float(given), "given")
+    if _is_database_missing():
+        return PaceUsed(planning.PACE_S, "default", note=_("there is no database to measure it in"))
+    try:
+        measured = measured_pace()
+    except DatabaseError:
+        return PaceUsed(planning.PACE_S, "default", note=_("the database could not be asked"))
+    if measured.judgements:
+        return PaceUsed(measured.seconds, "measured", measured.judgements)
+    note = _("fewer than %(number)s judgements are there to measure it") % {"number": FEWEST_TIMED}
+    return PaceUsed(planning.PACE_S, "default", note=note)
+
+
+def _is_database_missing() -> bool:
+    """Asking SQLite would make an empty file where there is none."""
+    return connection.vendor == "sqlite" and not Path(connection.settings_dict["NAME"]).exists()

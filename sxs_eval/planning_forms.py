@@ -1,0 +1,226 @@
+"""What managers and researchers send to plan comparisons: scores, thresholds, and what all of them have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.http import QueryDict
+from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from corpus.models import Collection, CollectionImage
+from languages.rules import MalformedTag, canonical_tag
+from sxs_eval.forms import LARGEST_SEED, MOST_ATTENTION_PERCENT, MOST_RATERS
+from sxs_eval.models import Scale
+from sxs_eval.planning_files import MOST_BYTES, ScoreFile, ScoresRefused, parse_scores
+from sxs_eval.rules import planning
+from sxs_eval.rules.planning import Plan, Thresholds, plan_sessions
+from sxs_eval.services.comparisons import Setting
+
+MOST_PAIRS = 900
+"""(ours) On one page: each has a tick box, and a form with more than 1,000 fields is refused."""
+
+
+class PlanForm(forms.Form):
+    """The scores stay in the text field, so that nothing of a plan has to be kept between two looks at it."""
+
+    file = forms.FileField(
+        label=_("File with the scores"),
+        required=False,
+        allow_empty_file=True,
+        help_text=_("CSV or JSON Lines, in place of what stands in the field below."),
+    )
+    scores = forms.CharField(
+        label=_("Scores"),
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "dir": "ltr", "class": "plan__scores"}),
+        help_text=_(
+            "The first line names the columns: language, model, and one for each of the two sets of references. "
+            "One line for each language and model follows."
+        ),
+    )
+    sets = forms.CharField(
+        label=_("Columns of the two sets"),
+        required=False,
+        max_length=200,
+        help_text=_("Two names with a comma in between. Needed only where there are more columns with scores."),
+    )
+    core = forms.CharField(
+        label=_("Core languages"),
+        required=False,
+        max_length=1000,
+        initial=", ".join(planning.CORE),
+        help_text=_("There all pairs of models are compared, whatever their scores. Tags with commas in between."),
+    )
+    small = forms.DecimalField(
+        label=_("Small in score points"),
+        required=False,
+        min_value=0,
+        max_digits=12,
+        decimal_places=6,
+        initial=f"{float(planning.SMALL_POINTS):g}",
+        help_text=_(
+            "A difference below this is small, and scores do not settle which model is better. The default of 1 is "
+            "for scores on the ×100 scale; empty: no such threshold."
+        ),
+    )
+    small_percent = forms.DecimalField(
+        label=_("Small in percent"),
+        required=False,
+        min_value=0,
+        max_value=100,
+        decimal_places=3,
+        help_text=_("The same in percent of the larger of the two scores. With both, either makes it small."),
+    )
+    collection = forms.ModelChoiceField(
+        label=_("Collection"),
+        queryset=Collection.objects.all(),
+        to_field_name="slug",
+        empty_label=_("Choose…"),
+        help_text=_("Whose images the captions are of."),
+        error_messages={"invalid_choice": _("There is no such collection any more. Choose another.")},
+    )
+    subset = forms.IntegerField(
+        label=_("How many images"),
+        min_value=1,
+        required=False,
+        initial=planning.IMAGES,
+        help_text=_("Drawn at random by the seed, the same ones for all comparisons. Empty: the whole collection."),
+    )
+    seed = forms.IntegerField(label=_("Seed"), min_value=0, max_value=LARGEST_SEED)
+    replication = forms.IntegerField(
+        label=_("Raters per pair"), min_value=1, max_value=MOST_RATERS, initial=planning.REPLICATION
+    )
+    gold_percent = forms.IntegerField(
+        label=_("Gold pairs per 100 pairs"), min_value=0, max_value=MOST_ATTENTION_PERCENT, initial=0
+    )
+    repeat_percent = forms.IntegerField(
+        label=_("Repeats per 100 pairs"), min_value=0, max_value=MOST_ATTENTION_PERCENT, initial=0
+    )
+    pace = forms.DecimalField(
+        label=_("Seconds per judgement"), required=False, min_value=Decimal("0.1"), max_value=3600, decimal_places=1
+    )
+    scale = forms.TypedChoiceField(
+        label=_("Scale"), choices=Scale.choices, coerce=int, initial=Scale.SEVEN, widget=forms.RadioSelect
+    )
+
+    score_file: ScoreFile
+    plan: Plan
+
+    def __init__(
+        self,
+        data: QueryDict | None = None,
+        files: MultiValueDict[str, UploadedFile[bytes]] | None = None,
+        *,
+        initial: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._upload_problem = ""
+        super().__init__(self._with_upload(data, files), initial=dict(initial or {}))
+
+    def _with_upload(
+        self, data: QueryDict | None, files: MultiValueDict[str, UploadedFile[bytes]] | None
+    ) -> QueryDict | None:
+        """`data` with the text of an uploaded file in place of that in the field."""
+        upload = files.get("file") if files else None
+        if data is None or upload is None:
+            return data
+        changed = data.copy()
+        content = upload.read(MOST_BYTES + 1)
+        try:
+            if len(content) > MOST_BYTES:
+                parse_scores(content)
+            changed["scores"] = content.decode("utf-8-sig")
+        except ScoresRefused as refused:
+            self._upload_problem = str(refused)
+        except UnicodeDecodeError:
+            self._upload_problem = _now("The file is not saved as UTF-8. Save it as UTF-8, or paste the scores below.")
+        return changed
+
+    def clean_core(self) -> list[str]:
+        try:
+            return list(
+                dict.fromkeys(canonical_tag(tag) for tag in self.cleaned_data["core"].split(",") if tag.strip())
+            )
+        except MalformedTag as error:
+            raise forms.ValidationError(str(error)) from error
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if self._upload_problem:
+            self.add_error("file", self._upload_problem)
+            return cleaned
+        if "scores" not in cleaned:
+            return cleaned
+        if not cleaned["scores"].strip():
+            self.add_error("scores", _now("Paste the scores here, or choose a file with them."))
+            return cleaned
+        sets = [name for name in cleaned.get("sets", "").split(",") if name.strip()]
+        try:
+            self.score_file = parse_scores(cleaned["scores"].encode(errors="surrogatepass"), sets=sets)
+        except ScoresRefused as refused:
+            self.add_error("scores", refused.lines())
+            return cleaned
+        self._check_images(cleaned)
+        if not self.errors:
+            self.plan = plan_sessions(self.score_file.scores, core=cleaned["core"], thresholds=self.thresholds())
+            self._check_size()
+        return cleaned
+
+    def _check_images(self, cleaned: dict[str, Any]) -> None:
+        collection, subset = cleaned.get("collection"), cleaned.get("subset")
+        if collection is None or subset is None:
+            return
+        images = CollectionImage.objects.filter(collection=collection).count()
+        if subset > images:
+            text = ngettext(
+                "The collection has %(number)d image only. Leave it empty for the whole collection.",
+                "The collection has %(number)d images only. Leave it empty for the whole collection.",
+                images,
+            )
+            self.add_error("subset", text % {"number": images})
+
+    def _check_size(self) -> None:
+        number = len(self.plan.pairs)
+        if number > MOST_PAIRS:
+            text = _now(
+                "These scores make %(number)d pairs of models, and this page takes %(most)d. Leave out models or "
+                "languages, or plan with the command plan_evaluations."
+            )
+            self.add_error("scores", text % {"number": number, "most": MOST_PAIRS})
+
+    def thresholds(self) -> Thresholds:
+        points, percent = self.cleaned_data["small"], self.cleaned_data["small_percent"]
+        return Thresholds(
+            points=None if points is None else Fraction(points), percent=None if percent is None else Fraction(percent)
+        )
+
+    def setting(self) -> Setting:
+        given = self.cleaned_data
+        names = ("subset", "seed", "replication", "gold_percent", "repeat_percent")
+        return Setting(scale=Scale(given["scale"]), **{name: given[name] for name in names})
+
+    def fingerprint(self) -> str:
+        """Stands for all that the table of a plan depends on, to tell whether that was seen which is now asked for."""
+        given = self.cleaned_data
+        seen = [(name, str(given[name])) for name in sorted(given) if name not in ("file", "scores", "collection")]
+        scores = (self.score_file, given["collection"].pk)
+        return sha256(repr((seen, scores)).encode(errors="surrogatepass")).hexdigest()
+
+    def score_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("file", "scores", "sets")]
+
+    def rule_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("core", "small", "small_percent")]
+
+    def setting_fields(self) -> list[forms.BoundField]:
+        names = ("collection", "subset", "seed", "replication", "gold_percent", "repeat_percent", "pace", "scale")
+        return [self[name] for name in names]

@@ -1,0 +1,196 @@
+"""What a plan needs to know of what is here: how fast people judge, what models describe, and what is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Container
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from django.db.models import Count, Exists, OuterRef
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from corpus.models import Collection, CollectionImage
+from inference.models import CaptioningModel, ModelCaption
+from languages.models import Language
+from people.models import Project
+from sxs_eval.models import Comparison, Judgement, Kind, Standing, StandingState
+from sxs_eval.rules.planning import PACE_S, REASONS, Cost, Session, Verdict, cost_of_session, difference_text
+
+FEWEST_TIMED = 20
+"""(ours) Judgements under which a median says little of the pace to expect."""
+SET_ASIDE = (StandingState.PAUSED, StandingState.EXCLUDED)
+
+
+class Setting(Protocol):
+    """What of a comparison's setting decides which images it is over, and what it costs."""
+
+    @property
+    def subset(self) -> int | None: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def replication(self) -> int: ...
+    @property
+    def gold_percent(self) -> int: ...
+    @property
+    def repeat_percent(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds per judgement: the median over so many `judgements`, or what is assumed where that is 0."""
+
+    seconds: float
+    judgements: int = 0
+
+
+def measured_pace(project: Project | None = None) -> Pace:
+    """Of the judgements that count and were timed, in `project` or anywhere; the default where they are too few."""
+    set_aside = Standing.objects.filter(
+        comparison=OuterRef("comparison"), person=OuterRef("person"), state__in=SET_ASIDE
+    )
+    timed = Judgement.objects.filter(~Exists(set_aside), kind=Kind.PAIR, choice__isnull=False, active_ms__gt=0)
+    timed = timed.filter(is_late=False)
+    if project is not None:
+        timed = timed.filter(comparison__project=project)
+    number = timed.count()
+    if number < FEWEST_TIMED:
+        return Pace(PACE_S)
+    middle = timed.order_by("active_ms").values_list("active_ms", flat=True)[(number - 1) // 2 : number // 2 + 1]
+    around = list(middle)
+    return Pace(sum(around) / len(around) / 1000, number)
+
+
+@dataclass(frozen=True)
+class PlanRow:
+    """A pair of the plan, with what is here for it. `problem` says why it cannot be made; `cost` is then nothing.
+
+    `images` counts those that both models describe, before a subset is drawn of them.
+    """
+
+    session: Session
+    language: Language | None
+    base: CaptioningModel | None
+    test: CaptioningModel | None
+    images: int
+    existing: Comparison | None
+    problem: str
+    cost: Cost
+
+    @property
+    def differences(self) -> list[str]:
+        return [difference_text(difference) for difference in self.session.differences]
+
+    @property
+    def reasons(self) -> list[Promise]:
+        return [REASONS[reason] for reason in self.session.reasons]
+
+    @property
+    def key(self) -> str:
+        """What a tick box sends; the order of the two is not in it, as it hangs on the scores."""
+        if self.problem or self.base is None or self.test is None:
+            return ""
+        first, second = sorted((self.base.pk, self.test.pk))
+        return f"{self.session.language}:{first}:{second}"
+
+    @property
+    def is_suggested(self) -> bool:
+        return bool(self.key) and self.existing is None and self.session.verdict == Verdict.PROPOSED
+
+
+def plan_rows(
+    pairs: Sequence[Session],
+    *,
+    project: Project,
+    collection: Collection,
+    setting: Setting,
+    pace_s: float,
+) -> list[PlanRow]:
+    """`pairs` with what is here for each of them; no caption is read for it."""
+    names = {name for pair in pairs for name in (pair.base, pair.test)}
+    tags = {pair.language for pair in pairs}
+    models = {model.name: model for model in CaptioningModel.objects.filter(name__in=names)}
+    languages = Language.objects.in_bulk(tags)
+    described = _Described(collection, models.values(), tags)
+    existing = existing_comparisons(
+        project=project, collection=collection, subset=setting.subset, seed=setting.seed, languages=tags
+    )
+
+    def row(pair: Session) -> PlanRow:
+        language, base, test = languages.get(pair.language), models.get(pair.base), models.get(pair.test)
+        problem = _problem(pair, language, models, described)
+        images, there = 0, None
+        if not problem and base and test:
+            images = described.by_both(base.pk, test.pk, pair.language)
+            there = existing.get((pair.language, frozenset((base.pk, test.pk))))
+            problem = "" if images else _("No image of the collection has captions of both models.")
+        cost = cost_of_session(
+            images=min(images, setting.subset or images),
+            replication=setting.replication,
+            attention_percent=setting.gold_percent + setting.repeat_percent,
+            pace_s=pace_s,
+        )
+        return PlanRow(pair, language, base, test, images, there, problem, Cost() if problem else cost)
+
+    return [row(pair) for pair in pairs]
+
+
+def existing_comparisons(
+    *, project: Project, collection: Collection, subset: int | None, seed: int, languages: Container[str]
+) -> dict[tuple[str, frozenset[int]], Comparison]:
+    """Comparisons over the same images, by language and the two models, whichever of them is the base.
+
+    Of a whole collection any seed gives the same images.
+    """
+    found = Comparison.objects.filter(project=project, collection=collection, subset=subset, language__in=languages)
+    if subset is not None:
+        found = found.filter(seed=seed)
+    return {(made.language_id, frozenset((made.base_id, made.test_id))): made for made in found.order_by("-pk")}
+
+
+class _Described:
+    """How many images of a collection models describe."""
+
+    def __init__(self, collection: Collection, models: Iterable[CaptioningModel], tags: Container[str]) -> None:
+        self._collection = collection
+        self._images = CollectionImage.objects.filter(collection=collection).count()
+        captions = ModelCaption.objects.filter(
+            model__in=models, language__in=tags, image__entries__collection=collection
+        )
+        counts = captions.values_list("model", "language").annotate(Count("pk")).order_by()
+        self._counts = {(model, tag): number for model, tag, number in counts}
+
+    def by_one(self, model: int, tag: str) -> int:
+        return self._counts.get((model, tag), 0)
+
+    def by_both(self, first: int, second: int, tag: str) -> int:
+        counts = [self.by_one(model, tag) for model in (first, second)]
+        if 0 in counts or self._images in counts:
+            return min(counts)
+        other = ModelCaption.objects.filter(model=second, language=tag, image=OuterRef("image"))
+        captions = ModelCaption.objects.filter(
+            Exists(other), model=first, language=tag, image__entries__collection=self._collection
+        )
+        return captions.count()
+
+
+def _problem(
+    pair: Session, language: Language | None, models: Mapping[str, CaptioningModel], described: _Described
+) -> str:
+    unknown = [name for name in (pair.base, pair.test) if name not in models]
+    if unknown:
+        text = ngettext(
+            "No model of this name is registered here: %(models)s.",
+            "No models of these names are registered here: %(models)s.",
+            len(unknown),
+        )
+        return text % {"models": ", ".join(unknown)}
+    if language is None:
+        return _("The language %(tag)s is not known here.") % {"tag": pair.language}
+    silent = [name for name in (pair.base, pair.test) if not described.by_one(models[name].pk, pair.language)]
+    if silent:
+        return _("No captions of this collection in this language by: %(models)s.") % {"models": ", ".join(silent)}
+    return ""

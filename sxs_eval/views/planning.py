@@ -1,0 +1,140 @@
+"""The page that proposes comparisons from automatic scores, and makes those that are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import SystemRandom
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods
+
+from people.models import Project
+from people.permissions import project_for
+from people.requests import user_of
+from sxs_eval import tasks
+from sxs_eval.permissions import READERS
+from sxs_eval.planning_forms import PlanForm
+from sxs_eval.planning_report import missing_text, warnings_of
+from sxs_eval.rules.planning import Verdict, total
+from sxs_eval.selectors.planning import Pace, PlanRow, measured_pace, plan_rows
+from sxs_eval.services.planning import Chosen, Created, create_planned
+
+SEED_BITS = 32
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def plan_show(request: HttpRequest, slug: str) -> HttpResponse:
+    """Scores in, proposal out, comparisons made: each step sends all of the one before along."""
+    project = project_for(request.user, slug, *READERS)
+    measured = measured_pace(project)
+    if request.method != "POST":
+        form = PlanForm(initial={"seed": SystemRandom().getrandbits(SEED_BITS)})
+        return _page(request, project, form, measured)
+    form = PlanForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _page(request, project, form, measured, status=422)
+    rows = _rows(project, form, measured)
+    if "create" not in request.POST:
+        return _proposal(request, project, form, measured, rows)
+    if not _was_seen(request, form):
+        messages.warning(request, _("Nothing was made yet, as the form was changed. Look at the new proposal first."))
+        return _proposal(request, project, form, measured, rows, status=422)
+    chosen = [row for row in rows if row.key and row.key in request.POST.getlist("session")]
+    if not chosen:
+        messages.error(request, _("Nothing was made: tick at least one comparison."))
+        return _proposal(request, project, form, measured, rows, status=422)
+    _create(request, project, form, chosen)
+    return redirect("sxs_eval:comparison-list", project.slug)
+
+
+def _was_seen(request: HttpRequest, form: PlanForm) -> bool:
+    return request.POST.get("seen") == form.fingerprint()
+
+
+def _pace_s(form: PlanForm, measured: Pace) -> float:
+    return float(form.cleaned_data["pace"] or measured.seconds)
+
+
+def _rows(project: Project, form: PlanForm, measured: Pace) -> list[PlanRow]:
+    return plan_rows(
+        form.plan.pairs,
+        project=project,
+        collection=form.cleaned_data["collection"],
+        setting=form.setting(),
+        pace_s=_pace_s(form, measured),
+    )
+
+
+def _create(request: HttpRequest, project: Project, form: PlanForm, rows: Sequence[PlanRow]) -> None:
+    created = create_planned(
+        project=project,
+        chosen=[Chosen(row.language, row.base, row.test) for row in rows if row.language and row.base and row.test],
+        collection=form.cleaned_data["collection"],
+        setting=form.setting(),
+        by=user_of(request),
+    )
+    tasks.nudge_filling([comparison.pk for comparison in created.made])
+    _say_what_was_made(request, created)
+
+
+def _say_what_was_made(request: HttpRequest, created: Created) -> None:
+    made = len(created.made)
+    if made:
+        text = ngettext(
+            "%(number)d comparison was made. Its pairs are being laid out; the table below fills within seconds.",
+            "%(number)d comparisons were made. Their pairs are being laid out; the table below fills within seconds.",
+            made,
+        )
+        messages.success(request, text % {"number": made})
+    if created.there:
+        text = ngettext(
+            "%(number)d comparison was there already, and was not made again.",
+            "%(number)d comparisons were there already, and were not made again.",
+            created.there,
+        )
+        messages.info(request, text % {"number": created.there})
+
+
+def _proposal(
+    request: HttpRequest,
+    project: Project,
+    form: PlanForm,
+    measured: Pace,
+    rows: Sequence[PlanRow],
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    suggested = {row.key for row in rows if row.is_suggested}
+    ticked = set(request.POST.getlist("session")) if _was_seen(request, form) else suggested
+    counted = [row for row in rows if row.key and row.key in ticked and row.existing is None]
+    parts = [
+        (verdict, [(row, row in counted) for row in rows if row.session.verdict == verdict]) for verdict in Verdict
+    ]
+    return _page(
+        request,
+        project,
+        form,
+        measured,
+        status=status,
+        parts=parts,
+        ticked=total(row.cost for row in counted),
+        sets=form.score_file.sets,
+        pace_s=_pace_s(form, measured),
+        notes=list(warnings_of(form.plan, form.score_file)),
+        missing=[missing_text(gap, form.score_file.sets) for gap in form.plan.missing],
+        seen=form.fingerprint(),
+    )
+
+
+def _page(
+    request: HttpRequest, project: Project, form: PlanForm, measured: Pace, *, status: int = 200, **more: Any
+) -> HttpResponse:
+    context = {"project": project, "form": form, "measured": measured, **more}
+    return render(request, "sxs_eval/plan.html", context, status=status)

@@ -1,0 +1,472 @@
+"""The page that proposes comparisons and makes those that are chosen."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+from typing import Any
+
+import pytest
+from django.contrib.messages import get_messages
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from corpus.models import Collection
+from inference.models import CaptioningModel, ModelCaption
+from people.models import Membership, Project, Role, User
+from sxs_eval import tasks
+from sxs_eval.models import Comparison, Judgement, Standing, StandingState
+from sxs_eval.planning_files import MOST_BYTES
+from sxs_eval.planning_forms import MOST_PAIRS
+from sxs_eval.selectors.planning import FEWEST_TIMED, Pace, measured_pace
+from sxs_eval.services.comparisons import Setting
+from sxs_eval.services.judging import take_batch
+from sxs_eval.services.planning import Chosen, create_planned
+from tests.concurrency import together
+from tests.factories import (
+    NOW,
+    make_collection,
+    make_comparison,
+    make_language,
+    make_project,
+    make_rater,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+
+SCORES = """language,model,xm3600,coco
+de,Alpha,50,60
+de,Beta,52,55
+de,Gamma,70,80
+zh,Alpha,10,10
+zh,Beta,20,20
+"""
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("lions")
+
+
+@pytest.fixture
+def collection() -> Collection:
+    return make_collection(images=4)
+
+
+@pytest.fixture(autouse=True)
+def models(collection) -> dict[str, CaptioningModel]:
+    return {name: describe(collection, name, "de", "zh") for name in ("Alpha", "Beta", "Gamma")}
+
+
+def describe(collection: Collection, name: str, *tags: str, images: int = 4) -> CaptioningModel:
+    model, _made = CaptioningModel.objects.get_or_create(name=name)
+    ModelCaption.objects.bulk_create(
+        ModelCaption(model=model, image_id=entry.image_id, language_id=tag, text=f"{name} on {entry.key}")
+        for tag in tags
+        for entry in collection.entries.all()[:images]
+    )
+    return model
+
+
+@pytest.fixture
+def manager(project) -> Client:
+    return client_of(project.created_by)
+
+
+def client_of(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def page_of(project: Project) -> str:
+    return reverse("sxs_eval:plan-show", args=[project.slug])
+
+
+def form_of(images: Collection, /, **changed: Any) -> dict[str, Any]:
+    return {
+        "scores": SCORES,
+        "core": "zh, en, hi, es",
+        "small": "1",
+        "collection": images.slug,
+        "subset": "3",
+        "seed": "7",
+        "replication": "3",
+        "gold_percent": "10",
+        "repeat_percent": "5",
+        "scale": "7",
+    } | changed
+
+
+def seen_of(response) -> str:
+    return re.search(r'name="seen" value="(\w+)"', response.content.decode())[1]
+
+
+def rows_of(response) -> dict[tuple[str, str, str], Any]:
+    return {
+        (row.session.language, row.session.base, row.session.test): (row, is_ticked)
+        for verdict, rows in response.context["parts"]
+        for row, is_ticked in rows
+    }
+
+
+def keys_of(response) -> list[str]:
+    return [row.key for row, is_ticked in rows_of(response).values() if is_ticked]
+
+
+def create(client: Client, project: Project, form: dict[str, Any], *keys: str, **changed: Any):
+    """Look at the proposal, then create what is ticked there, or `keys`."""
+    proposal = client.post(page_of(project), form)
+    ticks = {"session": list(keys) or keys_of(proposal), "seen": seen_of(proposal), "create": ""}
+    return client.post(page_of(project), form | ticks | changed)
+
+
+@pytest.mark.parametrize("role", [Role.RATER, Role.ANNOTATOR, None])
+def test_outsiders_raters_and_annotators_are_not_told_that_there_is_such_a_page(project, collection, role):
+    outsider = make_user("mallory")
+    if role:
+        Membership.objects.create(project=project, user=outsider, role=role)
+
+    for answer in (
+        client_of(outsider).get(page_of(project)),
+        client_of(outsider).post(page_of(project), form_of(collection)),
+        client_of(make_project("tigers").created_by).get(page_of(project)),
+    ):
+        assert answer.status_code == 404
+    assert Client().get(page_of(project)).status_code == 302
+
+
+@pytest.mark.parametrize("role", [Role.MANAGER, Role.RESEARCHER])
+def test_managers_and_researchers_see_the_thresholds_and_the_core_languages(project, role):
+    person = make_user("rosa")
+    Membership.objects.create(project=project, user=person, role=role)
+
+    page = client_of(person).get(page_of(project))
+
+    assert page.status_code == 200
+    assert 'value="zh, en, hi, es"' in page.content.decode()
+    assert re.search(r'name="small" value="1"', page.content.decode())
+    assert "20.0 are assumed" in page.content.decode()
+
+
+def test_the_proposal_says_why_with_both_differences_and_what_it_costs(manager, project, collection):
+    page = manager.post(page_of(project), form_of(collection))
+    text = page.content.decode()
+    rows = rows_of(page)
+
+    assert page.status_code == 200
+    row, is_ticked = rows["de", "Alpha", "Beta"]
+    assert is_ticked
+    assert row.differences == ["+2", "−5"]
+    assert [str(reason) for reason in row.reasons] == ["the two sets disagree which is better"]
+    assert (row.cost.images, row.cost.judgements, row.cost.attention) == (3, 9, 2)
+    assert rows["zh", "Alpha", "Beta"][1]
+    clear, is_ticked = rows["de", "Alpha", "Gamma"]
+    assert (clear.differences, clear.reasons, is_ticked) == (["+20", "+20"], [], False)
+    assert page.context["ticked"].judgements == 18
+    assert page.context["ticked"].hours == pytest.approx((18 + 4) * 20 / 3600)
+    for part in ("2 comparisons proposed", "2 pairs are clear", "−5", "core language", "no session is planned there"):
+        assert part in text
+    assert not Comparison.objects.exists()
+
+
+def test_a_model_without_a_score_is_told_and_its_pairs_are_not_ticked(manager, project, collection):
+    page = manager.post(page_of(project), form_of(collection))
+
+    row, is_ticked = rows_of(page)["zh", "Alpha", "Gamma"]
+    assert (row.differences, is_ticked) == (["–", "–"], False)
+    assert "Gamma is not listed in zh." in page.content.decode()
+
+
+def test_a_click_creates_what_is_ticked_with_one_seed_and_has_its_pairs_made(
+    manager, project, collection, models, django_capture_on_commit_callbacks, monkeypatch
+):
+    asked: list[int] = []
+    monkeypatch.setattr(tasks.fill_comparison, "delay", asked.append)
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = create(manager, project, form_of(collection))
+
+    made = list(Comparison.objects.order_by("language_id"))
+    assert answer.status_code == 302
+    assert answer.url == reverse("sxs_eval:comparison-list", args=[project.slug])
+    assert [(found.language_id, found.base.name, found.test.name) for found in made] == [
+        ("de", "Alpha", "Beta"),
+        ("zh", "Alpha", "Beta"),
+    ]
+    assert sorted(asked) == sorted(found.pk for found in made)
+    for found in made:
+        assert (found.collection, found.subset, found.seed, found.scale) == (collection, 3, 7, 7)
+        assert (found.replication, found.gold_percent, found.repeat_percent) == (3, 10, 5)
+        assert (found.created_by, found.project) == (project.created_by, project)
+
+
+def test_a_clear_pair_can_be_ticked_and_a_proposed_one_left_out(manager, project, collection, models):
+    ids = sorted((models["Alpha"].pk, models["Gamma"].pk))
+
+    create(manager, project, form_of(collection), f"de:{ids[0]}:{ids[1]}")
+
+    [made] = Comparison.objects.all()
+    assert (made.language_id, made.base.name, made.test.name) == ("de", "Alpha", "Gamma")
+
+
+def test_the_same_form_sent_twice_creates_its_comparisons_once(manager, project, collection):
+    proposal = manager.post(page_of(project), form_of(collection))
+    form = form_of(collection) | {"session": keys_of(proposal), "seen": seen_of(proposal), "create": ""}
+
+    answers = [manager.post(page_of(project), form) for _time in range(2)]
+
+    assert [answer.status_code for answer in answers] == [302, 302]
+    assert Comparison.objects.count() == 2
+    said = [str(message) for message in get_messages(answers[1].wsgi_request)]
+    assert any("2 comparisons were there already" in message for message in said)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_people_who_create_the_same_plan_at_once_make_it_once(collection, project, models):
+    chosen = [Chosen(make_language(tag), models["Alpha"], models["Beta"]) for tag in ("de", "zh")]
+    turned = [Chosen(language, test, base) for language, base, test in chosen]
+
+    created = together(
+        lambda sessions: create_planned(
+            project=project,
+            chosen=sessions,
+            collection=collection,
+            setting=Setting(subset=3, seed=7),
+            by=project.created_by,
+        ),
+        [chosen, turned, chosen, turned],
+    )
+
+    assert Comparison.objects.count() == 2
+    assert sorted(len(one.made) for one in created) == [0, 0, 0, 2]
+    assert sum(one.there for one in created) == 6
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_there"),
+    [
+        ({}, True),
+        ({"seed": 8}, False),
+        ({"subset": 2}, False),
+        ({"subset": None}, False),
+        ({"language": "zh"}, False),
+    ],
+)
+def test_a_comparison_of_the_same_images_is_there_already_whichever_model_is_the_base(
+    manager, project, collection, models, changed, is_there
+):
+    existing = make_comparison(
+        project=project,
+        collection=collection,
+        base=models["Beta"],
+        test=models["Alpha"],
+        **({"subset": 3, "seed": 7, "language": "de"} | changed),
+    )
+
+    page = manager.post(page_of(project), form_of(collection))
+    row, is_ticked = rows_of(page)["de", "Alpha", "Beta"]
+
+    assert (row.existing == existing) == is_there
+    assert is_ticked != is_there
+    assert ("There already" in page.content.decode()) == (is_there or changed == {"language": "zh"})
+
+
+def test_of_a_whole_collection_another_seed_is_no_other_comparison(manager, project, collection, models):
+    make_comparison(project=project, collection=collection, base=models["Alpha"], test=models["Beta"], seed=1)
+
+    page = manager.post(page_of(project), form_of(collection, subset="", seed="2"))
+
+    assert rows_of(page)["de", "Alpha", "Beta"][0].existing is not None
+
+
+def test_the_same_comparison_in_another_project_is_of_no_matter(manager, project, collection, models):
+    make_comparison(collection=collection, base=models["Alpha"], test=models["Beta"], subset=3, seed=7)
+
+    page = manager.post(page_of(project), form_of(collection))
+
+    assert rows_of(page)["de", "Alpha", "Beta"][0].existing is None
+
+
+@pytest.mark.parametrize(
+    ("scores", "problem"),
+    [
+        ("language,model,a,b\nde,Alpha,1,2\nde,Delta,1,2\n", "No model of this name is registered here: Delta."),
+        ("language,model,a,b\nde,Ä,1,2\nde,Ö,1,2\n", "No models of these names are registered here: Ä, Ö."),
+        ("language,model,a,b\ntlh,Alpha,1,2\ntlh,Beta,1,2\n", "The language tlh is not known here."),
+        (
+            "language,model,a,b\nfr,Alpha,1,2\nfr,Beta,1,2\n",
+            "No captions of this collection in this language by: Alpha, Beta.",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_here_is_told_in_its_row_and_cannot_be_made(
+    manager, project, collection, scores, problem
+):
+    page = manager.post(page_of(project), form_of(collection, scores=scores))
+    [(row, is_ticked)] = rows_of(page).values()
+
+    assert (row.problem, row.key, is_ticked) == (problem, "", False)
+    assert problem in page.content.decode()
+    assert page.context["ticked"].judgements == 0
+    forged = create(manager, project, form_of(collection, scores=scores), "", "fr:1:2")
+    assert forged.status_code == 422
+    assert not Comparison.objects.exists()
+
+
+def test_images_count_that_both_models_describe(manager, project, collection):
+    entries = list(collection.entries.all())
+    for name, part in (("Early", entries[:3]), ("Late", entries[1:]), ("First", entries[:1]), ("Rest", entries[1:])):
+        model = CaptioningModel.objects.create(name=name)
+        ModelCaption.objects.bulk_create(
+            ModelCaption(model=model, image_id=entry.image_id, language_id="de", text=name) for entry in part
+        )
+    scores = "language,model,a,b\n" + "".join(
+        f"de,{name},1,2\n" for name in ("Alpha", "Early", "Late", "First", "Rest")
+    )
+
+    rows = rows_of(manager.post(page_of(project), form_of(collection, scores=scores, subset="")))
+
+    assert rows["de", "Alpha", "Early"][0].cost.images == 3
+    assert rows["de", "Early", "Late"][0].cost.images == 2
+    nothing = rows["de", "First", "Rest"][0]
+    assert (nothing.key, nothing.problem) == ("", "No image of the collection has captions of both models.")
+
+
+@pytest.mark.parametrize("changed", [{"small": "30"}, {"seed": "8"}, {"scores": SCORES + "zh,Gamma,1,1\n"}])
+def test_nothing_is_made_from_a_form_that_was_changed_since_the_proposal(manager, project, collection, changed):
+    answer = create(manager, project, form_of(collection), **changed)
+
+    assert answer.status_code == 422
+    assert "Nothing was made yet, as the form was changed" in answer.content.decode()
+    assert not Comparison.objects.exists()
+
+
+def test_without_a_tick_nothing_is_made_and_that_is_said(manager, project, collection):
+    answer = create(manager, project, form_of(collection), "no:such:row")
+
+    assert answer.status_code == 422
+    assert "tick at least one comparison" in answer.content.decode()
+    assert keys_of(answer) == []
+
+
+def test_ticks_stay_where_the_form_is_sent_again_unchanged(manager, project, collection):
+    proposal = manager.post(page_of(project), form_of(collection))
+    [key, *_rest] = keys_of(proposal)
+
+    again = manager.post(page_of(project), form_of(collection, seen=seen_of(proposal), session=key))
+
+    assert keys_of(again) == [key]
+    assert again.context["ticked"].sessions == 1
+
+
+def test_an_uploaded_file_takes_the_place_of_what_stands_in_the_field_and_stays_there(manager, project, collection):
+    upload = SimpleUploadedFile("scores.csv", ("\ufeff" + SCORES.replace(",", ";")).encode())
+
+    page = manager.post(page_of(project), form_of(collection, scores="nonsense", file=upload))
+
+    assert page.status_code == 200
+    assert "de;Beta;52;55" in page.content.decode()
+    assert "nonsense" not in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (SCORES.encode("utf-16"), "not saved as UTF-8"),
+        (b"x" * (MOST_BYTES + 1), "more than 300 kB"),
+        (b"", "Paste the scores here"),
+        (b"language,model,a,b\nde,A\0,1,2\n", "Null characters are not allowed."),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told(manager, project, collection, content, message):
+    upload = SimpleUploadedFile("scores.csv", content)
+
+    page = manager.post(page_of(project), form_of(collection, file=upload))
+
+    assert page.status_code == 422
+    assert message in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"scores": ""}, "Paste the scores here"),
+        ({"scores": "language,model,a,b\nde,A,x,1\n"}, "Line 2: a is “x”."),
+        ({"scores": "x" * (MOST_BYTES + 1)}, "more than 300 kB"),
+        ({"core": "zh, de_DE"}, "its parts are joined by hyphens"),
+        ({"small": "-1"}, "greater than or equal to 0"),
+        ({"sets": "a, b"}, "There is no column “a” with scores"),
+        ({"subset": "5"}, "The collection has 4 images only."),
+        ({"collection": "gone"}, "There is no such collection any more."),
+        ({"replication": "0"}, "greater than or equal to 1"),
+    ],
+)
+def test_what_does_not_fit_is_told_and_the_scores_stay(manager, project, collection, changed, message):
+    page = manager.post(page_of(project), form_of(collection, **changed))
+
+    assert page.status_code == 422
+    assert message in page.content.decode()
+    if "scores" not in changed:
+        assert "de,Gamma,70,80" in page.content.decode()
+
+
+def test_more_pairs_than_the_page_takes_are_refused(manager, project, collection):
+    rows = "".join(f"de,m{number},{number},{number}\n" for number in range(44))
+
+    page = manager.post(page_of(project), form_of(collection, scores="language,model,a,b\n" + rows))
+
+    assert page.status_code == 422
+    assert f"make 946 pairs of models, and this page takes {MOST_PAIRS}." in page.content.decode()
+
+
+def test_thresholds_of_the_form_are_those_of_the_proposal(manager, project, collection):
+    everything = manager.post(page_of(project), form_of(collection, small="30", core=""))
+    percent = manager.post(page_of(project), form_of(collection, small="", small_percent="4", core=""))
+
+    assert rows_of(everything)["de", "Alpha", "Gamma"][1]
+    assert "Every difference counts as small" in everything.content.decode()
+    assert [str(reason) for reason in rows_of(percent)["de", "Alpha", "Beta"][0].reasons] == [
+        "the two sets disagree which is better",
+        "small difference",
+    ]
+    assert not rows_of(percent)["de", "Alpha", "Gamma"][1]
+
+
+def judged(comparison: Comparison, *seconds: float) -> User:
+    """A new rater whose first judgements took so long."""
+    rater = make_rater(comparison)
+    batch = take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
+    for spent, row in zip(seconds, Judgement.objects.filter(batch=batch).order_by("position"), strict=False):
+        Judgement.objects.filter(pk=row.pk).update(choice=0, score=0, judged_at=NOW, active_ms=int(1000 * spent))
+    return rater
+
+
+def test_hours_are_reckoned_with_the_median_pace_of_the_project_where_it_is_measured(manager, project, collection):
+    comparison = make_comparison(project=project, images=FEWEST_TIMED)
+    judged(comparison, *[10.0] * (FEWEST_TIMED // 2), *[11.0] * (FEWEST_TIMED // 2 - 1))
+    assert measured_pace(project) == Pace(20.0)
+
+    judged(comparison, 60.0)
+
+    assert measured_pace(project) == Pace(10.5, FEWEST_TIMED)
+    assert measured_pace() == Pace(10.5, FEWEST_TIMED)
+    assert measured_pace(make_project()) == Pace(20.0)
+    page = manager.post(page_of(project), form_of(collection))
+    assert page.context["ticked"].hours == pytest.approx((18 + 4) * 10.5 / 3600)
+    assert f"That is the median of {FEWEST_TIMED} judgements in this project." in page.content.decode()
+    given = manager.post(page_of(project), form_of(collection, pace="36"))
+    assert given.context["ticked"].hours == pytest.approx((18 + 4) / 100)
+
+
+def test_the_pace_is_that_of_judgements_that_count_and_were_timed(project):
+    comparison = make_comparison(project=project, images=FEWEST_TIMED)
+    judged(comparison, *[10.0] * FEWEST_TIMED)
+    bob = judged(comparison, *[500.0] * FEWEST_TIMED)
+    judged(comparison, *[0.0] * FEWEST_TIMED)
+    standing = Standing.objects.create(comparison=comparison, person=bob)
+
+    assert measured_pace(project) == Pace(10.0, FEWEST_TIMED)
+    Standing.objects.filter(pk=standing.pk).update(state=StandingState.RESTORED)
+    assert measured_pace(project).judgements == 2 * FEWEST_TIMED
