@@ -1,0 +1,328 @@
+"""The rater's pages: who gets in, what they show in each state, what an answer leads to, and that they tell nothing."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from html import unescape
+from random import Random
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from allocation.models import Batch
+from allocation.services import lapse_overdue
+from people.models import Consent, User
+from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, Scale, Standing, StandingState
+from sxs_eval.services.judging import LONGEST_COMMENT
+from sxs_eval.views import judging
+from tests.factories import make_captioner, make_collection, make_comparison, make_rater, make_user
+
+pytestmark = pytest.mark.django_db
+JSON = {"Accept": "application/json"}
+LEFT_MUCH_BETTER = "3"
+
+
+@pytest.fixture(autouse=True)
+def _drawn_alike_each_time(monkeypatch) -> None:
+    monkeypatch.setattr(judging, "RNG", Random(1))
+
+
+@pytest.fixture
+def comparison() -> Comparison:
+    return make_comparison(images=4)
+
+
+@pytest.fixture
+def rater(comparison) -> User:
+    return make_rater(comparison, "ria")
+
+
+@pytest.fixture
+def desk(rater) -> Client:
+    return client_of(rater)
+
+
+def client_of(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def take(desk: Client, comparison: Comparison) -> JudgingBatch:
+    desk.post(reverse("sxs_eval:batch-take", args=[comparison.pk]))
+    return JudgingBatch.objects.get(batch__person=desk.session["_auth_user_id"], batch__state="open")
+
+
+def show(desk: Client, batch: JudgingBatch) -> str:
+    return desk.get(reverse("sxs_eval:batch-show", args=[batch.pk])).content.decode()
+
+
+def answer(desk: Client, batch: JudgingBatch, position: int, choice: str = LEFT_MUCH_BETTER, **more):
+    fields = {"choice": choice} | more.pop("fields", {})
+    return desk.post(reverse("sxs_eval:judgement-save", args=[batch.pk, position]), fields, **more)
+
+
+def undo(desk: Client, batch: JudgingBatch, position: int, **more):
+    return desk.post(reverse("sxs_eval:judgement-undo", args=[batch.pk, position]), **more)
+
+
+def resume(desk: Client, batch: JudgingBatch):
+    return desk.post(reverse("sxs_eval:batch-resume", args=[batch.pk]))
+
+
+def give_back(desk: Client, batch: JudgingBatch):
+    return desk.post(reverse("sxs_eval:batch-return", args=[batch.pk]), follow=True)
+
+
+def let_time_run_out(batch: JudgingBatch) -> None:
+    Batch.objects.filter(pk=batch.pk).update(due_at=timezone.now() - timedelta(minutes=1))
+
+
+def captions_of(html: str) -> list[str]:
+    return [unescape(text) for text in re.findall(r"data-caption>(.*?)</p>", html)]
+
+
+OF_A_BATCH = ("batch-show", "batch-return", "batch-resume", "judgement-save", "judgement-undo")
+
+
+@pytest.mark.parametrize("name", OF_A_BATCH)
+def test_a_batch_is_there_for_its_rater_alone(comparison, desk, name):
+    batch = take(desk, comparison)
+    args = [batch.pk, 1] if name.startswith("judgement") else [batch.pk]
+    method = "get" if name in ("batch-show", "batch-return") else "post"
+    path = reverse(f"sxs_eval:{name}", args=args)
+    others = (make_rater(comparison), comparison.project.created_by, make_user())
+    for outsider in others:
+        assert getattr(client_of(outsider), method)(path, {"choice": "3"}, headers=JSON).status_code == 404
+    assert getattr(desk, method)(path, {"choice": "3"}).status_code in (200, 302)
+    assert not Judgement.objects.filter(choice__isnull=False).exclude(person=batch.batch.person).exists()
+
+
+def test_batches_and_instructions_are_for_members_of_the_project(comparison, desk):
+    taking = reverse("sxs_eval:batch-take", args=[comparison.pk])
+    reading = reverse("sxs_eval:instructions-show", args=[comparison.project.slug])
+    outsider = client_of(make_rater(make_comparison(images=1)))
+    assert outsider.post(taking).status_code == 404
+    assert outsider.get(reading).status_code == 404
+    assert desk.post(taking).status_code == 302
+    assert "Say which caption describes the picture better" in desk.get(reading).content.decode()
+    assert Client().get(reading).status_code == 302
+
+
+def test_work_tells_what_waits_in_words_and_numbers_and_nothing_of_models():
+    collection = make_collection(4)
+    base = make_captioner(collection, "Quartz", text="base caption", language="de")
+    test = make_captioner(collection, "Feldspar", text="test caption", language="de")
+    comparison = make_comparison(collection=collection, base=base, test=test)
+    desk = client_of(make_rater(comparison))
+    before = desk.get("/compare/").content.decode()
+    batch = take(desk, comparison)
+    answer(desk, batch, 1)
+    after = desk.get("/compare/").content.decode()
+    assert "German" in before
+    assert f"comparison {comparison.pk}" in before
+    assert "Take a batch" in before
+    assert "1 of 4 pairs of this batch judged" in after
+    assert "1 pair judged." in after
+    for page in (before, after, show(desk, batch)):
+        assert "Quartz" not in page
+        assert "Feldspar" not in page
+
+
+def test_work_tells_who_has_not_consented_what_to_do(comparison, desk, rater):
+    Consent.objects.filter(user=rater).delete()
+    page = desk.get("/compare/").content.decode()
+    assert reverse("people:consent-give", args=[comparison.project.slug]) in page
+    assert "Take a batch" not in page
+
+
+def test_somebody_without_a_comparison_is_told_when_there_would_be_one():
+    assert "No work waits for you" in client_of(make_user()).get("/compare/").content.decode()
+
+
+def test_captions_are_on_the_sides_that_were_drawn(desk, rater):
+    comparison = make_comparison(images=12, project=rater.memberships.get().project)
+    batch = take(desk, comparison)
+    drawn = set()
+    for row in batch.judgements.all():
+        left, right = captions_of(show(desk, batch))
+        test, base = (left, right) if row.test_is_left else (right, left)
+        assert (test.split()[0], base.split()[0]) == ("test", "base")
+        answer(desk, batch, row.position)
+        drawn.add(row.test_is_left)
+    assert drawn == {True, False}
+
+
+def test_captions_have_the_language_and_direction_of_their_own():
+    comparison = make_comparison(images=1, language="ar")
+    desk = client_of(make_rater(comparison))
+    page = show(desk, take(desk, comparison))
+    assert len(re.findall(r'<p lang="ar" dir="rtl" data-caption>', page)) == 2
+    assert page.index('id="left-side"') < page.index('id="right-side"')
+
+
+@pytest.mark.parametrize(
+    ("scale", "values"),
+    [(Scale.SEVEN, ["3", "2", "1", "0", "-1", "-2", "-3"]), (Scale.FIVE, ["3", "2", "0", "-2", "-3"])],
+)
+def test_the_answers_go_from_left_much_better_to_right_much_better(scale, values):
+    comparison = make_comparison(images=1, scale=scale)
+    desk = client_of(make_rater(comparison))
+    page = show(desk, take(desk, comparison))
+    buttons = re.findall(r'name="choice" value="(.*?)" aria-label="(.*?)"', page)
+    assert [value for value, _label in buttons] == values
+    assert [buttons[0][1], buttons[-1][1]] == ["Left is much better", "Right is much better"]
+
+
+def test_pairs_gold_pairs_and_repeats_look_exactly_alike():
+    comparison = make_comparison(images=12, gold_percent=50, repeat_percent=50, checks_before_pause=100)
+    desk = client_of(make_rater(comparison))
+    batch = take(desk, comparison)
+    rows = list(batch.judgements.all())
+    pages, swaps = [], []
+    for row in rows:
+        pages.append(_shape(show(desk, batch)))
+        reply = answer(desk, batch, row.position, "0", headers=JSON).json()
+        swaps.append(_shape(reply.get("html", "")))
+    # The first has nothing to undo, the last no picture to fetch ahead.
+    assert {row.kind for row in rows[1:-1]} == set(Kind.values)
+    assert set(pages[1:-1]) == {pages[1]}
+    assert set(swaps[:-2]) == {swaps[0]}
+    assert pages[0] != pages[1]
+    assert pages[-1] != pages[1]
+    for word in Kind.values[1:]:
+        assert word not in pages[1].lower()
+
+
+def _shape(html: str) -> str:
+    """The page without what differs from picture to picture: captions, numbers, addresses and tokens."""
+    html = re.sub(r"data-caption>.*?</p>", "data-caption></p>", html)
+    html = re.sub(r'(name="csrfmiddlewaretoken" value)="\w+"', r"\1", html)
+    html = re.sub(r"/pictures/[^\s\",]+", "/picture", html)
+    return re.sub(r"\d+", "#", html)
+
+
+def test_an_answer_of_the_script_brings_the_next_pair_and_the_last_one_the_end(comparison, desk):
+    batch = take(desk, comparison)
+    first = answer(desk, batch, 1, headers=JSON)
+    assert first.json()["state"] == "next"
+    assert reverse("sxs_eval:judgement-save", args=[batch.pk, 2]) in first.json()["html"]
+    assert "no-store" in first.headers["Cache-Control"]
+    answer(desk, batch, 2)
+    answer(desk, batch, 3)
+    last = answer(desk, batch, 4, headers=JSON)
+    assert last.json() == {"state": "end", "location": reverse("sxs_eval:batch-show", args=[batch.pk])}
+
+
+def test_the_end_offers_to_undo_to_go_on_and_to_stop(comparison, desk):
+    batch = take(desk, comparison)
+    for position in range(1, 5):
+        answer(desk, batch, position)
+    page = show(desk, batch)
+    assert "All judged" in page
+    assert reverse("sxs_eval:judgement-undo", args=[batch.pk, 4]) in page
+    assert reverse("sxs_eval:batch-take", args=[comparison.pk]) in page
+    assert "Take a batch" not in desk.get("/compare/").content.decode()
+    undo(desk, batch, 4)
+    assert "Pair 4 of 4" in show(desk, batch)
+
+
+def test_only_the_last_answer_can_be_undone(comparison, desk):
+    batch = take(desk, comparison)
+    answer(desk, batch, 1)
+    answer(desk, batch, 2, fields={"comment": "a\r\nb"})
+    assert undo(desk, batch, 1, headers=JSON).status_code == 409
+    assert undo(desk, batch, 2, headers=JSON).json()["state"] == "next"
+    assert list(batch.judgements.values_list("choice", flat=True)) == [3, None, None, None]
+    assert re.search(r"<details[^>]* open>.*a\nb</textarea>", show(desk, batch), re.DOTALL)
+
+
+def test_a_batch_given_back_or_out_of_time_can_be_taken_up_again(comparison, desk):
+    batch = take(desk, comparison)
+    answer(desk, batch, 1)
+    assert "You judged 1 of its 4 pairs" in desk.get(reverse("sxs_eval:batch-return", args=[batch.pk])).content.decode()
+    assert "All that you judged counts." in give_back(desk, batch).content.decode()
+    assert "You gave this batch back" in show(desk, batch)
+    assert "You gave a batch back." in desk.get("/compare/").content.decode()
+    resume(desk, batch)
+    assert "Pair 2 of 4" in show(desk, batch)
+
+    let_time_run_out(batch)
+    for _swept in range(2):
+        assert "The time for this batch ran out" in show(desk, batch)
+        assert captions_of(show(desk, batch)) == []
+        assert "The time of a batch ran out." in desk.get("/compare/").content.decode()
+        lapse_overdue(now=timezone.now())
+    resume(desk, batch)
+    assert "Pair 2 of 4" in show(desk, batch)
+
+
+def test_a_batch_all_of_which_is_judged_stays_thanked_for_when_its_time_is_over(comparison, desk):
+    batch = take(desk, comparison)
+    for position in range(1, 5):
+        answer(desk, batch, position)
+    let_time_run_out(batch)
+    page = show(desk, batch)
+    assert "All judged" in page
+    assert "judgement-undo" not in page
+    assert "/undo/" not in page
+
+
+def test_an_answer_that_cannot_be_kept_says_why_and_leads_on(comparison, desk, rater):
+    batch = take(desk, comparison)
+    here = reverse("sxs_eval:batch-show", args=[batch.pk])
+    answer(desk, batch, 1)
+    for choice, fields, status in (
+        ("-3", {}, 409),
+        ("7", {}, 422),
+        ("", {}, 422),
+        ("2", {"comment": "x" * (LONGEST_COMMENT + 1)}, 422),
+    ):
+        position = 1 if status == 409 else 2
+        stopped = answer(desk, batch, position, choice, fields=fields, headers=JSON)
+        assert (stopped.status_code, stopped.json()["location"]) == (status, here)
+        assert stopped.json()["message"]
+    # What the script has shown in its place is not said again on the next page, where it leads to one it is.
+    assert show(desk, batch).count("notice--warning") == 1
+    assert answer(desk, batch, 99, headers=JSON).status_code == 404
+
+    give_back(desk, batch)
+    assert answer(desk, batch, 2, headers=JSON).status_code == 410
+    resume(desk, batch)
+    Standing.objects.create(comparison=comparison, person=rater, state=StandingState.PAUSED)
+    paused = answer(desk, batch, 2, headers=JSON)
+    assert (paused.status_code, paused.json()["location"]) == (410, "/compare/")
+    assert "A manager of the project looks at it" in desk.get("/compare/").content.decode()
+    assert Judgement.objects.filter(choice__isnull=False).count() == 1
+
+
+def test_a_form_is_told_in_words_what_stopped_its_answer(comparison, desk):
+    batch = take(desk, comparison)
+    answer(desk, batch, 1)
+    page = answer(desk, batch, 1, "-3", follow=True)
+    assert "answered in another tab" in page.content.decode()
+    assert "Pair 2 of 4" in page.content.decode()
+
+
+def test_who_is_signed_out_is_told_and_led_back_to_the_batch(comparison, desk):
+    batch = take(desk, comparison)
+    here = reverse("sxs_eval:batch-show", args=[batch.pk])
+    for act in (answer, undo):
+        stopped = act(Client(), batch, 1, headers=JSON)
+        assert stopped.status_code == 401
+        assert stopped.json()["location"] == f"{reverse('account_login')}?next={here}"
+        assert act(Client(), batch, 1).status_code == 302
+    assert Judgement.objects.filter(choice__isnull=False).count() == 0
+
+
+def test_an_answer_that_came_too_late_is_said_to_be_so(comparison, desk):
+    batch = take(desk, comparison)
+    let_time_run_out(batch)
+    lapse_overdue(now=timezone.now())
+    comparison.pool.is_open = False
+    comparison.pool.save()
+    answer(desk, batch, 1)
+    assert "It is kept, but does not count" in show(desk, batch)
