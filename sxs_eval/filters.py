@@ -5,7 +5,9 @@ from __future__ import annotations
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-USUAL_POINTS = 5.0
+from sxs_eval.selectors.across import USUAL_WIDTH
+
+USUAL_POINTS = USUAL_WIDTH / 2
 LEAST_POINTS, MOST_POINTS = 0.5, 50.0
 
 

@@ -1,4 +1,4 @@
-"""The report on one comparison in words and plots: each figure with its interval and its meaning, or why it is not there."""
+"""A report in words and plots: each figure with its interval and its meaning, or why it is not there."""
 
 from __future__ import annotations
 
@@ -179,9 +179,7 @@ def _figures(report: Report) -> Iterator[Line]:
         "" if isinstance(alpha, Undefined) else f"α = {shown.plain(alpha.value, 3)}",
         "" if isinstance(alpha, Undefined) else shown.between(alpha.interval, 3),
         shown.why(alpha) or shown.why(getattr(alpha, "interval", None)),
-        _(
-            "Ordinal Krippendorff's alpha of all judgements: 1 is full agreement, 0 chance, below 0 contradiction."
-        ),
+        _("Ordinal Krippendorff's alpha of all judgements: 1 is full agreement, 0 chance, below 0 contradiction."),
     )
     yield _share_line(
         _("Left preferred"),

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from sxs_eval.views import comparisons, gold, judging, planning, raters
+from sxs_eval.views import comparisons, exports, gold, judging, planning, raters, reports
 
 app_name = "sxs_eval"
 ONE = "projects/<slug:slug>/comparisons/<int:comparison_id>"
@@ -20,7 +20,13 @@ urlpatterns = [
     path("projects/<slug:slug>/comparisons/", comparisons.comparison_list, name="comparison-list"),
     path("projects/<slug:slug>/comparisons/new/", comparisons.comparison_create, name="comparison-create"),
     path("projects/<slug:slug>/comparisons/progress/", comparisons.comparisons_progress, name="comparisons-progress"),
+    path("projects/<slug:slug>/comparisons/results/", reports.results_show, name="results-show"),
+    path("projects/<slug:slug>/comparisons/tables/<str:layout>/", exports.tables_export, name="tables-export"),
+    path("projects/<slug:slug>/judgements/<str:layout>/", exports.judgements_export, name="judgements-export"),
     path("projects/<slug:slug>/plan/", planning.plan_show, name="plan-show"),
+    path(f"{ONE}/", reports.comparison_show, name="comparison-show"),
+    path(f"{ONE}/progress/", reports.comparison_progress, name="comparison-progress"),
+    path(f"{ONE}/pairs/", reports.pair_list, name="pair-list"),
     path(f"{ONE}/settings/", comparisons.comparison_settings, name="comparison-settings"),
     path(f"{ONE}/pairs/add/", comparisons.pairs_add, name="pairs-add"),
     path(f"{ONE}/gold/", gold.gold_list, name="gold-list"),

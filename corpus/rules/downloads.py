@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from corpus.rules.records import safe_cell
+from corpus.rules.records import csv_safe
 
 PIECE_BYTES = 1 << 16
 BYTE_ORDER_MARK = "\ufeff"
@@ -56,10 +56,9 @@ def stamp(moment: datetime) -> str:
 
 
 def csv_line(cells: Iterable[object]) -> str:
-    """A line that no spreadsheet takes for formulas; None is an empty cell."""
+    """A line of which no spreadsheet takes a text for a formula; None is an empty cell, and numbers stay numbers."""
     line = io.StringIO()
-    safe = (safe_cell("" if cell is None else str(cell)) for cell in cells)
-    csv.writer(line, quoting=csv.QUOTE_ALL).writerow(safe)
+    csv.writer(line, quoting=csv.QUOTE_ALL).writerow(csv_safe(cells))
     return line.getvalue()
 
 

@@ -24,6 +24,9 @@ from sxs_eval.selectors.results import (
 SEED = 0
 """(ours) Of figures over several comparisons, each of which has a seed of its own; `sxs_report` has the same."""
 
+USUAL_WIDTH = 10.0
+"""(ours) Points: the images for an interval of ± 5 are told unless another width is asked for."""
+
 
 @dataclass(frozen=True)
 class ComparisonResult:
@@ -54,7 +57,7 @@ class Overall:
     languages: Sequence[Language]
 
 
-def results_of(project: Project, *, width_points: float, language: str = "") -> Overall:
+def results_of(project: Project, *, width_points: float = USUAL_WIDTH, language: str = "") -> Overall:
     """With a `language` only of the comparisons in it; `languages` are all that there are."""
     everything = comparisons_of(project)
     languages = {comparison.language_id: comparison.language for comparison in everything}

@@ -1,0 +1,208 @@
+"""All comparisons of a project in words and plots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from metrics.intervals import Interval
+from sxs_eval import shown
+from sxs_eval.models import Comparison
+from sxs_eval.plots import Estimate, RangePlot, range_plot
+from sxs_eval.report_page import gain_interval, with_interval
+from sxs_eval.rules.across import RankedModel, RankedPair, Ranking
+from sxs_eval.rules.figures import Gain, SignTest, Undefined
+from sxs_eval.selectors.across import ComparisonResult, Overall, PooledResult
+
+
+@dataclass(frozen=True)
+class ResultLine:
+    """One comparison, or with `comparison` None several of the same two models."""
+
+    comparison: Comparison | None
+    base: str
+    test: str
+    languages: str
+    images: int
+    incomplete: int | None
+    set_aside: int
+    wins: str
+    losses: str
+    gain: str
+    interval: str
+    p: str
+    alpha: str
+    needed: str
+    why: str
+
+
+@dataclass(frozen=True)
+class ModelLine:
+    model: str
+    strength: str
+    interval: str
+    why: str
+
+
+@dataclass(frozen=True)
+class PairLine:
+    stronger: str
+    weaker: str
+    difference: str
+    interval: str
+    is_separable: bool
+    more: str
+    why: str
+
+
+@dataclass(frozen=True)
+class AcrossPage:
+    overall: Overall
+    results: Sequence[ResultLine]
+    pooled: Sequence[ResultLine]
+    gain_plot: RangePlot | None
+    models: Sequence[ModelLine]
+    pairs: Sequence[PairLine]
+    ranking_plot: RangePlot | None
+    ranking_why: str
+    """Why there is no ranking; empty where there is one."""
+    signature: str
+    """Of the ranking."""
+
+
+def across_page(overall: Overall) -> AcrossPage:
+    ranking = overall.ranking if isinstance(overall.ranking, Ranking) else None
+    estimates = [_estimate(result) for result in overall.results]
+    return AcrossPage(
+        overall=overall,
+        results=[_result_line(result) for result in overall.results],
+        pooled=[_pooled_line(result) for result in overall.pooled],
+        gain_plot=range_plot(_("Gain of each comparison, in points"), estimates, reference=0) if estimates else None,
+        models=[_model_line(model) for model in ranking.models] if ranking else [],
+        pairs=[_pair_line(pair) for pair in ranking.pairs] if ranking else [],
+        ranking_plot=_ranking_plot(ranking) if ranking else None,
+        ranking_why=_why_unranked(overall.ranking),
+        signature=_signature(ranking) if ranking else "",
+    )
+
+
+def _result_line(result: ComparisonResult) -> ResultLine:
+    comparison, outcome, alpha = result.comparison, result.summary.outcome, result.summary.alpha
+    gain = outcome.gain
+    return ResultLine(
+        comparison=comparison,
+        base=comparison.base.name,
+        test=comparison.test.name,
+        languages=comparison.language.name,
+        images=outcome.images.denominator,
+        incomplete=outcome.images.incomplete,
+        set_aside=result.set_aside.total,
+        wins=_percent(outcome.wins.percent),
+        losses=_percent(outcome.losses.percent),
+        gain=_gain(gain),
+        interval=gain_interval(gain),
+        p=_p(outcome.sign_test),
+        alpha="" if isinstance(alpha, Undefined) else shown.plain(alpha, 3),
+        needed="" if isinstance(result.images_needed, Undefined) else str(result.images_needed),
+        why=shown.why(gain) or shown.why(getattr(gain, "interval", None), outcome.sign_test, alpha),
+    )
+
+
+def _pooled_line(result: PooledResult) -> ResultLine:
+    pooled = result.pooled
+    outcomes = pooled.outcomes
+    return ResultLine(
+        comparison=None,
+        base=result.base,
+        test=result.test,
+        languages=", ".join(dict.fromkeys(part.language.name for part in result.comparisons)),
+        images=pooled.images,
+        incomplete=None,
+        set_aside=0,
+        wins=shown.percent(100 * pooled.wins / outcomes) if outcomes else "",
+        losses=shown.percent(100 * pooled.losses / outcomes) if outcomes else "",
+        gain=_gain(pooled.gain),
+        interval=gain_interval(pooled.gain),
+        p=_p(pooled.sign_test),
+        alpha="",
+        needed="",
+        why=shown.why(pooled.gain) or shown.why(getattr(pooled.gain, "interval", None), pooled.sign_test),
+    )
+
+
+def _percent(value: float | Undefined) -> str:
+    return "" if isinstance(value, Undefined) else shown.percent(value)
+
+
+def _gain(gain: Gain | Undefined) -> str:
+    return "" if isinstance(gain, Undefined) else shown.signed(gain.points)
+
+
+def _p(test: SignTest | Undefined) -> str:
+    return "" if isinstance(test, Undefined) else shown.p_value(test.p).removeprefix("p = ").removeprefix("p ")
+
+
+def _estimate(result: ComparisonResult) -> Estimate:
+    comparison, gain = result.comparison, result.summary.outcome.gain
+    return Estimate(
+        label=f"{comparison.base} → {comparison.test}, {comparison.language.name}",
+        text=with_interval(_gain(gain), gain_interval(gain)) or _("undefined"),
+        value=None if isinstance(gain, Undefined) else gain.points,
+        interval=gain.interval if isinstance(gain, Gain) and isinstance(gain.interval, Interval) else None,
+    )
+
+
+def _model_line(model: RankedModel) -> ModelLine:
+    return ModelLine(
+        model.model,
+        shown.signed(model.strength, 2),
+        shown.between(model.interval, 2, with_sign=True),
+        shown.why(model.interval),
+    )
+
+
+def _pair_line(pair: RankedPair) -> PairLine:
+    return PairLine(
+        stronger=pair.stronger,
+        weaker=pair.weaker,
+        difference=shown.plain(pair.difference, 2),
+        interval=shown.between(pair.interval, 2, with_sign=True),
+        is_separable=pair.separable is True,
+        more="" if isinstance(pair.more_images, Undefined) else str(pair.more_images),
+        why=shown.why(pair.interval, pair.separable, pair.more_images),
+    )
+
+
+def _ranking_plot(ranking: Ranking) -> RangePlot:
+    estimates = [
+        Estimate(
+            label=model.model,
+            text=with_interval(shown.signed(model.strength, 2), shown.between(model.interval, 2, with_sign=True)),
+            value=model.strength,
+            interval=model.interval if isinstance(model.interval, Interval) else None,
+        )
+        for model in ranking.models
+    ]
+    return range_plot(_("Strength of each model"), estimates, reference=0)
+
+
+def _why_unranked(ranking: Ranking | Undefined | None) -> str:
+    if ranking is None:
+        return _("A ranking takes three models or more with images that have all their judgements.")
+    return shown.why(ranking)
+
+
+def _signature(ranking: Ranking) -> str:
+    signature = ranking.signature
+    text = _("%(method)s/%(version)s, %(images)s images, %(resamples)s resamples, seed %(seed)s")
+    values = {
+        "method": signature.method,
+        "version": signature.version,
+        "images": ranking.images,
+        "resamples": signature.resamples,
+        "seed": signature.seed,
+    }
+    unfitted = _("; %(number)s resamples had no strengths") % {"number": ranking.resamples_unfitted}
+    return text % values + (unfitted if ranking.resamples_unfitted else "")

@@ -1,0 +1,61 @@
+"""`manage.py export_judgements PROJECT --format jsonl|csv [--comparison ID] [--output FILE]`"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from people.models import Project
+from sxs_eval.exports import Layout, export_judgements, export_to_file
+from sxs_eval.models import Comparison
+
+
+class Command(BaseCommand):
+    help = "Write the judgements of a project's comparisons, as a file or to standard output."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="the last part of the project's address")
+        parser.add_argument("--format", required=True, choices=Layout.values, help="the layout of the file")
+        parser.add_argument("--comparison", type=int, metavar="ID", help="only this one; without it: all")
+        parser.add_argument(
+            "--output", type=Path, metavar="FILE", help="written whole or not at all; without it: standard output"
+        )
+
+    def handle(self, *, project: str, format: str, comparison: int | None, output: Path | None, **options: Any) -> None:
+        chosen, layout, until = _chosen(_project(project), comparison), Layout(format), timezone.now()
+        if output is None:
+            for piece in export_judgements(chosen, layout, until=until):
+                sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
+            return
+        try:
+            export_to_file(chosen, layout, output, until=until)
+        except OSError as error:
+            raise CommandError(f"The file {output} cannot be written: {error.strerror}.") from error
+        self.stderr.write(f"Written to {output}.")
+
+
+def _project(slug: str) -> Project:
+    found = Project.objects.filter(slug=slug).first()
+    if found is None:
+        known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
+        raise CommandError(f"There is no project {slug!r}. Those there are: {known}.")
+    return found
+
+
+def _chosen(project: Project, comparison: int | None) -> list[Comparison]:
+    found = list(
+        Comparison.objects.filter(project=project).select_related("project", "language", "base", "test").order_by("pk")
+    )
+    if comparison is None:
+        return found
+    chosen = [one for one in found if one.pk == comparison]
+    if not chosen:
+        known = ", ".join(f"{one.pk} ({one.base} → {one.test}, {one.language_id})" for one in found) or "none yet"
+        raise CommandError(f"Project {project.slug!r} has no comparison {comparison}. Those there are: {known}.")
+    return chosen

@@ -1,0 +1,249 @@
+"""The figures of all comparisons of a project as a table for a paper: CSV, and LaTeX for the package booktabs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
+
+from corpus.rules.downloads import BYTE_ORDER_MARK, CSV_TYPE, csv_line, stamp
+from metrics.intervals import Interval
+from people.models import Project
+from sxs_eval.rules.figures import Gain, SignTest, Undefined
+from sxs_eval.rules.report import METHOD, VERSION
+from sxs_eval.selectors.across import SEED, ComparisonResult, Overall, PooledResult
+from sxs_eval.selectors.results import RESAMPLES
+
+COLUMNS = (
+    "comparison",
+    "base_model",
+    "test_model",
+    "language",
+    "images",
+    "incomplete",
+    "counted_similar",
+    "set_aside",
+    "wins",
+    "losses",
+    "wins_percent",
+    "losses_percent",
+    "gain",
+    "gain_low",
+    "gain_high",
+    "p",
+    "alpha",
+    "undefined",
+    "replication",
+    "scale",
+    "seed",
+    "resamples",
+    "method",
+)
+TEX_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "$": r"\$",
+        "&": r"\&",
+        "#": r"\#",
+        "%": r"\%",
+        "_": r"\_",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "\n": " ",
+        "\r": " ",
+    }
+)
+METHOD_NAME = f"{METHOD}/{VERSION}"
+
+
+class TableLayout(TextChoices):
+    CSV = "csv", _("Table (CSV)")
+    TEX = "tex", _("Table (LaTeX)")
+
+    @property
+    def content_type(self) -> str:
+        return CSV_TYPE if self is TableLayout.CSV else "application/x-tex; charset=utf-8"
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A comparison, or several of the same two models: then it has no number, and `language` counts them."""
+
+    comparison: int | None
+    base_model: str
+    test_model: str
+    language: str
+    images: int
+    incomplete: int | None
+    counted_similar: int | None
+    set_aside: int | None
+    wins: int
+    losses: int
+    outcomes: int
+    """What wins and losses are parts of: of several comparisons, outcomes rather than images."""
+    gain: Gain | Undefined
+    sign_test: SignTest | Undefined
+    alpha: float | Undefined | None
+    replication: int | None
+    scale: int | None
+    seed: int
+
+
+def table_name(project: Project, layout: TableLayout, until: datetime) -> str:
+    return f"{project.slug}-comparisons-{stamp(until)}.{layout}"
+
+
+def table(overall: Overall, layout: TableLayout) -> str:
+    rows = [*map(_row, overall.results), *map(_pooled_row, overall.pooled)]
+    return "".join(_as_csv(rows) if layout is TableLayout.CSV else _as_tex(rows))
+
+
+def _row(result: ComparisonResult) -> TableRow:
+    comparison, outcome = result.comparison, result.summary.outcome
+    return TableRow(
+        comparison=comparison.pk,
+        base_model=comparison.base.name,
+        test_model=comparison.test.name,
+        language=comparison.language_id,
+        images=outcome.images.denominator,
+        incomplete=outcome.images.incomplete,
+        counted_similar=outcome.images.counted_similar,
+        set_aside=result.set_aside.total,
+        wins=outcome.wins.count,
+        losses=outcome.losses.count,
+        outcomes=outcome.images.denominator,
+        gain=outcome.gain,
+        sign_test=outcome.sign_test,
+        alpha=result.summary.alpha,
+        replication=comparison.replication,
+        scale=comparison.scale,
+        seed=comparison.seed,
+    )
+
+
+def _pooled_row(result: PooledResult) -> TableRow:
+    pooled = result.pooled
+    return TableRow(
+        comparison=None,
+        base_model=result.base,
+        test_model=result.test,
+        language=f"pooled over {pooled.comparisons}",
+        images=pooled.images,
+        incomplete=None,
+        counted_similar=None,
+        set_aside=None,
+        wins=pooled.wins,
+        losses=pooled.losses,
+        outcomes=pooled.outcomes,
+        gain=pooled.gain,
+        sign_test=pooled.sign_test,
+        alpha=None,
+        replication=None,
+        scale=None,
+        seed=SEED,
+    )
+
+
+def _as_csv(rows: Sequence[TableRow]) -> Iterator[str]:
+    """Numbers as they were computed; `undefined` names the reasons of those that are not there."""
+    yield BYTE_ORDER_MARK + csv_line(COLUMNS)
+    for row in rows:
+        gain = row.gain if isinstance(row.gain, Gain) else None
+        interval = gain.interval if gain and isinstance(gain.interval, Interval) else None
+        figures = {
+            "gain": row.gain,
+            "interval": gain.interval if gain else None,
+            "p": row.sign_test,
+            "alpha": row.alpha,
+        }
+        reasons = [f"{name}: {figure.reason}" for name, figure in figures.items() if isinstance(figure, Undefined)]
+        yield csv_line(
+            [
+                row.comparison,
+                row.base_model,
+                row.test_model,
+                row.language,
+                row.images,
+                row.incomplete,
+                row.counted_similar,
+                row.set_aside,
+                row.wins,
+                row.losses,
+                100 * row.wins / row.outcomes if row.outcomes else None,
+                100 * row.losses / row.outcomes if row.outcomes else None,
+                gain.points if gain else None,
+                interval.low if interval else None,
+                interval.high if interval else None,
+                row.sign_test.p if isinstance(row.sign_test, SignTest) else None,
+                row.alpha if isinstance(row.alpha, float) else None,
+                "; ".join(reasons),
+                row.replication,
+                row.scale,
+                row.seed,
+                RESAMPLES,
+                METHOD_NAME,
+            ]
+        )
+
+
+def _as_tex(rows: Sequence[TableRow]) -> Iterator[str]:
+    seeds = ", ".join(dict.fromkeys(str(row.seed) for row in rows)) or "none"
+    replications = ", ".join(dict.fromkeys(str(row.replication) for row in rows if row.replication)) or "none"
+    yield (
+        f"% {METHOD_NAME}; replication {replications}; {RESAMPLES} bootstrap resamples of images; "
+        f"seeds {seeds} (row by row); -- is undefined\n"
+    )
+    yield "% Needs \\usepackage{booktabs}\n"
+    yield "\\begin{tabular}{lllrrrrlll}\n\\toprule\n"
+    yield (
+        "Base & Test & Language & Images & Incomplete & WINS & LOSSES & $\\Delta$SxS [95\\% interval] & $p$ & "
+        "$\\alpha$ \\\\\n\\midrule\n"
+    )
+    is_pooled = False
+    for row in rows:
+        if row.comparison is None and not is_pooled:
+            is_pooled = True
+            yield "\\midrule\n"
+        yield " & ".join(_tex_cells(row)) + " \\\\\n"
+    yield "\\bottomrule\n\\end{tabular}\n"
+
+
+def _tex_cells(row: TableRow) -> Iterator[str]:
+    yield from (tex(text) for text in (row.base_model, row.test_model, row.language))
+    yield str(row.images)
+    yield "" if row.incomplete is None else str(row.incomplete)
+    for count in (row.wins, row.losses):
+        yield f"{100 * count / row.outcomes:.1f}" if row.outcomes else "--"
+    yield _tex_gain(row.gain)
+    yield _tex_p(row.sign_test)
+    yield "" if row.alpha is None else "--" if isinstance(row.alpha, Undefined) else f"${row.alpha:.3f}$"
+
+
+def _tex_gain(gain: Gain | Undefined) -> str:
+    if isinstance(gain, Undefined):
+        return "--"
+    interval = gain.interval
+    if isinstance(interval, Undefined):
+        return f"{_points(gain.points)} [--]"
+    return f"{_points(gain.points)} [{_points(interval.low)}, {_points(interval.high)}]"
+
+
+def _points(value: float) -> str:
+    # Adding zero takes the sign off a zero.
+    return f"${round(value, 1) + 0.0:+.1f}$"
+
+
+def _tex_p(test: SignTest | Undefined) -> str:
+    if isinstance(test, Undefined):
+        return "--"
+    return f"${test.p:.4f}$" if test.p >= 0.0001 else "$<0.0001$"
+
+
+def tex(text: str) -> str:
+    """`text` as LaTeX prints it."""
+    return text.translate(TEX_ESCAPES)

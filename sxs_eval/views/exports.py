@@ -1,0 +1,69 @@
+"""Downloads: judgements, and tables of figures."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from people.models import Project
+from people.permissions import project_for
+from people.requests import user_of
+from sxs_eval.exports import Layout, export_judgements, file_name
+from sxs_eval.models import Comparison
+from sxs_eval.permissions import READERS, has_pictures_in_hand
+from sxs_eval.selectors.across import results_of
+from sxs_eval.tables import TableLayout, table, table_name
+from sxs_eval.views.reports import captions_are_closed
+
+L = TypeVar("L", Layout, TableLayout)
+
+
+@require_safe
+@login_required
+def judgements_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
+    project = project_for(request.user, slug, *READERS)
+    wanted, chosen = _layout(Layout, layout), _chosen(project, request.GET.get("comparison", ""))
+    if has_pictures_in_hand(user_of(request), chosen):
+        messages.error(request, captions_are_closed())
+        return redirect("sxs_eval:results-show", slug)
+    until = timezone.now()
+    response = StreamingHttpResponse(export_judgements(chosen, wanted, until=until), content_type=wanted.content_type)
+    return _as_download(response, file_name(project, chosen, wanted, until))
+
+
+@require_safe
+@login_required
+def tables_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
+    project = project_for(request.user, slug, *READERS)
+    wanted, until = _layout(TableLayout, layout), timezone.now()
+    response = HttpResponse(table(results_of(project), wanted), content_type=wanted.content_type)
+    return _as_download(response, table_name(project, wanted, until))
+
+
+def _layout(layouts: type[L], layout: str) -> L:
+    if layout not in layouts.values:
+        raise Http404(_("There is no such format. Those there are: %(known)s.") % {"known": ", ".join(layouts.values)})
+    return layouts(layout)
+
+
+def _chosen(project: Project, comparison: str) -> list[Comparison]:
+    """All comparisons of the project where none is asked for."""
+    found = Comparison.objects.filter(project=project).select_related("project", "language", "base", "test")
+    if not comparison:
+        return list(found.order_by("pk"))
+    if not comparison.isascii() or not comparison.isdigit() or len(comparison) > 18:
+        raise Http404(_("There is no such comparison in this project."))
+    return [get_object_or_404(found, pk=comparison)]
+
+
+def _as_download(response: HttpResponseBase, name: str) -> HttpResponseBase:
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["Cache-Control"] = "private, no-store"
+    return response

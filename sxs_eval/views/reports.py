@@ -1,0 +1,98 @@
+"""What managers and researchers read: the report on a comparison, its pairs, and all comparisons together."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from people.models import Role
+from people.permissions import has_role, project_for
+from people.requests import user_of
+from sxs_eval.across_page import across_page
+from sxs_eval.exports import Layout
+from sxs_eval.filters import WidthForm
+from sxs_eval.models import Comparison
+from sxs_eval.permissions import READERS, comparison_for, has_pictures_in_hand
+from sxs_eval.report_page import report_page
+from sxs_eval.selectors.across import results_of
+from sxs_eval.selectors.overview import progress_of
+from sxs_eval.selectors.pairs import Show, pairs_page
+from sxs_eval.selectors.results import evidence_of, rater_rows, report_of
+from sxs_eval.tables import TableLayout
+
+
+@require_safe
+@never_cache
+@login_required
+def comparison_show(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
+    comparison = comparison_for(request.user, slug, comparison_id)
+    evidence = evidence_of([comparison])[comparison.pk]
+    report = report_of(comparison, evidence)
+    page = report_page(report, evidence, rater_rows(comparison, report, evidence), scale=comparison.scale)
+    context = _head(request, comparison) | {"page": page, "pairs": evidence.pairs, "layouts": Layout}
+    return render(request, "sxs_eval/report.html", context)
+
+
+@require_safe
+@never_cache
+@login_required
+def comparison_progress(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
+    """The part of the page that keeps itself up to date."""
+    comparison = comparison_for(request.user, slug, comparison_id)
+    return render(request, "sxs_eval/_report_progress.html", _head(request, comparison))
+
+
+@require_safe
+@never_cache
+@login_required
+def pair_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
+    comparison = comparison_for(request.user, slug, comparison_id)
+    if has_pictures_in_hand(user_of(request), [comparison]):
+        messages.error(request, captions_are_closed())
+        return redirect("sxs_eval:comparison-show", slug, comparison_id)
+    asked = request.GET.get("show", "")
+    show = Show(asked) if asked in Show.values else Show.ALL
+    page, pairs = pairs_page(comparison, show, user_of(request), number=request.GET.get("page", "1"))
+    context = _head(request, comparison) | {"show": show, "shows": Show, "page": page, "pairs": pairs}
+    return render(request, "sxs_eval/pairs.html", context)
+
+
+@require_safe
+@never_cache
+@login_required
+def results_show(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    width, language = WidthForm(request.GET or None), request.GET.get("language", "")
+    found = results_of(project, width_points=2 * width.half_width, language=language)
+    context = {
+        "project": project,
+        "form": width,
+        "language": language,
+        "half_width": width.half_width,
+        "page": across_page(found),
+        "layouts": Layout,
+        "table_layouts": TableLayout,
+    }
+    return render(request, "sxs_eval/across.html", context)
+
+
+def captions_are_closed() -> str:
+    return _(
+        "You have a batch with pictures of this project to finish yourself, and here it says what the models wrote "
+        "about them. Hand that batch in first, or ask somebody else."
+    )
+
+
+def _head(request: HttpRequest, comparison: Comparison) -> dict[str, object]:
+    return {
+        "comparison": comparison,
+        "project": comparison.project,
+        "progress": progress_of([comparison], now=timezone.now())[0],
+        "decides": has_role(request.user, comparison.project, Role.MANAGER),
+    }
