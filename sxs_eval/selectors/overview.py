@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Sum
 
-from allocation.models import Assignment, AssignmentState, Batch, BatchState, Task
+from allocation.models import Assignment, AssignmentState, BatchState, Task
 from inference.models import CaptioningModel
 from people.models import Membership, Project, Role, User
 from people.qualification import WORKING_LEVELS
@@ -92,12 +92,6 @@ def progress_of(comparisons: Sequence[Comparison], *, now: datetime) -> list[Com
     pools = [row.pool_id for row in comparisons]
     places = {row["pool"]: row for row in _places(pools)}
     unfinished = {row["batch__pool"]: row for row in _unfinished(pools, now)}
-    at_work = dict(
-        Batch.objects.filter(pool__in=pools, state=BatchState.OPEN, due_at__gt=now)
-        .values_list("pool")
-        .annotate(Count("person", distinct=True))
-        .order_by()
-    )
     unseen, paused = _unseen(comparisons), _paused(comparisons)
     qualified = _qualified({row.project_id for row in comparisons})
     return [
@@ -106,7 +100,6 @@ def progress_of(comparisons: Sequence[Comparison], *, now: datetime) -> list[Com
             places.get(row.pool_id, {}),
             unfinished.get(row.pool_id, {}),
             unseen=unseen.get(row.pk, 0),
-            at_work=at_work.get(row.pool_id, 0),
             paused=paused.get(row.pk, 0),
             qualified=qualified.get(row.language_id, 0),
         )
@@ -127,6 +120,7 @@ def _progress(
         held=in_hand,
         lapsed=unfinished.get("lapsed", 0) + overdue,
         late=unfinished.get("late", 0),
+        at_work=unfinished.get("at_work", 0),
         **counts,
     )
 
@@ -149,6 +143,7 @@ def _unfinished(pools: Iterable[int], now: datetime) -> Iterable[Mapping[str, An
         .values("batch__pool")
         .annotate(
             held=Count("pk", filter=held & Q(batch__due_at__gt=now)),
+            at_work=Count("person", filter=held & Q(batch__due_at__gt=now), distinct=True),
             overdue=Count("pk", filter=held & Q(batch__due_at__lte=now)),
             lapsed=Count("pk", filter=Q(state=AssignmentState.LAPSED)),
             late=Count("pk", filter=Q(state=AssignmentState.LATE)),
