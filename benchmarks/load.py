@@ -1,8 +1,9 @@
-"""Annotators without pause, against a running server: `python -m benchmarks.load URL ROUND_ID PEOPLE SECONDS`.
+"""People without pause, against a running server: `python -m benchmarks.load caption|judge URL ID PEOPLE SECONDS`.
 
-Each person signs in once, then takes a batch, rates every caption with a request of its own as the page does, opens
-screen 2, and for each image fetches its page and sends a caption; after the last the batch is handed in. Every step is
-timed apart. Prints one JSON object; a task is one image captioned, all the steps before it included.
+ID is that of a round or of a comparison. Each annotator signs in once, then takes a batch, rates every caption with a
+request of its own as the page does, opens screen 2, and for each image fetches its page and sends a caption; after the
+last the batch is handed in. Every step is timed apart. Prints one JSON object; an annotator's task is one image
+captioned, all the steps before it included, a rater's is one pair judged.
 """
 
 from __future__ import annotations
@@ -21,23 +22,27 @@ import aiohttp
 from benchmarks.people import PASSWORD, name_of
 
 REVISION = re.compile(r'name="revision"\s+value="(\d+)"')
+JUDGING = re.compile(r"/judging/[0-9a-f-]{36}/")
+POSITION = re.compile(r"/judging/[0-9a-f-]{36}/\d+/")
 BATCH = re.compile(r"/batches/([0-9a-f-]{36})/")
+
+ACCEPTED = {"judge": "application/json"}
 
 
 class Unexpected(Exception):
     """An answer that is not what the step should give."""
 
 
-class Annotator:
-    def __init__(self, number: int, base: str, round_id: int, session: aiohttp.ClientSession) -> None:
-        self.number, self.base, self.round_id, self.session = number, base, round_id, session
+class Person:
+    """Somebody with a session, whose requests are timed by their kind."""
+
+    def __init__(self, number: int, base: str, target_id: int, session: aiohttp.ClientSession) -> None:
+        self.number, self.base, self.target_id, self.session = number, base, target_id, session
         self.times: dict[str, list[float]] = collections.defaultdict(list)
-        self.batch = ""
-        self.positions: list[int] = []
 
     async def _request(self, kind: str, method: str, path: str, expected: int, **data: str) -> tuple[str, str]:
         token = next((c.value for c in self.session.cookie_jar if c.key == "csrftoken"), "")
-        headers = {"X-CSRFToken": token, "Referer": self.base}
+        headers = {"X-CSRFToken": token, "Referer": self.base, "Accept": ACCEPTED.get(kind, "text/html")}
         began = time.perf_counter()
         async with self.session.request(
             method, self.base + path, data=data or None, headers=headers, allow_redirects=False
@@ -52,9 +57,18 @@ class Annotator:
         await self._request("sign-in page", "GET", "/accounts/login/", 200)
         await self._request("sign-in", "POST", "/accounts/login/", 302, login=name_of(self.number), password=PASSWORD)
 
+    async def one_task(self) -> bool:
+        """Do one thing that is counted; False when nothing is left."""
+        raise NotImplementedError
+
+
+class Annotator(Person):
+    batch = ""
+    positions: tuple[int, ...] = ()
+
     async def prepare(self) -> bool:
         """Take a batch, rate it, open screen 2; False when nothing is left."""
-        _, location = await self._request("take", "POST", f"/rounds/{self.round_id}/take/", 302)
+        _, location = await self._request("take", "POST", f"/rounds/{self.target_id}/take/", 302)
         found = BATCH.search(location)
         if not found:
             return False
@@ -64,7 +78,7 @@ class Annotator:
         for position in positions:
             await self._request("rate", "POST", f"{self.batch}/rate/{position}/", 200, rating="GOOD", active_ms="900")
         await self._request("open", "POST", f"{self.batch}/write/open/", 302)
-        self.positions = positions
+        self.positions = tuple(positions)
         return True
 
     async def one_task(self) -> bool:
@@ -83,9 +97,32 @@ class Annotator:
             active_ms="2000",
             go="following",
         )
-        self.positions.pop(0)
+        self.positions = self.positions[1:]
         if not self.positions:
             await self._request("hand in", "POST", f"{self.batch}/submit/", 302)
+        return True
+
+
+class Rater(Person):
+    """Judges as the page's script does: each answer is one request, which brings the next pair."""
+
+    batch = ""
+    page = ""
+
+    async def one_task(self) -> bool:
+        if not self.page:
+            _, location = await self._request("take", "POST", f"/compare/{self.target_id}/take/", 302)
+            found = JUDGING.search(location)
+            if not found:
+                return False
+            self.batch = found[0]
+            self.page, _ = await self._request("first pair", "GET", self.batch, 200)
+        position = POSITION.search(self.page)
+        if not position:
+            raise Unexpected(f"no pair on the page: {self.page[:120]!r}")
+        answer = {"choice": str(self.number % 4 - 1), "active_ms": "2000"}
+        body, _ = await self._request("judge", "POST", position[0], 200, **answer)
+        self.page = json.loads(body).get("html", "")
         return True
 
 
@@ -98,19 +135,19 @@ def summary(times: list[float]) -> dict[str, Any]:
     return {"n": len(ordered), "p50_ms": percentile(0.5), "p95_ms": percentile(0.95), "max_ms": percentile(1)}
 
 
-async def run(base: str, round_id: int, people: int, seconds: float) -> dict[str, Any]:
+async def run(kind: type[Person], base: str, target_id: int, people: int, seconds: float) -> dict[str, Any]:
     timeout = aiohttp.ClientTimeout(total=60)
     sessions = [
         aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True), timeout=timeout) for _ in range(people)
     ]
-    annotators = [Annotator(number, base, round_id, session) for number, session in enumerate(sessions)]
+    annotators = [kind(number, base, target_id, session) for number, session in enumerate(sessions)]
     for annotator in annotators:  # One after the other: hashing passwords is not what is measured.
         await annotator.sign_in()
         annotator.times.clear()
     tasks, errors = 0, collections.Counter[str]()
     stop = time.perf_counter() + seconds
 
-    async def loop(annotator: Annotator) -> None:
+    async def loop(annotator: Person) -> None:
         nonlocal tasks
         while time.perf_counter() < stop:
             try:
@@ -129,25 +166,26 @@ async def run(base: str, round_id: int, people: int, seconds: float) -> dict[str
         await session.close()
     kinds: dict[str, list[float]] = collections.defaultdict(list)
     for annotator in annotators:
-        for kind, times in annotator.times.items():
-            kinds[kind] += times
+        for name, times in annotator.times.items():
+            kinds[name] += times
     # The share of each person's time that went into fetching and sending captions, as a peer's tasks are measured.
-    writing_s = sum(kinds["next"]) + sum(kinds["submit"])
+    writing_s = sum(kinds.get("next", [])) + sum(kinds.get("submit", []))
     return {
         "people": people,
         "wall_s": round(wall_s, 1),
         "tasks_per_s": round(tasks / wall_s, 1),
-        "answers_per_s": round((tasks + len(kinds["rate"])) / wall_s, 1),
+        "answers_per_s": round((tasks + len(kinds.get("rate", []))) / wall_s, 1),
         "writing_per_s": round(tasks * people / writing_s, 1) if writing_s else 0.0,
         "requests_per_s": round(sum(map(len, kinds.values())) / wall_s, 1),
-        "steps": {kind: summary(times) for kind, times in kinds.items()},
+        "steps": {name: summary(times) for name, times in kinds.items()},
         "errors": dict(errors),
     }
 
 
 def main() -> None:
-    base, round_id, people, seconds = sys.argv[1:]
-    print(json.dumps(asyncio.run(run(base, int(round_id), int(people), float(seconds)))))
+    kind, base, target_id, people, seconds = sys.argv[1:]
+    work = {"caption": Annotator, "judge": Rater}[kind]
+    print(json.dumps(asyncio.run(run(work, base, int(target_id), int(people), float(seconds)))))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,9 @@ def main() -> None:
     call_command("collectstatic", interactive=False, verbosity=0)
     round = seed.make_round("load", images)
     seed.make_annotators(round, people)
-    print(json.dumps({"round": round.pk}))
+    comparison = seed.make_comparison("judge", images)
+    seed.make_raters(comparison, people)
+    print(json.dumps({"round": round.pk, "comparison": comparison.pk}))
 
 
 if __name__ == "__main__":

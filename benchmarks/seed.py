@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import random
+from datetime import UTC, datetime
+
 from django.db import connection, transaction
 
+from allocation.models import Assignment, AssignmentState, Batch, BatchState, Task
 from annotation.models import Guidelines, Round
 from annotation.services.rounds import create_round
 from benchmarks.people import PASSWORD, name_of
 from corpus.models import Collection
-from inference.models import CaptioningModel
+from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
+from sxs_eval.models import Comparison, Instructions, Judgement, JudgingBatch, Pair
+from sxs_eval.services.comparisons import Setting, create_comparison
+
+ANSWERS = (3, 2, 2, 1, 1, 0, 0, -1, -1, -2, -3)
+"""What raters say, a little more often for the test model."""
 
 
 def make_round(name: str, images: int, *, batch_size: int = 15, replication: int = 2) -> Round:
@@ -47,6 +56,91 @@ def make_round(name: str, images: int, *, batch_size: int = 15, replication: int
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     return round
+
+
+def make_comparison(name: str, images: int, *, replication: int = 3) -> Comparison:
+    """A comparison of German captions of two models over `images` invented images."""
+    round = make_round(name, images)
+    language = Language.objects.get(pk="de")
+    models = []
+    for which in ("base", "test"):
+        models.append(CaptioningModel.objects.create(name=f"{name} {which}"))
+        ModelCaption.objects.bulk_create(
+            ModelCaption(
+                model=models[-1], image_id=image, language=language, text=f"Ein Hund läuft, sagt {which} zu {image}."
+            )
+            for image in round.collection.entries.values_list("image_id", flat=True)
+        )
+    return create_comparison(
+        project=round.project,
+        language=language,
+        base=models[0],
+        test=models[1],
+        collection=round.collection,
+        setting=Setting(replication=replication, seed=1),
+        by=None,
+        with_pairs=True,
+    )
+
+
+def make_raters(comparison: Comparison, count: int, *, with_password: bool = True) -> list[User]:
+    """The annotators of before, or new ones, who may judge."""
+    people = make_people(count, with_password=with_password)
+    text = ConsentText.objects.get(project=comparison.project)
+    for user in people:
+        Membership.objects.create(project=comparison.project, user=user, role=Role.RATER)
+        Consent.objects.create(text=text, user=user, given_at="2026-01-01T00:00Z")
+    return people
+
+
+def judge_all(comparison: Comparison, *, raters: int, replication: int) -> int:
+    """Answers to every pair, written as they would be stored after the fact; returns how many."""
+    people = make_raters(comparison, raters, with_password=False)
+    rng = random.Random(1)
+    instructions = Instructions.objects.get(project=comparison.project)
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    batches = {
+        user.pk: Batch(pool=comparison.pool, person=user, state=BatchState.DONE, taken_at=now, hold_s=1, due_at=now)
+        for user in people
+    }
+    Batch.objects.bulk_create(batches.values())
+    JudgingBatch.objects.bulk_create(
+        JudgingBatch(batch=batch, comparison=comparison, instructions=instructions) for batch in batches.values()
+    )
+    positions = dict.fromkeys(batches, 0)
+    rows = []
+    for pair_id, task_id in Pair.objects.filter(comparison=comparison).values_list("pk", "task_id"):
+        for user in rng.sample(people, replication):
+            positions[user.pk] += 1
+            rows.append((pair_id, task_id, user.pk, positions[user.pk], rng.random() < 0.5, rng.choice(ANSWERS)))
+    assignments = Assignment.objects.bulk_create(
+        (
+            Assignment(task_id=task, batch=batches[user], person_id=user, position=position, state=AssignmentState.DONE)
+            for _, task, user, position, _, _ in rows
+        ),
+        batch_size=2000,
+    )
+    Judgement.objects.bulk_create(
+        (
+            Judgement(
+                batch_id=batches[user].pk,
+                position=position,
+                comparison=comparison,
+                person_id=user,
+                assignment=assignment,
+                pair_id=pair,
+                test_is_left=is_left,
+                choice=score if is_left else -score,
+                score=score,
+                judged_at=now,
+                active_ms=9000,
+            )
+            for (pair, _, user, position, is_left, score), assignment in zip(rows, assignments, strict=True)
+        ),
+        batch_size=2000,
+    )
+    Task.objects.filter(pool=comparison.pool).update(places_taken=replication)
+    return len(rows)
 
 
 def _numbers(count: int) -> str:
@@ -95,6 +189,14 @@ def _statements() -> list[str]:
 
 def make_annotators(round: Round, count: int, *, with_password: bool = True) -> list[User]:
     text = ConsentText.objects.get(project=round.project)
+    people = make_people(count, with_password=with_password)
+    for user in people:
+        Membership.objects.create(project=round.project, user=user, role=Role.ANNOTATOR)
+        Consent.objects.create(text=text, user=user, given_at="2026-01-01T00:00Z")
+    return people
+
+
+def make_people(count: int, *, with_password: bool) -> list[User]:
     people = []
     for number in range(count):
         user, is_new = User.objects.get_or_create(username=name_of(number), defaults={"reads_english": True})
@@ -103,7 +205,5 @@ def make_annotators(round: Round, count: int, *, with_password: bool = True) -> 
                 user.set_password(PASSWORD)
                 user.save()
             LanguageSkill.objects.create(user=user, language_id="de", level=Level.NATIVE)
-        Membership.objects.create(project=round.project, user=user, role=Role.ANNOTATOR)
-        Consent.objects.create(text=text, user=user, given_at="2026-01-01T00:00Z")
         people.append(user)
     return people

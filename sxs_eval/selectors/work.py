@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
@@ -64,6 +65,16 @@ class BatchHead:
 
 
 @dataclass(frozen=True)
+class Showing:
+    """How far one showing of a batch is; without its captions."""
+
+    position: int
+    choice: int | None
+    judged_at: datetime | None
+    is_late: bool
+
+
+@dataclass(frozen=True)
 class Trial:
     """One showing. `position` is what the answer refers to; `number` counts from 1 among the showings of the batch."""
 
@@ -119,8 +130,16 @@ def workable(batch: JudgingBatch) -> QuerySet[Judgement]:
     return Judgement.objects.filter(here, original, batch=batch).order_by("position")
 
 
-def last_answered(batch: JudgingBatch) -> Judgement | None:
-    return Judgement.objects.filter(batch=batch, choice__isnull=False).order_by("-judged_at", "-position").first()
+def showings_of(batch: JudgingBatch) -> list[Showing]:
+    """As `workable`, but in one plain query: it is asked with every answer."""
+    columns = ("position", "choice", "judged_at", "is_late", "assignment__state", "repeated__assignment__state")
+    rows = Judgement.objects.filter(batch=batch).order_by("position").values_list(*columns)
+    return [Showing(*row[:4]) for row in rows if AssignmentState.GONE not in row[4:]]
+
+
+def last_answered(showings: Iterable[Showing]) -> Showing | None:
+    answered = [showing for showing in showings if showing.judged_at is not None]
+    return max(answered, key=attrgetter("judged_at", "position"), default=None)
 
 
 def answers_of(scale: int) -> list[Answer]:
@@ -144,12 +163,13 @@ def batch_head(batch: JudgingBatch, *, size: int, answered: int, now: datetime) 
 
 
 def judging_page(batch: JudgingBatch, viewer: User, now: datetime) -> JudgingPage:
-    answered = dict(workable(batch).values_list("position", "choice"))
-    waiting = [position for position, choice in answered.items() if choice is None]
-    head = batch_head(batch, size=len(answered), answered=len(answered) - len(waiting), now=now)
+    showings = showings_of(batch)
+    waiting = [showing.position for showing in showings if showing.choice is None]
+    head = batch_head(batch, size=len(showings), answered=len(showings) - len(waiting), now=now)
     upcoming = {row.position: row for row in _with_captions(batch, waiting[:2])} if head.is_open else {}
-    trial = _trial(upcoming[waiting[0]], list(answered).index(waiting[0]) + 1, viewer) if upcoming else None
-    last = last_answered(batch) if head.is_open else None
+    number = next((number for number, one in enumerate(showings, start=1) if one.choice is None), 0)
+    trial = _trial(upcoming[waiting[0]], number, viewer) if upcoming else None
+    last = last_answered(showings) if head.is_open else None
     return JudgingPage(
         batch=head,
         trial=trial,

@@ -32,7 +32,7 @@ from sxs_eval.models import (
 )
 from sxs_eval.permissions import blockers, is_still_welcome
 from sxs_eval.rules import judging as rules
-from sxs_eval.selectors.work import last_answered, workable
+from sxs_eval.selectors.work import last_answered, showings_of, workable
 
 # (ours) Longer than this over one pair is not time on task, whatever a browser says.
 LONGEST_SITTING = timedelta(minutes=15)
@@ -220,6 +220,7 @@ def _judge(batch_id: UUID, rater: User, given: _Given, now: datetime, *, is_last
     with transaction.atomic():
         batch = _locked_batch(batch_id, rater)
         judgement = Judgement.objects.select_related("assignment").get(batch=batch, position=given.position)
+        judgement.batch = batch
         if judgement.choice is not None:
             if judgement.choice == given.choice:
                 return judgement
@@ -229,9 +230,12 @@ def _judge(batch_id: UUID, rater: User, given: _Given, now: datetime, *, is_last
             raise NotOnScale(allowed)
         _must_still_be_welcome(rater, batch.comparison)
         judgement.is_late = _is_late(batch, judgement, now, is_last_chance=is_last_chance)
-        if not judgement.is_late and workable(batch).filter(choice=None, position__lt=given.position).exists():
+        showings = showings_of(batch)
+        if not judgement.is_late and any(one.choice is None and one.position < given.position for one in showings):
             raise MovedOn
-        _keep(judgement, given, batch, now)
+        previous = last_answered(showings)
+        since = previous.judged_at if previous and previous.judged_at else batch.batch.taken_at
+        _keep(judgement, given, since=since, now=now)
         if judgement.assignment is not None:
             _settle(judgement.assignment, is_late=judgement.is_late)
         allocation.renew_lease(batch=batch.batch, now=now)
@@ -257,9 +261,7 @@ def _is_late(batch: JudgingBatch, judgement: Judgement, now: datetime, *, is_las
     return True
 
 
-def _keep(judgement: Judgement, given: _Given, batch: JudgingBatch, now: datetime) -> None:
-    previous = last_answered(batch)
-    since = previous.judged_at if previous and previous.judged_at else batch.batch.taken_at
+def _keep(judgement: Judgement, given: _Given, *, since: datetime, now: datetime) -> None:
     judgement.active_ms += _credible_ms(given.active_ms, since=since, now=now)
     judgement.choice = given.choice
     judgement.score = given.choice if judgement.test_is_left else -given.choice
@@ -287,10 +289,11 @@ def undo(*, batch_id: UUID, rater: User, position: int, now: datetime) -> Judgem
         if batch.batch.state != BatchState.OPEN or batch.batch.due_at <= now:
             raise MovedOn
         judgement = Judgement.objects.select_related("assignment").get(batch=batch, position=position)
+        judgement.batch = batch
         if judgement.choice is None:
             return judgement
-        last = last_answered(batch)
-        if last is None or last.pk != judgement.pk or judgement.is_late:
+        last = last_answered(showings_of(batch))
+        if last is None or last.position != position or judgement.is_late:
             raise MovedOn
         judgement.choice = judgement.score = judgement.judged_at = None
         judgement.save(update_fields=["choice", "score", "judged_at"])
@@ -328,7 +331,8 @@ def _must_still_be_welcome(rater: User, comparison: Comparison) -> None:
 def _locked_batch(batch_id: UUID, rater: User) -> JudgingBatch:
     return (
         JudgingBatch.objects.select_for_update(no_key=True, of=("self", "batch"))
-        .select_related("batch", "comparison__language")
+        .select_related("batch", "comparison__project", "comparison__language", "instructions")
+        .defer("instructions__body", "comparison__project__description")
         .get(pk=batch_id, batch__person=rater)
     )
 

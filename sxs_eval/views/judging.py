@@ -99,7 +99,7 @@ def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
         messages.warning(
             request, _("This answer came after its time, when others had the pair. It is kept, but does not count.")
         )
-    return _next(request, batch_id)
+    return _next(request, judgement.batch)
 
 
 @require_POST
@@ -108,10 +108,10 @@ def judgement_undo(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
     if not request.user.is_authenticated:
         return _elsewhere(request, 401, _("You are signed out."), _sign_in(batch_id))
     try:
-        services.undo(batch_id=batch_id, rater=user_of(request), position=position, now=timezone.now())
+        undone = services.undo(batch_id=batch_id, rater=user_of(request), position=position, now=timezone.now())
     except STOPS as stopped:
         return _stopped(request, batch_id, stopped)
-    return _next(request, batch_id)
+    return _next(request, undone.batch)
 
 
 @never_cache
@@ -187,12 +187,12 @@ def _say(request: HttpRequest, stopped: services.NotQualified) -> None:
         messages.error(request, blocker.message)
 
 
-def _next(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+def _next(request: HttpRequest, batch: JudgingBatch) -> HttpResponse:
     if not _is_script(request):
-        return redirect("sxs_eval:batch-show", batch_id)
-    page = judging_page(batch_for(user_of(request), batch_id), user_of(request), timezone.now())
+        return redirect("sxs_eval:batch-show", batch.pk)
+    page = judging_page(batch, user_of(request), timezone.now())
     if page.trial is None:
-        return JsonResponse({"state": "end", "location": reverse("sxs_eval:batch-show", args=[batch_id])})
+        return JsonResponse({"state": "end", "location": reverse("sxs_eval:batch-show", args=[batch.pk])})
     html = render_to_string("sxs_eval/_trial.html", vars(page), request)
     return JsonResponse({"state": "next", "html": html})
 
