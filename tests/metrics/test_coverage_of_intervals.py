@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,11 @@ STANDARD_ERRORS = 3.3
 class Coverage:
     share: float
     runs: int
+
+    @classmethod
+    def of(cls, held: Sequence[bool] | np.ndarray) -> Coverage:
+        """Whether each run's interval held the truth."""
+        return cls(float(np.mean(held)), len(held))
 
     @property
     def error(self) -> float:
@@ -89,8 +95,8 @@ def test_the_interval_of_a_gain_holds_the_true_gain_at_its_nominal_rate(preferen
         wins, losses = int((outcomes > 0).sum()), int((outcomes < 0).sum())
         intervals.append(gain_interval(wins, losses, images, resamples=RESAMPLES, rng=rng))
 
-    coverage = Coverage(np.mean([interval.holds(preference.gain) for interval in intervals]), runs)
-    control = Coverage(np.mean([half_as_wide(interval).holds(preference.gain) for interval in intervals]), runs)
+    coverage = Coverage.of([interval.holds(preference.gain) for interval in intervals])
+    control = Coverage.of([half_as_wide(interval).holds(preference.gain) for interval in intervals])
 
     say(
         f"gain {preference.gain:+.1f}, {images} images: {100 * coverage.share:.1f}% ± {100 * coverage.error:.1f}; "
@@ -115,8 +121,8 @@ def test_the_interval_of_a_pooled_gain_allows_for_images_in_several_comparisons(
         apart = pooled_gain_interval(np.arange(len(outcomes)), outcomes, resamples=RESAMPLES, rng=rng)
         as_if_apart.append(apart)
 
-    coverage = Coverage(np.mean([interval.holds(truth) for interval in clustered]), runs)
-    control = Coverage(np.mean([interval.holds(truth) for interval in as_if_apart]), runs)
+    coverage = Coverage.of([interval.holds(truth) for interval in clustered])
+    control = Coverage.of([interval.holds(truth) for interval in as_if_apart])
 
     say(f"pooled: {100 * coverage.share:.1f}% ± {100 * coverage.error:.1f}; as if apart {100 * control.share:.1f}%")
     assert coverage.is_nominal
@@ -131,8 +137,8 @@ def test_the_interval_of_a_left_share_holds_the_true_share_at_least_at_its_nomin
     low, high = share_bounds(lefts, np.full(runs, trials))
     quarter = (high - low) / 4
 
-    coverage = Coverage(np.mean((low <= share) & (share <= high)), runs)
-    control = Coverage(np.mean((low + quarter <= share) & (share <= high - quarter)), runs)
+    coverage = Coverage.of((low <= share) & (share <= high))
+    control = Coverage.of((low + quarter <= share) & (share <= high - quarter))
 
     # The interval is exact, so what it should cover is known for each share and size, and is 95% at least.
     counts = np.arange(trials + 1)

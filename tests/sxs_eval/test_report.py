@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def judged(rows: list[tuple[Any, ...]]) -> Judged:
     )
 
 
-def by_three(scores: list[tuple[int, ...]]) -> Judged:
+def by_three(scores: Sequence[Sequence[int]]) -> Judged:
     return judged(
         [
             (f"i{image}", rater, score)
