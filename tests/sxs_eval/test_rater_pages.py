@@ -172,7 +172,7 @@ def test_the_answers_go_from_left_much_better_to_right_much_better(scale, values
     comparison = make_comparison(images=1, scale=scale)
     desk = client_of(make_rater(comparison))
     page = show(desk, take(desk, comparison))
-    buttons = re.findall(r'name="choice" value="(.*?)" aria-label="(.*?)"', page)
+    buttons = re.findall(r'name="choice" value="(.*?)"><span class="visually-hidden">(.*?)<', page)
     assert [value for value, _label in buttons] == values
     assert [buttons[0][1], buttons[-1][1]] == ["Left is much better", "Right is much better"]
 

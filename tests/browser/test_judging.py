@@ -1,0 +1,421 @@
+"""The rater's page in a browser: three raters to the end of a comparison, and what must never happen to an answer."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.utils import translation
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+
+from people.models import User
+from sxs_eval.models import Comparison, Judgement, JudgingBatch
+from tests.browser.annotator import barriers, make_pictures, sign_in
+from tests.factories import make_comparison, make_rater
+
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
+CHOICES = (3, 2, 1, 0, -1, -2, -3)
+PHONE = {"width": 390, "height": 844}
+WITHIN_MS = 10_000
+# Longer than the page takes no answer after a swap.
+AWAKE_MS = 300
+
+
+@dataclass
+class Desk:
+    """A rater's batch, in a browser at `page`."""
+
+    address: str
+    rater: User
+    batch: JudgingBatch
+    page: Page
+
+    @property
+    def url(self) -> str:
+        return f"{self.address}/judging/{self.batch.pk}/"
+
+    def choices(self) -> list[int | None]:
+        return list(self.batch.judgements.values_list("choice", flat=True))
+
+    def answer(self, key: str) -> None:
+        """Press `key` and be ready for the next pair."""
+        before = number(self.page).inner_text()
+        self.page.keyboard.press(key)
+        expect(number(self.page)).not_to_have_text(before)
+        self.page.wait_for_timeout(AWAKE_MS)
+
+
+def number(page: Page) -> Any:
+    return page.locator("[data-number]")
+
+
+def captions(page: Page) -> list[str]:
+    return page.locator("[data-caption]").all_inner_texts()
+
+
+def make_pairs(images: int = 4, **fields: Any) -> Comparison:
+    comparison = make_comparison(images=images, **fields)
+    make_pictures(comparison.collection)
+    return comparison
+
+
+def sit_down(page: Page, comparison: Comparison, address: str, name: str, **fields: Any) -> Desk:
+    """Take a batch by its button, as somebody new."""
+    rater = make_rater(comparison, name)
+    for field, value in fields.items():
+        setattr(rater, field, value)
+    rater.save()
+    sign_in(page.context, rater, address)
+    page.goto(f"{address}/compare/")
+    page.locator("form[action$='/take/'] button").click()
+    page.wait_for_url("**/judging/**")
+    return Desk(address, rater, JudgingBatch.objects.get(batch__person=rater), page)
+
+
+@pytest.fixture
+def comparison() -> Comparison:
+    return make_pairs()
+
+
+@pytest.fixture
+def desk(live_server: Any, page: Page, comparison: Comparison) -> Desk:
+    return sit_down(page, comparison, live_server.url, "ria")
+
+
+def by_keyboard(page: Page, choice: int) -> None:
+    page.keyboard.press(str(CHOICES.index(choice) + 1))
+
+
+def by_touch(page: Page, choice: int) -> None:
+    page.locator(f".answer[value='{choice}']").tap()
+
+
+def by_form(page: Page, choice: int) -> None:
+    page.locator(f".answer[value='{choice}']").click()
+
+
+def judge_all(desk: Desk, prefer: str, press: Callable[[Page, int], None]) -> dict[str, int]:
+    """Answer every pair so that the caption of `prefer` wins, by 1, 2, 3, 1...; returns the expected score by image."""
+    page, expected = desk.page, {}
+    size = desk.batch.judgements.count()
+    for turn in range(size):
+        expect(number(page)).to_have_text(f"Pair {turn + 1} of {size}")
+        page.wait_for_timeout(AWAKE_MS)
+        left, right = captions(page)
+        degree = turn % 3 + 1
+        press(page, degree if left.startswith(prefer) else -degree)
+        key = left.rpartition(" of ")[2]
+        assert right.endswith(key)
+        expected[key] = degree if prefer == "test" else -degree
+    expect(page.get_by_role("heading", name="All judged")).to_be_visible()
+    return expected
+
+
+def test_three_raters_judge_every_pair_by_keys_by_touch_and_without_scripts(
+    live_server: Any, browser: Browser, comparison: Comparison
+) -> None:
+    ways: list[tuple[str, str, dict[str, Any], Callable[[Page, int], None]]] = [
+        ("kim", "test", {}, by_keyboard),
+        ("tia", "base", {"viewport": PHONE, "has_touch": True, "is_mobile": True}, by_touch),
+        ("flo", "test", {"java_script_enabled": False}, by_form),
+    ]
+    expected: dict[str, dict[str, int]] = {}
+    for name, prefer, options, press in ways:
+        context = browser.new_context(locale="en-GB", reduced_motion="reduce", **options)
+        page = context.new_page()
+        problems: list[str] = []
+        page.on("pageerror", lambda error, problems=problems: problems.append(str(error)))
+        desk = sit_down(page, comparison, live_server.url, name)
+        expected[name] = judge_all(desk, prefer, press)
+        page.get_by_role("button", name="Take the next batch").click()
+        expect(page.get_by_text("There is nothing left for you")).to_be_visible()
+        context.close()
+        assert problems == []
+    keys = dict(comparison.collection.entries.values_list("image_id", "key"))
+    given: dict[str, dict[str, int | None]] = {name: {} for name in expected}
+    for row in Judgement.objects.select_related("pair", "person"):
+        assert row.pair is not None
+        given[row.person.username][keys[row.pair.image_id]] = row.score
+    assert given == expected
+    assert Counter(Judgement.objects.values_list("pair_id", flat=True)) == dict.fromkeys(
+        comparison.pairs.values_list("pk", flat=True), 3
+    )
+
+
+def test_undo_brings_the_last_pair_back_and_its_comment(desk: Desk, page: Page) -> None:
+    seen = captions(page)
+    page.get_by_text("Comment (not required)").click()
+    page.locator("#comment").press_sequentially("1 and 2 are alike")
+    page.keyboard.press("Control+Enter")
+    desk.answer("2")
+    assert desk.choices() == [2, None, None, None]
+    page.keyboard.press("u")
+    expect(number(page)).to_have_text("Pair 1 of 4")
+    assert captions(page) == seen
+    expect(page.locator("#comment")).to_have_value("1 and 2 are alike")
+    expect(page.locator("#status")).to_contain_text("taken back")
+    assert desk.choices() == [None] * 4
+    page.wait_for_timeout(AWAKE_MS)
+    desk.answer("7")
+    desk.answer("4")
+    page.keyboard.press("Backspace")
+    expect(number(page)).to_have_text("Pair 2 of 4")
+    assert desk.choices() == [-3, None, None, None]
+    assert Judgement.objects.get(batch=desk.batch, position=1).comment == "1 and 2 are alike"
+
+
+def test_the_last_answer_of_a_batch_can_be_undone_from_the_end(desk: Desk, page: Page) -> None:
+    for key in "123":
+        desk.answer(key)
+    page.keyboard.press("4")
+    page.get_by_role("button", name="Undo the last answer").click()
+    expect(number(page)).to_have_text("Pair 4 of 4")
+    assert desk.choices() == [3, 2, 1, None]
+
+
+def test_an_answer_without_a_connection_is_kept_and_sent_once(desk: Desk, page: Page, context: BrowserContext) -> None:
+    arrived: list[str] = []
+    page.on("requestfinished", lambda request: request.method == "POST" and arrived.append(request.url))
+    context.set_offline(True)
+    page.keyboard.press("2")
+    expect(page.locator("[data-state]")).to_contain_text("no connection")
+    # Nothing else is taken for the pair meanwhile, nor for the next one.
+    page.keyboard.press("6")
+    page.locator(".answer").last.click(force=True)
+    context.set_offline(False)
+    expect(number(page)).to_have_text("Pair 2 of 4", timeout=WITHIN_MS)
+    page.wait_for_timeout(1500)
+    assert desk.choices() == [2, None, None, None]
+    assert len(arrived) == 1
+
+
+def test_an_answer_whose_reply_was_lost_counts_once_and_leads_to_the_next_pair(desk: Desk, page: Page) -> None:
+    lost: list[object] = []
+
+    def lose_first_reply(route: Route) -> None:
+        if lost or route.request.method != "POST":
+            return route.continue_()
+        lost.append(route.fetch())
+        return route.abort()
+
+    page.route("**/judging/**", lose_first_reply)
+    page.keyboard.press("3")
+    expect(number(page)).to_have_text("Pair 2 of 4", timeout=WITHIN_MS)
+    assert desk.choices() == [1, None, None, None]
+
+
+def test_an_answer_while_signed_out_waits_until_one_is_signed_in_again(
+    desk: Desk, page: Page, context: BrowserContext
+) -> None:
+    context.clear_cookies(name="sessionid")
+    page.keyboard.press("1")
+    link = page.locator("[data-state]").get_by_role("link")
+    expect(link).to_have_attribute("href", re.compile("/accounts/login/.*next="))
+    assert desk.choices() == [None] * 4
+    sign_in(context, desk.rater, desk.address)
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(number(page)).to_have_text("Pair 2 of 4")
+    assert desk.choices() == [3, None, None, None]
+
+
+def test_a_double_click_or_a_key_held_down_answers_one_pair(desk: Desk, page: Page) -> None:
+    page.locator(".answer").first.dblclick()
+    expect(number(page)).to_have_text("Pair 2 of 4")
+    page.wait_for_timeout(AWAKE_MS)
+    assert desk.choices() == [3, None, None, None]
+    # Playwright tells of a key that is held down by repeats of it.
+    page.keyboard.down("2")
+    expect(number(page)).to_have_text("Pair 3 of 4")
+    for _repeat in range(5):
+        page.wait_for_timeout(100)
+        page.keyboard.down("2")
+    page.keyboard.up("2")
+    page.wait_for_timeout(AWAKE_MS)
+    assert desk.choices() == [3, 2, None, None]
+
+
+def test_a_key_right_after_the_swap_is_not_taken_for_the_next_pair(desk: Desk, page: Page) -> None:
+    page.evaluate(
+        """new MutationObserver((_, observer) => {
+            observer.disconnect();
+            dispatchEvent(new KeyboardEvent("keydown", { key: "7", code: "Digit7" }));
+        }).observe(document.getElementById("judging"), { childList: true })"""
+    )
+    desk.answer("1")
+    assert desk.choices() == [3, None, None, None]
+
+
+def test_keys_can_be_switched_off_and_do_nothing_in_the_comment(desk: Desk, page: Page) -> None:
+    page.get_by_text("Comment (not required)").click()
+    page.locator("#comment").press_sequentially("12u")
+    page.get_by_role("checkbox").uncheck()
+    page.keyboard.press("Enter")
+    page.keyboard.press("3")
+    page.wait_for_timeout(AWAKE_MS)
+    assert desk.choices() == [None] * 4
+    page.locator(".answer").first.click()
+    expect(number(page)).to_have_text("Pair 2 of 4")
+    expect(page.get_by_role("checkbox")).not_to_be_checked()
+    page.reload()
+    expect(page.get_by_role("checkbox")).not_to_be_checked()
+    page.get_by_role("checkbox").check()
+    desk.answer("4")
+    assert desk.choices() == [3, 0, None, None]
+    assert Judgement.objects.get(batch=desk.batch, position=1).comment == "12u"
+
+
+@pytest.mark.parametrize(
+    ("key", "code", "choice"), [("٣", "Digit3", 1), ("&", "Digit1", 3), ("End", "Numpad1", None), ("ع", "KeyU", None)]
+)
+def test_digits_of_other_keyboards_answer_too(desk: Desk, page: Page, key: str, code: str, choice: int | None) -> None:
+    page.evaluate(
+        "([key, code]) => dispatchEvent(new KeyboardEvent('keydown', { key, code, bubbles: true }))", [key, code]
+    )
+    page.wait_for_timeout(AWAKE_MS + 500)
+    assert desk.choices() == [choice, None, None, None]
+
+
+def test_a_pair_answered_in_another_tab_leads_to_where_that_one_is(desk: Desk, page: Page) -> None:
+    other = page.context.new_page()
+    other.goto(desk.url)
+    desk.answer("1")
+    other.keyboard.press("7")
+    expect(number(other)).to_have_text("Pair 2 of 4")
+    expect(other.get_by_text("answered in another tab")).to_be_visible()
+    assert desk.choices() == [3, None, None, None]
+
+
+def test_a_break_leaves_no_caption_behind_and_the_batch_goes_on_where_it_was(desk: Desk, page: Page) -> None:
+    desk.answer("1")
+    seen = captions(page)
+    page.get_by_role("link", name="Take a break").click()
+    expect(page.get_by_text("1 of 4 pairs of this batch judged")).to_be_visible()
+    assert "caption of" not in page.evaluate("JSON.stringify(localStorage) + JSON.stringify(sessionStorage)")
+    page.get_by_role("link", name="Go on").click()
+    expect(number(page)).to_have_text("Pair 2 of 4")
+    assert captions(page) == seen
+
+
+def test_what_is_left_in_the_history_asks_the_server_again(desk: Desk, page: Page) -> None:
+    for key in "1234":
+        page.wait_for_timeout(AWAKE_MS)
+        page.keyboard.press(key)
+        page.wait_for_timeout(AWAKE_MS)
+    expect(page.get_by_role("heading", name="All judged")).to_be_visible()
+    page.get_by_role("link", name="Stop for now").click()
+    page.go_back()
+    expect(page.get_by_role("heading", name="All judged")).to_be_visible()
+    page.go_back()
+    assert "caption of" not in page.content()
+
+
+def test_time_at_the_pair_is_sent_with_the_answer(desk: Desk, page: Page) -> None:
+    page.mouse.move(200, 200)
+    page.wait_for_timeout(1200)
+    page.mouse.move(300, 300)
+    desk.answer("1")
+    desk.answer("1")
+    first, second = Judgement.objects.filter(batch=desk.batch, choice__isnull=False)
+    assert 1000 <= first.active_ms <= 10_000
+    assert 0 < second.active_ms < first.active_ms
+
+
+def test_the_next_picture_is_there_before_its_pair(desk: Desk, page: Page) -> None:
+    page.wait_for_load_state("networkidle")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    ahead = page.locator("[data-ahead]").get_attribute("data-src")
+    desk.answer("1")
+    assert page.locator(".trial__stage img").get_attribute("src") == ahead
+    current = page.evaluate("document.querySelector('.trial__stage img').currentSrc")
+    assert current not in asked
+    assert any("/pictures/" in url for url in asked), "the picture after it is fetched"
+
+
+def test_the_picture_of_each_pair_opens_large_and_keys_answer_nothing_meanwhile(desk: Desk, page: Page) -> None:
+    for _pair in range(2):
+        large = page.locator("#zoom-link").get_attribute("href")
+        page.locator("#zoom-link").click()
+        expect(page.locator("#zoom img")).to_have_attribute("src", re.compile(re.escape(str(large))))
+        page.keyboard.press("+")
+        assert "scale(1.4)" in str(page.locator("#zoom img").get_attribute("style"))
+        page.keyboard.press("1")
+        page.keyboard.press("Escape")
+        expect(page.locator("#zoom")).not_to_be_visible()
+        expect(page.locator("#zoom-link")).to_be_focused()
+        desk.answer("4")
+    assert desk.choices() == [0, 0, None, None]
+
+
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 1366, "height": 900}])
+def test_left_stays_left_and_everything_is_in_view_when_the_page_reads_from_right_to_left(
+    live_server: Any, page: Page, viewport: Any
+) -> None:
+    page.set_viewport_size(viewport)
+    comparison = make_pairs(2, language="ar")
+    desk = sit_down(page, comparison, live_server.url, "layla", interface_language="ar")
+    page.context.add_cookies([{"name": "django_language", "value": "ar", "url": live_server.url}])
+    page.goto(desk.url)
+    assert page.evaluate("document.documentElement.dir") == "rtl"
+    left, right = (box.bounding_box() for box in page.locator(".side").all())
+    answers = [box.bounding_box() for box in page.locator(".answer").all()]
+    assert left["x"] + left["width"] <= right["x"]
+    assert left["y"] == right["y"]
+    assert [box["x"] for box in answers] == sorted(box["x"] for box in answers)
+    assert min(min(box["width"], box["height"]) for box in answers) >= 44
+    for part in (".side >> nth=0", ".side >> nth=1", ".strip"):
+        expect(page.locator(part)).to_be_in_viewport(ratio=0.99)
+    expect(page.locator(".trial__stage")).to_be_in_viewport(ratio=0.99)
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+
+    row = Judgement.objects.get(batch=desk.batch, position=1)
+    assert captions(page)[0].startswith("test" if row.test_is_left else "base")
+    page.locator(".answer").first.click()
+    expect(page.locator("[data-undo]")).to_be_visible()
+    row.refresh_from_db()
+    assert (row.choice, row.score) == (3, 3 if row.test_is_left else -3)
+    translation.activate("en")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_the_raters_pages_have_no_barriers(desk: Desk, page: Page, scheme: Any, width: int) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 840})
+    slug = desk.batch.comparison.project.slug
+    for path in ("/compare/", f"/judging/{desk.batch.pk}/return/", f"/projects/{slug}/instructions/"):
+        page.goto(desk.address + path)
+        assert barriers(page) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    page.goto(desk.url)
+    page.get_by_text("Comment (not required)").click()
+    page.locator("#question").click()
+    desk.answer("1")
+    assert barriers(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for key in "234":
+        page.wait_for_timeout(AWAKE_MS)
+        page.keyboard.press(key)
+        page.wait_for_timeout(AWAKE_MS)
+    expect(page.get_by_role("heading", name="All judged")).to_be_visible()
+    assert barriers(page) == []
+
+
+def test_the_page_is_light_and_asks_nobody_else(desk: Desk, page: Page) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(desk.url)
+    page.wait_for_load_state("networkidle")
+    assert all(url.startswith((desk.address, "data:")) for url in asked)
+    parts = {url for url in asked if url.startswith(desk.address) and "/pictures/" not in url}
+    assert len(parts) <= 10
+    # Compressed, as in production.
+    sizes = [len(gzip.compress(page.context.request.get(url).body())) for url in parts]
+    assert min(sizes) > 0
+    assert 5_000 < sum(sizes) < 60_000
