@@ -57,7 +57,7 @@ def check_reader(user: User | AnonymousUser) -> None:
 
 
 def has_pictures_in_hand(user: User, comparisons: list[Comparison]) -> bool:
-    """Whether `user` writes about or judges a picture of `comparisons` right now: they must not read more of it then."""
+    """Whether `user` writes about or judges a picture of `comparisons` right now: they must read no more of it then."""
     in_hand = exposure.in_hand(user, "image")
     shown = (kind.objects.filter(in_hand, comparison__in=comparisons) for kind in (Pair, GoldPair))
     return any(rows.exists() for rows in shown)
