@@ -37,7 +37,9 @@ class Command(BaseCommand):
             "judgements", type=Path, help=".csv or .jsonl; docs/side-by-side-files.md tells the columns"
         )
         parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
-        parser.add_argument("--seed", type=whole_number(0, 2**63 - 1), default=0, help="of the resamples (default 0)")
+        parser.add_argument(
+            "--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="of the resamples (default 0)"
+        )
         parser.add_argument(
             "--replication", type=whole_number(1, 100), default=3, help="judgements that an image needs (default 3)"
         )
