@@ -11,6 +11,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
+from django.template.defaultfilters import floatformat
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
@@ -23,6 +24,7 @@ from sxs_eval.models import Scale
 from sxs_eval.planning_files import MOST_BYTES, ScoreFile, ScoresRefused, parse_scores
 from sxs_eval.rules import planning
 from sxs_eval.rules.planning import Plan, Thresholds, plan_sessions
+from sxs_eval.selectors.planning import Pace
 from sxs_eval.services.comparisons import Setting
 
 MOST_PAIRS = 900
@@ -121,10 +123,28 @@ class PlanForm(forms.Form):
         data: QueryDict | None = None,
         files: MultiValueDict[str, UploadedFile[bytes]] | None = None,
         *,
+        measured: Pace,
         initial: Mapping[str, Any] | None = None,
     ) -> None:
         self._upload_problem = ""
         super().__init__(self._with_upload(data, files), initial=dict(initial or {}))
+        self.measured = measured
+        self.fields["pace"].help_text = self._pace_help()
+
+    def _pace_help(self) -> str:
+        values = {"seconds": floatformat(self.measured.seconds), "number": self.measured.judgements}
+        if not self.measured.judgements:
+            text = _now("Empty: %(seconds)s are assumed, as there are too few judgements in this project to measure.")
+            return text % values
+        text = ngettext(
+            "Empty: %(seconds)s, the median of %(number)d judgement in this project.",
+            "Empty: %(seconds)s, the median of %(number)d judgements in this project.",
+            self.measured.judgements,
+        )
+        return text % values
+
+    def pace_s(self) -> float:
+        return float(self.cleaned_data["pace"] or self.measured.seconds)
 
     def _with_upload(
         self, data: QueryDict | None, files: MultiValueDict[str, UploadedFile[bytes]] | None

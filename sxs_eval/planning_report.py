@@ -137,7 +137,7 @@ def warnings_of(plan: Plan, file: ScoreFile) -> Iterator[str]:
 def thresholds_text(thresholds: Thresholds) -> str:
     parts = []
     if thresholds.points:
-        parts.append(_("below %(number)s score points") % {"number": _plain(thresholds.points)})
+        parts.append(_("below %(number)s in score points") % {"number": _plain(thresholds.points)})
     if thresholds.percent:
         parts.append(_("below %(number)s%% of the larger score") % {"number": _plain(thresholds.percent)})
     return _(" or ").join(parts) or _("never: no threshold is set")

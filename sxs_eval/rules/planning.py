@@ -39,8 +39,8 @@ class Reason(StrEnum):
 
 REASONS: dict[Reason, Promise] = {
     Reason.CORE: _("core language"),
-    Reason.SIGNS: _("the two sets disagree which is better"),
-    Reason.ZERO: _("no difference in one of the sets"),
+    Reason.SIGNS: _("the sets disagree"),
+    Reason.ZERO: _("no difference in a set"),
     Reason.SMALL: _("small difference"),
 }
 

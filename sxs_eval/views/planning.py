@@ -20,9 +20,9 @@ from people.requests import user_of
 from sxs_eval import tasks
 from sxs_eval.permissions import READERS
 from sxs_eval.planning_forms import PlanForm
-from sxs_eval.planning_report import missing_text, warnings_of
+from sxs_eval.planning_report import missing_text, thresholds_text, warnings_of
 from sxs_eval.rules.planning import Verdict, total
-from sxs_eval.selectors.planning import Pace, PlanRow, measured_pace, plan_rows
+from sxs_eval.selectors.planning import PlanRow, measured_pace, plan_rows
 from sxs_eval.services.planning import Chosen, Created, create_planned
 
 SEED_BITS = 32
@@ -35,21 +35,21 @@ def plan_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     measured = measured_pace(project)
     if request.method != "POST":
-        form = PlanForm(initial={"seed": SystemRandom().getrandbits(SEED_BITS)})
-        return _page(request, project, form, measured)
-    form = PlanForm(request.POST, request.FILES)
+        form = PlanForm(measured=measured, initial={"seed": SystemRandom().getrandbits(SEED_BITS)})
+        return _page(request, project, form)
+    form = PlanForm(request.POST, request.FILES, measured=measured)
     if not form.is_valid():
-        return _page(request, project, form, measured, status=422)
-    rows = _rows(project, form, measured)
+        return _page(request, project, form, status=422)
+    rows = _rows(project, form)
     if "create" not in request.POST:
-        return _proposal(request, project, form, measured, rows)
+        return _proposal(request, project, form, rows)
     if not _was_seen(request, form):
         messages.warning(request, _("Nothing was made yet, as the form was changed. Look at the new proposal first."))
-        return _proposal(request, project, form, measured, rows, status=422)
+        return _proposal(request, project, form, rows, status=422)
     chosen = [row for row in rows if row.key and row.key in request.POST.getlist("session")]
     if not chosen:
         messages.error(request, _("Nothing was made: tick at least one comparison."))
-        return _proposal(request, project, form, measured, rows, status=422)
+        return _proposal(request, project, form, rows, status=422)
     _create(request, project, form, chosen)
     return redirect("sxs_eval:comparison-list", project.slug)
 
@@ -58,17 +58,13 @@ def _was_seen(request: HttpRequest, form: PlanForm) -> bool:
     return request.POST.get("seen") == form.fingerprint()
 
 
-def _pace_s(form: PlanForm, measured: Pace) -> float:
-    return float(form.cleaned_data["pace"] or measured.seconds)
-
-
-def _rows(project: Project, form: PlanForm, measured: Pace) -> list[PlanRow]:
+def _rows(project: Project, form: PlanForm) -> list[PlanRow]:
     return plan_rows(
         form.plan.pairs,
         project=project,
         collection=form.cleaned_data["collection"],
         setting=form.setting(),
-        pace_s=_pace_s(form, measured),
+        pace_s=form.pace_s(),
     )
 
 
@@ -106,7 +102,6 @@ def _proposal(
     request: HttpRequest,
     project: Project,
     form: PlanForm,
-    measured: Pace,
     rows: Sequence[PlanRow],
     *,
     status: int = 200,
@@ -114,27 +109,25 @@ def _proposal(
     suggested = {row.key for row in rows if row.is_suggested}
     ticked = set(request.POST.getlist("session")) if _was_seen(request, form) else suggested
     counted = [row for row in rows if row.key and row.key in ticked and row.existing is None]
+    boxes = {row.key for row in counted}
     parts = [
-        (verdict, [(row, row in counted) for row in rows if row.session.verdict == verdict]) for verdict in Verdict
+        (verdict, [(row, row.key in boxes) for row in rows if row.session.verdict == verdict]) for verdict in Verdict
     ]
     return _page(
         request,
         project,
         form,
-        measured,
         status=status,
         parts=parts,
         ticked=total(row.cost for row in counted),
         sets=form.score_file.sets,
-        pace_s=_pace_s(form, measured),
+        thresholds=thresholds_text(form.thresholds()),
         notes=list(warnings_of(form.plan, form.score_file)),
         missing=[missing_text(gap, form.score_file.sets) for gap in form.plan.missing],
         seen=form.fingerprint(),
     )
 
 
-def _page(
-    request: HttpRequest, project: Project, form: PlanForm, measured: Pace, *, status: int = 200, **more: Any
-) -> HttpResponse:
-    context = {"project": project, "form": form, "measured": measured, **more}
+def _page(request: HttpRequest, project: Project, form: PlanForm, *, status: int = 200, **more: Any) -> HttpResponse:
+    context = {"project": project, "form": form, **more}
     return render(request, "sxs_eval/plan.html", context, status=status)

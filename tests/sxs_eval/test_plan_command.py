@@ -53,7 +53,7 @@ def test_the_table_tells_each_pair_with_both_differences_the_reasons_and_the_cos
 
     for line in (
         "Sets of references: A is xm3600, B is coco. Differences are test less base.",
-        "Core languages: zh, en, hi, es. A difference is small below 1 score points.",
+        "Core languages: zh, en, hi, es. A difference is small below 1 in score points.",
         "Note: No model has scores in en, hi, es: no session is planned there.",
         "Note: Columns that were not used: note.",
         "Proposed: 2",
