@@ -1,0 +1,87 @@
+"""Planning in a browser: scores from a file, costs that follow the ticks, comparisons made on a click."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from people.models import Project
+from sxs_eval.models import Comparison
+from tests.browser.annotator import sign_in
+from tests.factories import make_captioner, make_collection, make_project
+
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
+SCORES = "language,model,first,second\nde,Alpha,50,60\nde,Beta,52,55\nde,Gamma,70,80\n"
+
+
+@pytest.fixture
+def project() -> Project:
+    collection = make_collection(images=4)
+    for name in ("Alpha", "Beta", "Gamma"):
+        make_captioner(collection, name, language="de")
+    return make_project("lions")
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    file = tmp_path / "scores.csv"
+    file.write_text(SCORES)
+    return file
+
+
+def propose(page: Page, address: str, project: Project, scores: Path) -> None:
+    page.goto(f"{address}/projects/{project.slug}/plan/")
+    page.get_by_label("File with the scores").set_input_files(scores)
+    page.get_by_label("Collection").select_option(index=1)
+    page.get_by_label("How many images").fill("2")
+    page.get_by_label("Gold pairs").fill("50")
+    page.get_by_role("button", name="Propose comparisons").click()
+
+
+def totals(page: Page) -> list[str]:
+    return page.locator("[data-total]").all_inner_texts()
+
+
+def test_costs_follow_the_ticks_and_what_is_ticked_is_made(
+    live_server: Any, page: Page, context: BrowserContext, project: Project, scores: Path
+) -> None:
+    sign_in(context, project.created_by, live_server.url)
+    said: list[str] = []
+    page.on("pageerror", lambda error: said.append(str(error)))
+    propose(page, live_server.url, project, scores)
+    assert totals(page) == ["1", "6", "3", "0.1"]
+
+    page.get_by_text("2 pairs are clear").click()
+    page.get_by_role("checkbox", name="Alpha → Gamma").check()
+    assert totals(page) == ["2", "12", "6", "0.1"]
+    page.get_by_role("checkbox", name="Beta → Alpha").uncheck()
+    assert totals(page) == ["1", "6", "3", "0.1"]
+    page.get_by_role("button", name="Create what is ticked").click()
+
+    expect(page).to_have_url(f"{live_server.url}/projects/lions/comparisons/")
+    [made] = Comparison.objects.all()
+    assert (made.base.name, made.test.name, made.subset) == ("Alpha", "Gamma", 2)
+    assert said == []
+
+
+@pytest.mark.parametrize("width", [390, 1366])
+def test_without_javascript_the_same_is_made_and_nothing_is_wider_than_the_screen(
+    live_server: Any, browser: Browser, project: Project, scores: Path, width: int
+) -> None:
+    context = browser.new_context(java_script_enabled=False, viewport={"width": width, "height": 844})
+    sign_in(context, project.created_by, live_server.url)
+    page = context.new_page()
+    propose(page, live_server.url, project, scores)
+
+    assert totals(page) == ["1", "6", "3", "0.1"]
+    box = page.locator("table").first.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= width
+    page.get_by_role("button", name="Create what is ticked").click()
+    expect(page).to_have_url(f"{live_server.url}/projects/lions/comparisons/")
+    assert Comparison.objects.get().base.name == "Beta"
+    context.close()
