@@ -17,7 +17,7 @@ const time = new ActiveTime();
 let trial = document.getElementById("trial");
 let zoomLink = null;
 let deafUntil = 0;
-// What is on its way: {url, fields, button, attempt, timer, isInFlight}.
+// What is on its way: {url, fields, button, ms, attempt, timer, isInFlight, isHeldUp}.
 let sending = null;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -32,8 +32,11 @@ function submit(button) {
   fields.delete("csrfmiddlewaretoken");
   const isUndo = "undo" in button.dataset;
   if (!isUndo) fields.set("choice", button.value);
-  fields.set("active_ms", isUndo ? 0 : time.take(trial.action));
-  sending = { url: isUndo ? button.formAction : trial.action, fields, button, attempt: 0 };
+  // Time at a pair that is left by undoing waits for its return.
+  const ms = isUndo ? 0 : time.take(trial.action);
+  fields.set("active_ms", ms);
+  time.look(null);
+  sending = { url: isUndo ? button.formAction : trial.action, fields, button, ms, attempt: 0 };
   button.classList.add("is-chosen");
   for (const other of trial.querySelectorAll("button")) other.setAttribute("aria-disabled", "true");
   sendNow();
@@ -54,6 +57,7 @@ function receive({ status, moved, data = {} }, { button }) {
     sending = null;
     return show(data.html, { isUndone: "undo" in button.dataset });
   }
+  sending.isHeldUp = true;
   if (status === 401 || status === 403) return say("signed-out");
   if (moved) return leave(texts.batchUrl);
   if (status === 422 && data.message) return letAnswerAgain(data.message);
@@ -65,7 +69,7 @@ function receive({ status, moved, data = {} }, { button }) {
 
 addEventListener("online", sendNow);
 addEventListener("focus", sendNow);
-addEventListener("beforeunload", (event) => sending && event.preventDefault());
+addEventListener("beforeunload", (event) => sending?.isHeldUp && event.preventDefault());
 
 function say(name, text = { offline: texts.textOffline, "signed-out": texts.textSignedOut }[name]) {
   const state = part("state");
@@ -79,6 +83,8 @@ function say(name, text = { offline: texts.textOffline, "signed-out": texts.text
 
 function letAnswerAgain(text) {
   sending.button.classList.remove("is-chosen");
+  time.putBack(trial.action, sending.ms);
+  time.look(trial.action);
   sending = null;
   for (const button of trial.querySelectorAll("button")) button.removeAttribute("aria-disabled");
   say("refused", text);
@@ -161,7 +167,8 @@ function digit(event) {
 const isUndoKey = ({ key, code }) => key === "Backspace" || key.toLowerCase() === "u" || (code === "KeyU" && key > "\x7f");
 
 addEventListener("keydown", (event) => {
-  if (event.isComposing || zoom.open) return;
+  // What fills forms in tells of keys without a name.
+  if (!event.key || event.isComposing || zoom.open) return;
   const comment = event.target.closest?.("#comment");
   if (comment && (event.key === "Escape" || (event.key === "Enter" && (event.ctrlKey || event.metaKey)))) {
     event.preventDefault();

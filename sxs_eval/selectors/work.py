@@ -9,7 +9,7 @@ from datetime import datetime
 from operator import attrgetter
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -34,6 +34,19 @@ LABELS: dict[int, tuple[Promise, Promise]] = {
     -3: (_("Right is much better"), _("much better")),
 }
 """Each answer in the rater's view, whole and short."""
+
+
+NOT_GONE = [state for state in AssignmentState.values if state != AssignmentState.GONE]
+STILL_SHOWN = (Q(judgements__assignment=None) | Q(judgements__assignment__state__in=NOT_GONE)) & (
+    Q(judgements__repeated=None) | Q(judgements__repeated__assignment__state__in=NOT_GONE)
+)
+"""Of the showings of a batch: the same as `workable`."""
+
+FREE_AGAIN = Q(judgements__assignment__state=AssignmentState.HELD) | Q(
+    judgements__assignment__state__in=[AssignmentState.LAPSED, AssignmentState.RETURNED],
+    judgements__assignment__task__places_taken__lt=F("judgements__assignment__task__places"),
+)
+"""Of the showings of a batch that is not in hand: what taking it up again would bring back."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +233,10 @@ def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
         JudgingBatch.objects.filter(batch__person=rater, comparison__in=comparisons)
         .exclude(batch__state=BatchState.DONE)
         .select_related("batch", "comparison__project", "comparison__language", "instructions")
-        .annotate(size=Count("judgements"), answered=Count("judgements__choice"))
+        .annotate(
+            size=Count("judgements", filter=STILL_SHOWN), answered=Count("judgements__choice", filter=STILL_SHOWN)
+        )
+        .annotate(free=Count("judgements", filter=FREE_AGAIN))
         .order_by("-batch__taken_at")
     )
     in_hand: dict[int, BatchHead] = {}
@@ -229,7 +245,7 @@ def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
         head = batch_head(batch, size=batch.size, answered=batch.answered, now=now)
         if head.is_open:
             in_hand[batch.comparison_id] = head
-        elif head.left:
+        elif batch.free:
             resumable[batch.comparison_id].append(head)
     judged = dict(
         Judgement.objects.filter(person=rater, comparison__in=comparisons, choice__isnull=False)

@@ -260,6 +260,33 @@ def test_a_batch_given_back_or_out_of_time_can_be_taken_up_again(comparison, des
     assert "Pair 2 of 4" in show(desk, batch)
 
 
+def test_a_batch_is_offered_again_only_while_something_of_it_is_free(desk, rater):
+    comparison = make_comparison(images=2, replication=1, project=rater.memberships.get().project)
+    batch = take(desk, comparison)
+    answer(desk, batch, 1)
+    let_time_run_out(batch)
+    offer = reverse("sxs_eval:batch-resume", args=[batch.pk])
+    assert offer in desk.get("/compare/").content.decode()
+    lapse_overdue(now=timezone.now())
+    assert offer in desk.get("/compare/").content.decode()
+    take(client_of(make_rater(comparison)), comparison)
+    assert offer not in desk.get("/compare/").content.decode()
+    assert "has gone to others since" in desk.post(offer, follow=True).content.decode()
+
+
+def test_work_does_not_count_pairs_of_a_batch_that_went_to_others(desk, rater):
+    comparison = make_comparison(images=3, replication=1, project=rater.memberships.get().project)
+    batch = take(desk, comparison)
+    answer(desk, batch, 1)
+    give_back(desk, batch)
+    comparison.pool.batch_size = 1
+    comparison.pool.save()
+    take(client_of(make_rater(comparison)), comparison)
+    resume(desk, batch)
+    assert "1 of 2 pairs of this batch judged" in desk.get("/compare/").content.decode()
+    assert "Pair 2 of 2" in show(desk, batch)
+
+
 def test_a_batch_all_of_which_is_judged_stays_thanked_for_when_its_time_is_over(comparison, desk):
     batch = take(desk, comparison)
     for position in range(1, 5):
