@@ -20,6 +20,8 @@ TALL_ROW, SHORT_ROW = 46, 26
 TRACK_ENDS = 98.0
 AXIS_HEIGHT = 28
 MOST_TICKS = 6
+LEAST_REACH = 1e-6
+"""What is nearer to the reference than that is rounding."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,8 @@ def _even_ends(estimates: Sequence[Estimate], reference: float) -> tuple[float, 
     values = [estimate.value for estimate in estimates if estimate.value is not None]
     for estimate in estimates:
         values += [estimate.interval.low, estimate.interval.high] if estimate.interval else []
-    farthest = max((abs(value - reference) for value in values), default=0) or 1
+    farthest = max((abs(value - reference) for value in values), default=0.0)
+    farthest = farthest if farthest > LEAST_REACH else 1.0
     step = _step(farthest)
     reach = step * math.ceil(farthest / step - 1e-9)
     return reference - reach, reference + reach

@@ -13,7 +13,8 @@ SMALLEST_P = 0.0001
 
 
 def plain(value: float, digits: int = 1) -> str:
-    text = number_format(abs(value), digits, use_l10n=True)
+    # Rounded first: `number_format` cuts digits off.
+    text = number_format(f"{abs(value):.{digits}f}", digits)
     return MINUS + text if _is_below_zero(value, digits) else text
 
 

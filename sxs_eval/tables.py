@@ -54,8 +54,12 @@ TEX_ESCAPES = str.maketrans(
         "_": r"\_",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
-        "\n": " ",
-        "\r": " ",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        # After the end of a row a bracket would begin an option.
+        "[": "{[}",
+        "]": "{]}",
     }
 )
 METHOD_NAME = f"{METHOD}/{VERSION}"
@@ -92,6 +96,15 @@ class TableRow:
     replication: int | None
     scale: int | None
     seed: int
+
+    @property
+    def reasons(self) -> str:
+        """Which figures are undefined, and why."""
+        interval = self.gain.interval if isinstance(self.gain, Gain) else None
+        figures = {"gain": self.gain, "interval": interval, "p": self.sign_test, "alpha": self.alpha}
+        return "; ".join(
+            f"{name}: {figure.reason}" for name, figure in figures.items() if isinstance(figure, Undefined)
+        )
 
 
 def table_name(project: Project, layout: TableLayout, until: datetime) -> str:
@@ -155,13 +168,6 @@ def _as_csv(rows: Sequence[TableRow]) -> Iterator[str]:
     for row in rows:
         gain = row.gain if isinstance(row.gain, Gain) else None
         interval = gain.interval if gain and isinstance(gain.interval, Interval) else None
-        figures = {
-            "gain": row.gain,
-            "interval": gain.interval if gain else None,
-            "p": row.sign_test,
-            "alpha": row.alpha,
-        }
-        reasons = [f"{name}: {figure.reason}" for name, figure in figures.items() if isinstance(figure, Undefined)]
         yield csv_line(
             [
                 row.comparison,
@@ -181,7 +187,7 @@ def _as_csv(rows: Sequence[TableRow]) -> Iterator[str]:
                 interval.high if interval else None,
                 row.sign_test.p if isinstance(row.sign_test, SignTest) else None,
                 row.alpha if isinstance(row.alpha, float) else None,
-                "; ".join(reasons),
+                row.reasons,
                 row.replication,
                 row.scale,
                 row.seed,
@@ -211,6 +217,9 @@ def _as_tex(rows: Sequence[TableRow]) -> Iterator[str]:
             yield "\\midrule\n"
         yield " & ".join(_tex_cells(row)) + " \\\\\n"
     yield "\\bottomrule\n\\end{tabular}\n"
+    for number, row in enumerate(rows, start=1):
+        if row.reasons:
+            yield f"% row {number}: undefined {row.reasons}\n"
 
 
 def _tex_cells(row: TableRow) -> Iterator[str]:
@@ -246,4 +255,4 @@ def _tex_p(test: SignTest | Undefined) -> str:
 
 def tex(text: str) -> str:
     """`text` as LaTeX prints it."""
-    return text.translate(TEX_ESCAPES)
+    return "".join(character if character.isprintable() else " " for character in text).translate(TEX_ESCAPES)

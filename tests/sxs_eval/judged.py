@@ -1,0 +1,69 @@
+"""Raters who say what a test wants, through the same services as everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from random import Random
+
+from people.models import User
+from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind
+from sxs_eval.services import judging
+from tests.factories import NOW
+
+PACE = timedelta(seconds=10)
+LAST = 1000
+
+
+def take(comparison: Comparison, rater: User, *, seed: int = 1, now: datetime = NOW) -> JudgingBatch:
+    batch = judging.take_batch(comparison=comparison, rater=rater, now=now, rng=Random(seed))
+    assert batch is not None
+    return batch
+
+
+def answer(row: Judgement, score: int, *, comment: str = "", now: datetime = NOW, active_ms: int = 4000) -> Judgement:
+    return judging.judge(
+        batch_id=row.batch_id,
+        rater=row.person,
+        position=row.position,
+        choice=score if row.test_is_left else -score,
+        comment=comment,
+        active_ms=active_ms,
+        now=now,
+    )
+
+
+def judge_all(
+    comparison: Comparison,
+    rater: User,
+    scores: Mapping[str, int],
+    *,
+    seed: int = 1,
+    gold: int = 3,
+    again: int | None = None,
+    comments: Mapping[str, str] | None = None,
+) -> JudgingBatch:
+    """A batch judged to its end: each image by its key with its score, gold pairs with `gold`, repeats with `again`.
+
+    Images that `scores` does not name are given back.
+    """
+    keys = dict(comparison.collection.entries.values_list("image", "key"))
+    batch = take(comparison, rater, seed=seed)
+    rows = batch.judgements.select_related("pair", "person").order_by("position")
+    for row in rows:
+        if row.pair is not None and keys[row.pair.image_id] not in scores:
+            # An answer has to wait for those before it.
+            batch.judgements.filter(pk=row.pk).update(position=LAST + row.position)
+    now = NOW
+    for row in rows.filter(position__lte=LAST):
+        now += PACE
+        key = keys[row.pair.image_id] if row.pair else ""
+        if row.kind == Kind.GOLD:
+            score = gold
+        elif row.kind == Kind.REPEAT and again is not None:
+            score = again
+        else:
+            score = scores[key]
+        answer(row, score, comment=(comments or {}).get(key, ""), now=now)
+    judging.give_back(batch_id=batch.pk, rater=rater, now=now)
+    return batch

@@ -1,0 +1,402 @@
+"""Downloads of judgements and tables: what is in them, in what order, and that figures come out of them again."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+import tracemalloc
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from corpus.models import CollectionImage, Image
+from corpus.rules import downloads
+from corpus.rules.records import plain_cell
+from inference.models import CaptioningModel
+from people.pseudonyms import pseudonym
+from sxs_eval import exports
+from sxs_eval.exports import COLUMNS, Layout, export_judgements, export_to_file, file_name
+from sxs_eval.models import Comparison, Judgement, Kind, Standing, StandingState
+from sxs_eval.selectors.across import results_of
+from sxs_eval.selectors.results import report_of
+from sxs_eval.tables import COLUMNS as TABLE_COLUMNS
+from sxs_eval.tables import TableLayout, table, tex
+from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
+from tests.servers import ROOT
+from tests.sxs_eval.judged import answer, judge_all, take
+
+pytestmark = pytest.mark.django_db
+LATER = NOW + timedelta(days=30)
+FORMULA = '=HYPERLINK("http://example.org";"x")'
+
+
+def exported(*comparisons: Comparison, layout=Layout.JSONL, until=LATER) -> str:
+    return b"".join(export_judgements(comparisons, layout, until=until)).decode()
+
+
+def rows(*comparisons: Comparison, **options) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in exported(*comparisons, **options).split("\n")[:-1]]
+
+
+def cells(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
+
+
+def keys_of(comparison: Comparison) -> list[str]:
+    return list(comparison.collection.entries.order_by("position").values_list("key", flat=True))
+
+
+def figures(path: Path, comparison: Comparison, capsys) -> dict[str, Any]:
+    """What `sxs_report` says of a downloaded file."""
+    capsys.readouterr()
+    options = {"seed": comparison.seed, "replication": comparison.replication}
+    call_command("sxs_report", str(path), "--json", **options)
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture
+def comparison() -> Comparison:
+    """Eight images, three raters, with gold pairs and repeats; keys run against primary keys, regions are known."""
+    collection = make_collection(8)
+    for position, entry in enumerate(collection.entries.order_by("-pk"), start=1):
+        entry.position, entry.key = position, f"image-{position}"
+        entry.save()
+        Image.objects.filter(pk=entry.image_id).update(extra={"region": "Africa" if position % 2 else "Asia"})
+    shares = {"gold_percent": 30, "repeat_percent": 30, "checks_before_pause": 99}
+    comparison = make_comparison(collection=collection, batch_size=8, seed=7, **shares)
+    scores = [[3, 2, -1, 0, 1, -2, 3, 0], [1, 2, -3, 0, 2, 0, 3, -1], [-2, 3, -1, 1, 0, -2, 2, 0]]
+    for number, line in enumerate(scores):
+        wanted = dict(zip(keys_of(comparison), line, strict=True))
+        judge_all(comparison, make_rater(comparison), wanted, seed=number, again=-1, comments={"image-1": FORMULA})
+    return comparison
+
+
+class TestRoundTrip:
+    @pytest.mark.parametrize("layout", list(Layout))
+    def test_a_downloaded_file_gives_the_figures_of_the_page(self, comparison, layout, tmp_path, capsys):
+        path = tmp_path / f"judgements.{layout}"
+        export_to_file([comparison], layout, path, until=LATER)
+        (found,) = figures(path, comparison, capsys)["comparisons"]
+        own = report_of(comparison).as_json()
+        assert own["flips"]["same"]["total"] > 0
+        assert [region["region"] for region in own["regions"]] == ["Africa", "Asia"]
+        assert found["report"] == own
+        assert found["gold"] == Judgement.objects.filter(kind=Kind.GOLD).count() > 0
+
+    @pytest.mark.parametrize("layout", list(Layout))
+    def test_so_it_does_where_some_is_set_aside(self, comparison, layout, tmp_path, capsys):
+        people = list(Judgement.objects.order_by("pk").values_list("person", flat=True).distinct())
+        people = sorted(set(people))
+        Standing.objects.create(comparison=comparison, person_id=people[0], state=StandingState.PAUSED)
+        late = Judgement.objects.filter(person=people[1], kind=Kind.PAIR)[:2].values_list("pk", flat=True)
+        Judgement.objects.filter(pk__in=list(late)).update(is_late=True)
+        path = tmp_path / f"judgements.{layout}"
+        export_to_file([comparison], layout, path, until=LATER)
+        (found,) = figures(path, comparison, capsys)["comparisons"]
+        own = report_of(comparison).as_json()
+        assert own["set_aside"] > 2
+        assert found["report"] == own
+
+    def test_several_comparisons_come_out_as_the_pooled_rows_say(self, tmp_path, capsys):
+        project, collection = make_project("lions"), make_collection(4)
+        models = [make_captioner(collection, f"m{n}", language="de") for n in range(2)]
+        for seed, scores in enumerate([[3, 1, -1, 0], [1, 2, -1, -1]]):
+            made = make_comparison(
+                project=project, collection=collection, base=models[0], test=models[1], replication=1, seed=seed
+            )
+            judge_all(made, make_rater(made), dict(zip(keys_of(made), scores, strict=True)))
+        path = tmp_path / "all.jsonl"
+        call_command("export_judgements", "lions", format="jsonl", output=path)
+        call_command("sxs_report", str(path), "--json", replication=1)
+        (found,) = json.loads(capsys.readouterr().out)["pooled"]
+        (own,) = results_of(project).pooled
+        assert found["figures"] == own.pooled.as_json()
+        assert found["base_model"] == own.base == "m0"
+
+    def test_images_without_any_judgement_are_all_that_a_file_does_not_know(self, tmp_path, capsys):
+        comparison = make_comparison(images=4, replication=1)
+        judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison)[:3], [3, -1, 2], strict=True)))
+        path = tmp_path / "judgements.jsonl"
+        export_to_file([comparison], Layout.JSONL, path, until=LATER)
+        found = figures(path, comparison, capsys)["comparisons"][0]["report"]
+        own = report_of(comparison).as_json()
+        assert own["outcome"].pop("images")["incomplete"] == 1
+        assert found["outcome"].pop("images")["incomplete"] == 0
+        assert found == own
+
+
+class TestRows:
+    def test_a_row_has_all_that_was_shown_and_said(self, comparison):
+        judgement = Judgement.objects.filter(kind=Kind.PAIR, score=-3).select_related("pair", "batch__batch").get()
+        (row,) = [row for row in rows(comparison) if row["kind"] == "pair" and row["score"] == -3]
+        assert row == {
+            "comparison": comparison.pk,
+            "project": comparison.project.slug,
+            "language": "de",
+            "image": "image-3",
+            "region": "Africa",
+            "base_model": comparison.base.name,
+            "test_model": comparison.test.name,
+            "base_caption": judgement.pair.base_caption.text,
+            "test_caption": judgement.pair.test_caption.text,
+            "kind": "pair",
+            "left_is": "test" if judgement.test_is_left else "base",
+            "choice": judgement.choice,
+            "choice_level": "right much better" if judgement.test_is_left else "left much better",
+            "score": -3,
+            "level": "MUCH-WORSE",
+            "rater": pseudonym(comparison.project, judgement.person_id),
+            "comment": "",
+            "batch_taken_at": "2026-03-02T09:00:00.000Z",
+            "judged_at": downloads.as_iso(judgement.judged_at),
+            "seconds": 4.0,
+            "counts": True,
+            "why_not": "",
+            "instructions_version": 1,
+            "scale": 7,
+            "batch": str(judgement.batch_id),
+            "position": judgement.position,
+        }
+        assert tuple(row) == COLUMNS
+
+    def test_of_a_gold_pair_the_better_caption_stands_for_the_test_one(self, comparison):
+        golds = [row for row in rows(comparison) if row["kind"] == "gold"]
+        known = {(gold.better, gold.worse) for gold in comparison.gold_pairs.all()}
+        assert golds
+        for row in golds:
+            assert (row["test_caption"], row["base_caption"]) in known
+            assert (row["score"], row["counts"], row["why_not"]) == (3, False, "gold")
+            assert row["choice"] == (3 if row["left_is"] == "test" else -3)
+
+    def test_images_come_by_position_and_raters_by_pseudonym(self, comparison):
+        found = rows(comparison)
+        places = [int(row["image"].removeprefix("image-")) for row in found]
+        assert places == sorted(places)
+        for place in range(1, 9):
+            raters = [row["rater"] for row in found if row["image"] == f"image-{place}"]
+            assert raters == sorted(raters)
+
+    def test_what_does_not_count_says_why_not(self, comparison):
+        people = sorted({row.person_id for row in Judgement.objects.all()})
+        for person, state in zip(people, ("paused", "excluded"), strict=False):
+            Standing.objects.create(comparison=comparison, person_id=person, state=state)
+        last = Judgement.objects.filter(person=people[2], kind=Kind.PAIR).first()
+        Judgement.objects.filter(pk=last.pk).update(is_late=True)
+        reasons: dict[str, set[str]] = {}
+        for row in rows(comparison):
+            if row["kind"] != "gold":
+                assert row["counts"] is (row["why_not"] == "")
+                reasons.setdefault(row["rater"], set()).add(row["why_not"])
+        assert [reasons[pseudonym(comparison.project, person)] for person in people] == [
+            {"paused"},
+            {"left out"},
+            {"", "late"},
+        ]
+
+    def test_what_is_not_answered_or_answered_later_is_not_there(self):
+        comparison = make_comparison(images=2)
+        first, _ = take(comparison, make_rater(comparison)).judgements.select_related("person").order_by("position")
+        answer(first, 1)
+        assert len(rows(comparison)) == 1
+        assert rows(comparison, until=NOW - timedelta(seconds=1)) == []
+
+    def test_an_image_taken_out_of_the_collection_comes_last_under_its_hash(self, comparison, monkeypatch):
+        monkeypatch.setattr(exports, "IMAGES_AT_ONCE", 1)
+        before = len(rows(comparison))
+        gone = CollectionImage.objects.get(key="image-1")
+        gone.delete()
+        found = rows(comparison)
+        assert len(found) == before
+        assert {row["image"] for row in found[-3:]} == {gone.image.sha256}
+
+    def test_nobody_is_named(self, comparison):
+        people = [row.person for row in Judgement.objects.select_related("person")]
+        for layout in Layout:
+            text = exported(comparison, layout=layout)
+            assert not any(person.username in text or person.email in text for person in people)
+
+    def test_time_that_was_not_measured_is_left_empty(self):
+        comparison = make_comparison(images=1)
+        answer(take(comparison, make_rater(comparison)).judgements.select_related("person").get(), 1, active_ms=0)
+        assert rows(comparison)[0]["seconds"] is None
+        assert cells(exported(comparison, layout=Layout.CSV))[0]["seconds"] == ""
+
+    def test_it_goes_on_from_one_chunk_to_the_next_without_loss(self, comparison, monkeypatch):
+        whole = {layout: exported(comparison, layout=layout) for layout in Layout}
+        monkeypatch.setattr(exports, "IMAGES_AT_ONCE", 1)
+        monkeypatch.setattr(downloads, "PIECE_BYTES", 1)
+        assert {layout: exported(comparison, layout=layout) for layout in Layout} == whole
+
+    def test_the_bytes_do_not_depend_on_the_order_of_rows_in_the_database(self, comparison):
+        whole = exported(comparison)
+        # Written anew, PostgreSQL keeps a row at another place.
+        for row in Judgement.objects.order_by("?"):
+            Judgement.objects.filter(pk=row.pk).update(comment=row.comment)
+        assert exported(comparison) == whole
+
+
+class TestCsv:
+    def test_it_has_the_same_rows_as_jsonl(self, comparison):
+        back = cells(exported(comparison, layout=Layout.CSV))
+        assert len(back) == len(rows(comparison))
+        for row, original in zip(back, rows(comparison), strict=True):
+            for name, value in original.items():
+                text = str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+                assert (plain_cell(row[name]) if isinstance(value, str) else row[name]) == text
+
+    def test_no_text_begins_like_a_formula_and_numbers_stay_numbers(self, comparison):
+        CaptioningModel.objects.filter(pk=comparison.base_id).update(name="@base")
+        comparison.refresh_from_db()
+        back = cells(exported(comparison, layout=Layout.CSV))
+        assert {row["base_model"] for row in back} == {"'@base"}
+        assert "'" + FORMULA in {row["comment"] for row in back}
+        assert "-3" in {row["score"] for row in back}
+
+
+class TestCommand:
+    def test_it_writes_one_comparison_or_all_to_a_file(self, comparison, tmp_path):
+        other = make_comparison(project=comparison.project, images=1, replication=1)
+        judge_all(other, make_rater(other), {keys_of(other)[0]: 1})
+        path = tmp_path / "judgements.jsonl"
+        call_command("export_judgements", comparison.project.slug, format="jsonl", output=path)
+        assert path.read_text(encoding="utf-8") == exported(comparison, other)
+        call_command("export_judgements", comparison.project.slug, format="jsonl", comparison=other.pk, output=path)
+        assert path.read_text(encoding="utf-8") == exported(other)
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_it_writes_to_standard_output(self, comparison, capfdbinary):
+        call_command("export_judgements", comparison.project.slug, "--format", "csv")
+        sys.stdout.flush()
+        assert capfdbinary.readouterr().out.decode() == exported(comparison, layout=Layout.CSV)
+
+    def test_what_is_not_there_is_named_with_what_there_is(self, comparison, tmp_path):
+        slug = comparison.project.slug
+        with pytest.raises(CommandError, match=rf"no project 'tigers'.*{slug}"):
+            call_command("export_judgements", "tigers", format="csv")
+        with pytest.raises(CommandError, match=rf"no comparison 99.*{comparison.pk} \({comparison.base} → "):
+            call_command("export_judgements", slug, format="csv", comparison=99)
+        with pytest.raises(CommandError, match="cannot be written"):
+            call_command("export_judgements", slug, format="csv", output=tmp_path / "no" / "file")
+
+
+class TestView:
+    def test_the_file_has_the_name_of_the_project_and_is_kept_nowhere(self, client, comparison):
+        client.force_login(comparison.project.created_by)
+        slug = comparison.project.slug
+        response = client.get(reverse("sxs_eval:judgements-export", args=[slug, "csv"]), {"comparison": comparison.pk})
+        assert re.search(rf'filename="{slug}-judgements-{comparison.pk}-\d+-\d+\.csv"', response["Content-Disposition"])
+        assert response["Cache-Control"] == "private, no-store"
+        assert b"".join(response.streaming_content).decode() == exported(comparison, layout=Layout.CSV, until=LATER)
+
+    @pytest.mark.parametrize("asked", ["x", "0", "99999999999999999999", "-1", "１"])
+    def test_a_comparison_that_is_not_there_is_not_found(self, client, comparison, asked):
+        client.force_login(comparison.project.created_by)
+        address = reverse("sxs_eval:judgements-export", args=[comparison.project.slug, "csv"])
+        assert client.get(address, {"comparison": asked}).status_code == 404
+
+    def test_a_comparison_of_another_project_is_not_found(self, client, comparison):
+        other = make_comparison()
+        client.force_login(comparison.project.created_by)
+        address = reverse("sxs_eval:judgements-export", args=[comparison.project.slug, "csv"])
+        assert client.get(address, {"comparison": other.pk}).status_code == 404
+
+    @pytest.mark.parametrize("name", ["judgements-export", "tables-export"])
+    def test_an_unknown_format_is_not_found(self, client, comparison, name):
+        client.force_login(comparison.project.created_by)
+        assert client.get(reverse(f"sxs_eval:{name}", args=[comparison.project.slug, "docx"])).status_code == 404
+
+    def test_a_project_with_one_comparison_has_it_in_the_name(self, comparison):
+        assert file_name(comparison.project, [comparison], Layout.CSV, NOW).endswith("-20260302-0900.csv")
+
+
+class TestCost:
+    def test_it_holds_few_judgements_in_memory_at_a_time(self):
+        few, many = (self._peak_bytes(images) for images in (200, 1200))
+        assert many < few * 1.5 + 300_000
+
+    def _peak_bytes(self, images: int) -> int:
+        collection = make_collection(0)
+        made = Image.objects.bulk_create(
+            Image(sha256=f"{collection.pk}-{n}", original="x", format="JPEG", bytes=1, width=1, height=1)
+            for n in range(images)
+        )
+        CollectionImage.objects.bulk_create(
+            CollectionImage(collection=collection, image=image, key=f"key-{n}", position=n)
+            for n, image in enumerate(made)
+        )
+        comparison = make_comparison(collection=collection, replication=1, batch_size=images)
+        batch = take(comparison, make_rater(comparison))
+        batch.judgements.update(test_is_left=True, choice=1, score=1, judged_at=NOW, comment="Both are fine. " * 5)
+        del made, batch
+        tracemalloc.start()
+        count = sum(piece.count(b"\n") for piece in export_judgements([comparison], Layout.JSONL, until=LATER))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert count == images
+        return peak
+
+    def test_queries_are_for_chunks_not_for_judgements(self, comparison):
+        exported(comparison)  # models and project are loaded once
+        with CaptureQueriesContext(connection) as queries:
+            exported(comparison)
+        assert len(queries) <= 6
+
+
+class TestTables:
+    def test_a_row_of_the_csv_has_the_figures_of_the_report(self, comparison):
+        (row,) = cells(table(results_of(comparison.project), TableLayout.CSV))
+        own = report_of(comparison)
+        assert tuple(row) == TABLE_COLUMNS
+        assert int(row["wins"]) == own.outcome.wins.count
+        assert float(row["gain"]) == own.outcome.gain.points
+        assert float(row["gain_low"]) == own.outcome.gain.interval.low
+        assert float(row["p"]) == own.outcome.sign_test.p
+        assert float(row["alpha"]) == own.alpha.value
+        assert (row["seed"], row["method"], row["undefined"]) == ("7", "sxs-majority/1", "")
+
+    def test_what_is_undefined_is_empty_and_says_why(self):
+        comparison = make_comparison(images=1)
+        overall = results_of(comparison.project)
+        (row,) = cells(table(overall, TableLayout.CSV))
+        assert (row["gain"], row["gain_low"], row["p"], row["alpha"]) == ("", "", "", "")
+        assert row["undefined"] == "gain: no_images; p: no_decided; alpha: no_pair_of_ratings"
+        text = table(overall, TableLayout.TEX)
+        assert "& -- & -- & -- & -- & -- \\\\" in text
+        assert "% row 1: undefined gain: no_images" in text
+
+    def test_latex_has_a_line_for_each_comparison_and_says_how_it_was_computed(self, comparison):
+        CaptioningModel.objects.filter(pk=comparison.base_id).update(name="base_1 & 50% $x$ {\\y} [z] #~^")
+        text = table(results_of(comparison.project), TableLayout.TEX)
+        assert text.startswith("% sxs-majority/1; replication 3; 10000 bootstrap resamples of images; seeds 7 ")
+        escaped = r"base\_1 \& 50\% \$x\$ \{\textbackslash{}y\} {[}z{]} \#\textasciitilde{}\textasciicircum{}"
+        assert escaped + " & " in text
+        body = text.split("\\midrule\n")[1].split("\\bottomrule")[0]
+        assert body.count("\\\\\n") == 1
+        assert len(re.findall(r"(?<!\\)&", body)) == 9
+
+    def test_latex_of_several_languages_has_pooled_rows_below(self):
+        project, collection = make_project(), make_collection(3)
+        base, test = (make_captioner(collection, language="de") for _ in range(2))
+        for scores in ([1, 2, -1], [1, 1, 0]):
+            made = make_comparison(project=project, collection=collection, base=base, test=test, replication=1)
+            judge_all(made, make_rater(made), dict(zip(keys_of(made), scores, strict=True)))
+        text = table(results_of(project), TableLayout.TEX)
+        assert text.count("\\midrule") == 2
+        assert f"{base} & {test} & pooled over 2 & 3 &  & 66.7 & 16.7 & $+50.0$ [" in text
+
+    def test_a_line_break_in_a_name_ends_no_line(self):
+        assert tex("a\nb\r\u2028c") == "a b  c"
+
+
+def test_every_column_of_a_download_is_explained() -> None:
+    guide = (ROOT / "docs" / "researchers.md").read_text(encoding="utf-8")
+    assert [column for column in (*COLUMNS, *TABLE_COLUMNS) if f"`{column}`" not in guide] == []

@@ -1,0 +1,119 @@
+"""Plots: where things stand on them, in every language, and that nothing is told by the picture alone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.template.loader import render_to_string
+from django.utils import translation
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics.intervals import Interval
+from metrics.undefined import Reason
+from sxs_eval import shown
+from sxs_eval.plots import Estimate, bar_plot, range_plot
+from sxs_eval.rules.figures import Undefined
+
+BARS = [("BETTER", 6, "better"), ("SIMILAR", 3, "similar"), ("WORSE", 0, "worse")]
+ESTIMATES = [
+    Estimate("Africa", "+20 (+5 to +35)", 20.0, Interval(5.0, 35.0)),
+    Estimate("Asia & <Oceania>", "−4", -4.0, None),
+    Estimate("unknown", "undefined", None, None),
+]
+
+
+def percent(place: str) -> float:
+    assert place.endswith("%")
+    return float(place.removesuffix("%"))
+
+
+class TestBars:
+    def test_the_longest_bar_has_the_highest_count_and_the_others_are_in_proportion(self):
+        widths = [percent(bar.width) for bar in bar_plot("", BARS).bars]
+        assert widths == [46.0, 23.0, 0.0]
+
+    def test_nothing_counted_gives_bars_without_length(self):
+        assert {bar.width for bar in bar_plot("", [("BETTER", 0, "better")]).bars} == {"0.00%"}
+
+    def test_every_count_is_in_the_text_alternative(self):
+        assert bar_plot("", BARS).summary == "BETTER: 6; SIMILAR: 3; WORSE: 0"
+
+
+class TestRanges:
+    def test_zero_stands_in_the_middle_and_values_in_proportion(self):
+        plot = range_plot("", ESTIMATES, reference=0)
+        (reference,) = [tick for tick in plot.ticks if tick.is_reference]
+        assert (reference.label, percent(reference.x)) == ("0", 50.0)
+        africa, asia, unknown = plot.rows
+        assert percent(africa.low_x) < percent(africa.x) < percent(africa.high_x)
+        assert (percent(africa.x) - 50) / (50 - percent(asia.x)) == pytest.approx(5, abs=0.01)
+        assert (asia.low_x, asia.high_x) == ("", "")
+        assert (unknown.x, unknown.low_x) == ("", "")
+
+    @given(st.lists(st.tuples(st.floats(-1000, 1000), st.floats(0, 50), st.floats(0, 50)), min_size=1, max_size=5))
+    def test_nothing_stands_outside_the_axis_and_ticks_are_few(self, values):
+        estimates = [Estimate("x", "", value, Interval(value - a, value + b)) for value, a, b in values]
+        plot = range_plot("", estimates, reference=0)
+        for row in plot.rows:
+            for place in (row.x, row.low_x, row.high_x):
+                assert 2 <= percent(place) <= 98
+        assert 3 <= len(plot.ticks) <= 13
+        assert sum(tick.is_reference for tick in plot.ticks) == 1
+
+    def test_estimates_that_are_all_at_the_reference_still_have_an_axis(self):
+        plot = range_plot("", [Estimate("x", "", 0.0, None)], reference=0)
+        assert percent(plot.rows[0].x) == 50.0
+
+    def test_given_ends_hold(self):
+        plot = range_plot("", [Estimate("x", "", 50.0, Interval(0, 100))], reference=50, ends=(0, 100))
+        assert (plot.rows[0].low_x, plot.rows[0].high_x) == ("2.00%", "98.00%")
+        assert [tick.label for tick in plot.ticks] == ["0", "20", "40", "60", "80", "100"]
+
+    def test_short_labels_leave_room_beside_the_tracks(self):
+        plot = range_plot("", [Estimate("p1", "", 0.0, None)], reference=0, has_short_labels=True)
+        assert percent(plot.start_x) == 36.0
+
+
+@pytest.mark.parametrize("language", ["en", "ar", "de"])
+@pytest.mark.parametrize(
+    ("template", "plot"),
+    [
+        ("sxs_eval/_bar_plot.html", bar_plot("Judgements", BARS)),
+        ("sxs_eval/_range_plot.html", range_plot("Gain", ESTIMATES, reference=0)),
+    ],
+)
+def test_the_markup_has_a_title_and_a_text_and_needs_no_style(language, template, plot):
+    with translation.override(language):
+        svg = render_to_string(template, {"plot": plot, "id": "one"})
+    assert 'role="img" aria-labelledby="one-title one-summary"' in svg
+    assert f'<title id="one-title">{plot.title}</title>' in svg
+    assert "style" not in svg
+    assert "<Oceania>" not in svg
+    for name in ("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height"):
+        for value in re.findall(rf' {name}="([^"]*)"', svg):
+            assert re.fullmatch(r"\d+(\.\d+)?%?", value), f"{name}={value}"
+
+
+class TestShown:
+    @pytest.mark.parametrize(
+        ("value", "text"), [(0.0, "0.0"), (-0.04, "0.0"), (0.06, "+0.1"), (12.36, "+12.4"), (-0.06, "−0.1")]
+    )
+    def test_a_zero_has_no_sign(self, value, text):
+        assert shown.signed(value) == text
+
+    def test_numbers_are_written_as_in_the_language_of_the_page(self):
+        with translation.override("de"):
+            assert shown.signed(-1234.56) == "−1234,6"
+            assert shown.percent(12.5) == "12,5%"
+
+    @pytest.mark.parametrize(("p", "text"), [(1.0, "p = 1.0000"), (0.0312, "p = 0.0312"), (1e-9, "p < 0.0001")])
+    def test_small_probabilities_are_not_called_zero(self, p, text):
+        assert shown.p_value(p) == text
+
+    def test_what_is_undefined_says_why(self):
+        undefined = Undefined(Reason.NO_IMAGES)
+        assert shown.between(undefined) == ""
+        assert shown.why(1.0, undefined) == str(undefined.message)
+        assert shown.why(1.0) == ""

@@ -1,0 +1,499 @@
+"""Pages of results: what stands on them, what it is made of, and who may read it."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from random import Random
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotation.services import batches as annotating
+from corpus.models import Image
+from inference.models import ModelCaption
+from metrics.intervals import Interval
+from people.models import Consent, LanguageSkill, Level, Membership, Role
+from people.pseudonyms import pseudonym
+from sxs_eval.models import Comparison, EqualCaptions, Scale, Standing, StandingState
+from sxs_eval.rules.figures import Gain, Undefined
+from sxs_eval.selectors.across import results_of
+from sxs_eval.selectors.results import evidence_of, rater_rows, report_of
+from sxs_eval.services.raters import exclude_rater, restore_rater
+from tests.factories import (
+    NOW,
+    make_captioner,
+    make_collection,
+    make_comparison,
+    make_project,
+    make_rater,
+    make_round,
+    make_user,
+)
+from tests.sxs_eval.judged import answer, judge_all, take
+
+pytestmark = pytest.mark.django_db
+PAGES = ("comparison-show", "comparison-progress", "pair-list", "results-show", "judgements-export", "tables-export")
+
+
+def address(name: str, comparison: Comparison) -> str:
+    slug = comparison.project.slug
+    more = {"results-show": [], "judgements-export": ["jsonl"], "tables-export": ["csv"]}.get(name, [comparison.pk])
+    return reverse(f"sxs_eval:{name}", args=[slug, *more])
+
+
+def text_of(response) -> str:
+    """What a reader sees, white space aside."""
+    page = re.sub(r"<(title|desc)\b.*?</\1>", " ", response.content.decode(), flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def keys_of(comparison: Comparison) -> list[str]:
+    return list(comparison.collection.entries.order_by("position").values_list("key", flat=True))
+
+
+@pytest.fixture
+def comparison() -> Comparison:
+    """Five images: two wins, one loss, one without a majority, one that only two have judged."""
+    made = make_comparison(images=5, batch_size=10)
+    return judge_as(made, [[3, 1, -2, 0, 2], [2, 1, -1, 1, 2], [-1, 0, -3, -2, None]])
+
+
+def judge_as(comparison: Comparison, answers: list[list[int | None]]) -> Comparison:
+    """Each line a rater's scores, image after image; None is not judged."""
+    keys = keys_of(comparison)
+    for number, scores in enumerate(answers):
+        rater = make_rater(comparison, f"rater-{comparison.pk}-{number}")
+        wanted = {key: score for key, score in zip(keys, scores, strict=True) if score is not None}
+        judge_all(comparison, rater, wanted, seed=number)
+    return comparison
+
+
+@pytest.fixture
+def reader(client, comparison):
+    client.force_login(comparison.project.created_by)
+    return client
+
+
+class TestFigures:
+    def test_they_are_those_that_a_hand_computes(self, comparison):
+        outcome = report_of(comparison).outcome
+        assert (outcome.images.complete, outcome.images.incomplete) == (4, 1)
+        assert outcome.images.incomplete_by_judgements == {0: 0, 1: 0, 2: 1}
+        # Of four images two are won, one is lost, one has one voice for each of three answers.
+        assert (outcome.wins.count, outcome.losses.count, outcome.neither.count) == (2, 1, 1)
+        assert isinstance(outcome.gain, Gain)
+        assert outcome.gain.points == 25.0
+        # One loss or fewer, or two or more, of three fair coins: certain.
+        assert outcome.sign_test.p == 1.0
+        assert outcome.sign_test.decided == 3
+
+    def test_the_page_says_them(self, reader, comparison):
+        text = text_of(reader.get(address("comparison-show", comparison)))
+        assert "WINS 50.0% (2)" in text
+        assert "LOSSES 25.0% (1)" in text
+        assert "ΔSxS +25.0" in text
+        assert "Sign test p = 1.0000" in text
+        assert "The figures stand on 4 images that have all their judgements." in text
+        assert "1 image lacks judgements and is in none of these percentages (0 without any)." in text
+        assert "14 judgements count" in text
+        assert "Pairs with equal captions are shown to raters like any other." in text
+
+    def test_the_distribution_counts_every_judgement_at_its_level(self, reader, comparison):
+        text = text_of(reader.get(address("comparison-show", comparison)))
+        levels = {
+            "MUCH-BETTER": 1,
+            "BETTER": 3,
+            "SLIGHTLY-BETTER": 3,
+            "SIMILAR": 2,
+            "SLIGHTLY-WORSE": 2,
+            "WORSE": 2,
+            "MUCH-WORSE": 1,
+        }
+        table = text.split("As a table")[1]
+        for level, count in levels.items():
+            assert re.search(rf"(?<![A-Z-]){level} {count}\b", table), level
+
+    def test_times_are_the_active_ones(self, comparison):
+        assert report_of(comparison).seconds.median == 4.0
+
+    def test_times_that_were_not_measured_are_unknown(self):
+        comparison = make_comparison(images=1)
+        row = take(comparison, make_rater(comparison)).judgements.select_related("person").get()
+        answer(row, 1, active_ms=0)
+        assert isinstance(report_of(comparison).seconds, Undefined)
+
+    def test_the_gain_of_a_region_is_over_its_images_alone(self, reader, comparison):
+        images = [entry.image for entry in comparison.collection.entries.order_by("position")]
+        for image, region in zip(images, ["Africa", "Africa", "Asia", "Asia", " Asia "], strict=True):
+            Image.objects.filter(pk=image.pk).update(extra={"region": region})
+        regions = {part.region: part.outcome for part in report_of(comparison).regions}
+        assert set(regions) == {"Africa", "Asia"}
+        assert regions["Africa"].gain.points == 100.0
+        assert regions["Asia"].gain.points == -50.0
+        assert (regions["Asia"].images.complete, regions["Asia"].images.incomplete) == (2, 1)
+        text = text_of(reader.get(address("comparison-show", comparison)))
+        assert "Asia 2 1 0.0% (0) 50.0% (1) −50.0" in text
+        assert "Africa 2 0 100.0% (2) 0.0% (0) +100.0" in text
+
+    def test_a_region_that_is_a_number_is_taken_by_its_name(self, comparison):
+        Image.objects.update(extra={"region": 12})
+        assert [part.region for part in report_of(comparison).regions] == ["12"]
+
+    def test_equal_captions_that_are_not_shown_are_in_the_denominator(self, client):
+        collection = make_collection(4)
+        base, test = (make_captioner(collection, language="de") for _ in range(2))
+        same = list(collection.entries.order_by("position").values_list("image", flat=True))[:2]
+        ModelCaption.objects.exclude(image__in=same).filter(model=test).update(text="other words")
+        comparison = make_comparison(
+            collection=collection, base=base, test=test, equal_captions=EqualCaptions.SIMILAR, replication=1
+        )
+        keys = keys_of(comparison)
+        judge_all(comparison, make_rater(comparison), {keys[2]: 2, keys[3]: 2})
+        outcome = report_of(comparison).outcome
+        assert (outcome.images.denominator, outcome.images.counted_similar) == (4, 2)
+        assert outcome.gain.points == 50.0
+        client.force_login(comparison.project.created_by)
+        text = text_of(client.get(address("comparison-show", comparison)))
+        assert "2 pairs of equal captions count as SIMILAR without having been shown." in text
+        assert "Pairs with equal captions count as SIMILAR without being shown, as this comparison says." in text
+        assert "equal, counted as SIMILAR" in text_of(client.get(address("pair-list", comparison)))
+
+    def test_a_comparison_on_five_points_has_five_in_its_plot(self, client):
+        comparison = make_comparison(images=1, replication=1, scale=Scale.FIVE)
+        judge_all(comparison, make_rater(comparison), {keys_of(comparison)[0]: 2})
+        client.force_login(comparison.project.created_by)
+        text = text_of(client.get(address("comparison-show", comparison)))
+        assert "SLIGHTLY" not in text
+        assert "5 points" in text
+
+    def test_the_seed_is_the_comparison_s_and_stands_below(self, reader, comparison):
+        Comparison.objects.update(seed=4711)
+        assert "10000 resamples, seed 4711" in text_of(reader.get(address("comparison-show", comparison)))
+
+    def test_they_are_the_same_each_time(self, comparison):
+        assert report_of(comparison).as_json() == report_of(comparison).as_json()
+
+
+class TestWhatDoesNotCount:
+    @pytest.fixture
+    def rater(self, comparison):
+        return comparison.judgements.earliest("pk").person
+
+    def test_judgements_of_a_paused_rater_are_set_aside_and_told(self, reader, comparison, rater):
+        Standing.objects.create(comparison=comparison, person=rater, state=StandingState.PAUSED, paused_at=NOW)
+        found = report_of(comparison)
+        assert (found.judgements, found.set_aside) == (9, 5)
+        assert found.outcome.images.complete == 0
+        assert pseudonym(comparison.project, rater.pk) not in [row.rater for row in found.raters]
+        text = text_of(reader.get(address("comparison-show", comparison)))
+        assert "5 judgements are set aside: 0 late, 5 of paused raters, 0 of raters left out." in text
+        assert f"{pseudonym(comparison.project, rater.pk)} Paused 0 5" in text
+
+    def test_they_count_again_once_the_rater_goes_on(self, comparison, rater):
+        before = report_of(comparison).as_json()
+        Standing.objects.create(comparison=comparison, person=rater, state=StandingState.PAUSED, paused_at=NOW)
+        manager = comparison.project.created_by
+        restore_rater(comparison=comparison, rater=rater, note="", by=manager, now=NOW)
+        assert report_of(comparison).as_json() == before
+
+    def test_judgements_of_a_rater_left_out_are_set_aside(self, reader, comparison, rater):
+        exclude_rater(comparison=comparison, rater=rater, note="", by=comparison.project.created_by, now=NOW)
+        assert report_of(comparison).set_aside == 5
+        text = text_of(reader.get(address("comparison-show", comparison)))
+        assert "5 judgements are set aside: 0 late, 0 of paused raters, 5 of raters left out." in text
+
+    def test_late_judgements_are_set_aside(self, reader, comparison):
+        last = comparison.judgements.filter(choice__isnull=False).latest("pk")
+        comparison.judgements.filter(pk=last.pk).update(is_late=True)
+        assert report_of(comparison).set_aside == 1
+        text = text_of(reader.get(address("comparison-show", comparison)))
+        assert "1 judgement is set aside: 1 late, 0 of paused raters, 0 of raters left out." in text
+
+    def test_gold_pairs_and_repeats_are_in_no_gain(self):
+        comparison = make_comparison(
+            images=12, replication=1, batch_size=20, gold_percent=50, repeat_percent=50, checks_before_pause=99
+        )
+        keys = keys_of(comparison)
+        rater = make_rater(comparison)
+        judge_all(comparison, rater, dict.fromkeys(keys, 2), gold=-3, again=2)
+        found = report_of(comparison)
+        assert found.judgements == found.outcome.images.complete == 12
+        assert found.distribution[-3] == 0
+        assert found.flips.same.total > 0
+        (row,) = rater_rows(comparison, found, evidence_of([comparison])[comparison.pk])
+        assert row.checks.golds == row.checks.golds_failed > 0
+        assert (row.checks.repeats, row.checks.repeats_failed) == (found.flips.same.total, 0)
+
+    def test_a_repeat_of_a_late_judgement_is_in_no_flip(self):
+        comparison = make_comparison(images=12, replication=1, batch_size=20, repeat_percent=50)
+        judge_all(comparison, make_rater(comparison), dict.fromkeys(keys_of(comparison), 2))
+        assert report_of(comparison).flips.same.total > 1
+        comparison.judgements.filter(repeat__isnull=False).update(is_late=True)
+        assert isinstance(report_of(comparison).flips.same, Undefined)
+
+
+class TestUndefined:
+    def test_a_comparison_that_nobody_judged_says_why_there_is_nothing(self, client):
+        comparison = make_comparison(images=2)
+        client.force_login(comparison.project.created_by)
+        text = text_of(client.get(address("comparison-show", comparison)))
+        assert "ΔSxS undefined No image has all its judgements yet." in text
+        assert "Sign test undefined No image was won or lost by a majority" in text
+        assert "Agreement undefined No image was judged by two raters" in text
+        assert "2 images lack judgements and are in none of these percentages (2 without any)." in text
+
+    def test_where_all_images_are_alike_there_is_a_gain_without_interval(self, client):
+        comparison = make_comparison(images=2, replication=1)
+        judge_all(comparison, make_rater(comparison), dict.fromkeys(keys_of(comparison), 3))
+        client.force_login(comparison.project.created_by)
+        text = text_of(client.get(address("comparison-show", comparison)))
+        assert "ΔSxS +100.0 No interval: All images" in text
+
+    @pytest.mark.parametrize("images", [0, 1])
+    def test_nan_stands_nowhere(self, client, images):
+        comparison = make_comparison(images=1, replication=1)
+        if images:
+            judge_all(comparison, make_rater(comparison), {keys_of(comparison)[0]: 3})
+        client.force_login(comparison.project.created_by)
+        for name in PAGES:
+            response = client.get(address(name, comparison))
+            content = b"".join(response.streaming_content) if response.streaming else response.content
+            assert not re.search(r"\b(nan|NaN|NAN|inf|Infinity|None)\b|Undefined\(", content.decode()), name
+
+
+class TestAcross:
+    @pytest.fixture
+    def project(self):
+        """Three models in German, two of them in French too, over the same images."""
+        project, collection = make_project("lions"), make_collection(6)
+        german = [make_captioner(collection, f"m{n}", language="de", text=f"m{n} sagt") for n in range(3)]
+        for model in german[:2]:
+            ModelCaption.objects.bulk_create(
+                ModelCaption(model=model, image_id=image, language_id="fr", text=f"{model.name} dit {image}")
+                for image in collection.entries.values_list("image", flat=True)
+            )
+        answers = {
+            (0, 1, "de"): [3, 3, -3, 2, 0, 1],
+            (0, 1, "fr"): [3, -1, -3, 2, 0, 1],
+            (1, 2, "de"): [1, -1, 2, -2, 1, -3],
+            (0, 2, "de"): [1, 1, 2, -2, 1, 3],
+        }
+        for (base, test, language), scores in answers.items():
+            comparison = make_comparison(
+                project=project,
+                collection=collection,
+                base=german[base],
+                test=german[test],
+                language=language,
+                replication=1,
+            )
+            judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison), scores, strict=True)))
+        return project
+
+    def test_each_comparison_stands_with_the_figures_of_its_own_report(self, project):
+        for result in results_of(project).results:
+            own = report_of(result.comparison)
+            assert result.summary.outcome == own.outcome
+            assert result.summary.alpha == (own.alpha if isinstance(own.alpha, Undefined) else own.alpha.value)
+
+    def test_the_same_two_models_are_pooled_over_their_languages(self, project):
+        (pooled,) = results_of(project).pooled
+        assert (pooled.base, pooled.test) == ("m0", "m1")
+        # German: four wins, one loss of six; French: three wins, two losses of six.
+        assert (pooled.pooled.wins, pooled.pooled.losses, pooled.pooled.outcomes) == (7, 3, 12)
+        assert pooled.pooled.images == 6
+        assert pooled.pooled.gain.points == pytest.approx(100 * 4 / 12)
+
+    def test_the_page_has_gains_ranking_and_sizes(self, client, project):
+        client.force_login(project.created_by)
+        text = text_of(client.get(reverse("sxs_eval:results-show", args=["lions"])))
+        assert "m0 → m1 German +50.0" in text
+        assert "m0 → m1 German, French +33.3" in text or "m0 → m1 French, German +33.3" in text
+        assert "Stronger" in text
+        assert "m2" in text.split("Strengths")[1]
+        assert "± 5.0 points" in text
+
+    def test_a_narrower_interval_takes_four_times_the_images_at_half_the_width(self, project):
+        wide, narrow = (results_of(project, width_points=width).results[0].images_needed for width in (10, 5))
+        assert narrow == pytest.approx(4 * wide, abs=4)
+
+    @pytest.mark.parametrize("points", ["2.5", "0", "-1", "nan", "x", "1e9", ""])
+    def test_a_width_that_cannot_be_is_said_and_the_usual_one_taken(self, client, project, points):
+        client.force_login(project.created_by)
+        response = client.get(reverse("sxs_eval:results-show", args=["lions"]), {"points": points})
+        assert response.status_code == 200
+        assert ("± 2.5 points" if points == "2.5" else "± 5.0 points") in text_of(response)
+
+    def test_one_language_can_be_looked_at_alone(self, client, project):
+        client.force_login(project.created_by)
+        response = client.get(reverse("sxs_eval:results-show", args=["lions"]), {"language": "fr"})
+        text = text_of(response)
+        assert "m0 → m1 French" in text
+        assert "m0 → m1 German" not in text
+        assert "A ranking takes three models or more" in text
+
+    def test_a_comparison_without_judgements_does_not_spoil_the_ranking(self, project):
+        collection = make_collection(1)
+        make_comparison(project=project, collection=collection)
+        assert not isinstance(results_of(project).ranking, Undefined | None)
+
+    def test_the_ranking_has_intervals_or_says_why_not(self, project):
+        ranking = results_of(project).ranking
+        assert [model.model for model in ranking.models][-1] == "m0"
+        assert all(isinstance(model.interval, Interval | Undefined) for model in ranking.models)
+
+
+class TestPairs:
+    def outcomes(self, client, comparison, show) -> list[str]:
+        page = client.get(address("pair-list", comparison), {"show": show})
+        return [pair.outcome for pair in page.context["pairs"]]
+
+    def test_they_can_be_chosen_by_what_became_of_them(self, reader, comparison):
+        assert self.outcomes(reader, comparison, "wins") == ["wins"] * 2
+        assert self.outcomes(reader, comparison, "losses") == ["losses"]
+        assert self.outcomes(reader, comparison, "incomplete") == ["incomplete"]
+        assert len(self.outcomes(reader, comparison, "all")) == 5
+        assert len(self.outcomes(reader, comparison, "nonsense")) == 5
+
+    def test_the_largest_disagreement_comes_first(self, reader, comparison):
+        page = reader.get(address("pair-list", comparison), {"show": "disagreement"})
+        spreads = [
+            max(said.score for said in pair.judgements) - min(said.score for said in pair.judgements)
+            for pair in page.context["pairs"]
+        ]
+        assert spreads == sorted(spreads, reverse=True)
+        assert (spreads[0], spreads[-1]) == (4, 1)
+
+    def test_captions_stand_under_the_names_of_their_models_with_what_was_said(self, reader, comparison):
+        comparison.judgements.filter(choice__isnull=False).update(comment="")
+        one = comparison.judgements.filter(choice__isnull=False).earliest("pk")
+        comparison.judgements.filter(pk=one.pk).update(comment="<b>both</b> miss the dog")
+        response = reader.get(address("pair-list", comparison), {"show": "comments"})
+        (pair,) = response.context["pairs"]
+        assert pair.base_caption.startswith("base caption")
+        assert pair.test_caption.startswith("test caption")
+        text = text_of(response)
+        assert f"Base: {comparison.base.name} base caption of" in text
+        assert f"Test: {comparison.test.name} test caption of" in text
+        assert "<b>both</b> miss the dog" in text
+        assert "<b>both" not in response.content.decode()
+        assert one.person.username not in text
+        assert pseudonym(comparison.project, one.person_id) in text
+
+    def test_what_does_not_count_is_shown_as_such_and_decides_nothing(self, reader, comparison):
+        rater = comparison.judgements.earliest("pk").person
+        Standing.objects.create(comparison=comparison, person=rater, state=StandingState.EXCLUDED)
+        assert self.outcomes(reader, comparison, "wins") == []
+        assert "rater left out, does not count" in text_of(reader.get(address("pair-list", comparison)))
+
+    def test_a_page_has_ten_of_them(self, client):
+        comparison = make_comparison(images=12)
+        client.force_login(comparison.project.created_by)
+        assert len(self.outcomes(client, comparison, "all")) == 10
+        second = client.get(address("pair-list", comparison), {"page": "2"})
+        assert len(second.context["pairs"]) == 2
+        assert client.get(address("pair-list", comparison), {"page": "x"}).status_code == 200
+
+    @pytest.mark.parametrize("name", ["pair-list", "judgements-export"])
+    def test_who_is_writing_about_a_picture_of_it_is_refused(self, reader, comparison, name):
+        assert reader.get(address(name, comparison)).status_code == 200
+        elsewhere = make_round(collection=comparison.collection, images=5)
+        manager = comparison.project.created_by
+        manager.reads_english = True
+        manager.save()
+        make_annotator_of(elsewhere, manager)
+        annotating.take_batch(round=elsewhere, annotator=manager, now=NOW, rng=Random(1))
+        response = reader.get(address(name, comparison), follow=True)
+        assert "You have a batch with pictures of this project to finish yourself" in text_of(response)
+        assert "base caption" not in response.content.decode()
+        assert reader.get(address("comparison-show", comparison)).status_code == 200
+
+
+class TestAccess:
+    @pytest.mark.parametrize("name", PAGES)
+    def test_managers_and_researchers_read_them(self, client, comparison, name):
+        researcher = make_user()
+        Membership.objects.create(project=comparison.project, user=researcher, role=Role.RESEARCHER)
+        for person in (comparison.project.created_by, researcher):
+            client.force_login(person)
+            assert client.get(address(name, comparison)).status_code == 200
+
+    @pytest.mark.parametrize("name", PAGES)
+    def test_raters_annotators_and_outsiders_are_told_that_nothing_is_there(self, client, comparison, name):
+        annotator = make_user()
+        Membership.objects.create(project=comparison.project, user=annotator, role=Role.ANNOTATOR)
+        manager_elsewhere = make_project().created_by
+        for person in (comparison.judgements.earliest("pk").person, annotator, manager_elsewhere, make_user()):
+            client.force_login(person)
+            assert client.get(address(name, comparison)).status_code == 404
+
+    @pytest.mark.parametrize("name", PAGES)
+    def test_who_is_signed_out_is_sent_to_sign_in(self, client, comparison, name):
+        assert client.get(address(name, comparison)).status_code == 302
+
+    @pytest.mark.parametrize("name", ["comparison-show", "comparison-progress", "pair-list"])
+    def test_a_comparison_of_another_project_is_not_there(self, reader, comparison, name):
+        other = make_comparison()
+        wrong = reverse(f"sxs_eval:{name}", args=[comparison.project.slug, other.pk])
+        assert reader.get(wrong).status_code == 404
+
+    def test_no_name_of_a_rater_stands_on_any_page(self, reader, comparison):
+        names = {row.person.username for row in comparison.judgements.select_related("person")}
+        for name in PAGES:
+            response = reader.get(address(name, comparison))
+            content = b"".join(response.streaming_content) if response.streaming else response.content
+            assert not any(person in content.decode() for person in names), name
+
+
+class TestCost:
+    @pytest.mark.parametrize("name", ["comparison-show", "results-show", "pair-list", "tables-export"])
+    def test_queries_do_not_grow_with_pairs_or_judgements(self, client, name):
+        counts = []
+        for images in (2, 12):
+            comparison = make_comparison(images=images, replication=2, batch_size=20)
+            for number in (1, 2):
+                rater = make_rater(comparison)
+                judge_all(comparison, rater, dict.fromkeys(keys_of(comparison), number))
+            client.force_login(comparison.project.created_by)
+            client.get(address(name, comparison))
+            with CaptureQueriesContext(connection) as queries:
+                client.get(address(name, comparison))
+            counts.append(len(queries))
+        assert counts[0] == counts[1] <= 25
+
+    def test_results_take_the_same_queries_for_more_comparisons(self, client):
+        comparison = make_comparison()
+        client.force_login(comparison.project.created_by)
+        counts = []
+        for _ in range(2):
+            client.get(address("results-show", comparison))
+            with CaptureQueriesContext(connection) as queries:
+                client.get(address("results-show", comparison))
+            counts.append(len(queries))
+            make_comparison(project=comparison.project)
+        assert counts[0] == counts[1]
+
+
+class TestProgress:
+    def test_it_asks_for_itself_again(self, reader, comparison):
+        page = reader.get(address("comparison-show", comparison)).content.decode()
+        assert f'hx-get="{address("comparison-progress", comparison)}"' in page
+        part = reader.get(address("comparison-progress", comparison))
+        assert "14 of 15 judgements" in text_of(part)
+        assert "<html" not in part.content.decode()
+
+    def test_a_paused_rater_is_told_of(self, reader, comparison):
+        rater = comparison.judgements.earliest("pk").person
+        Standing.objects.create(comparison=comparison, person=rater, state=StandingState.PAUSED, paused_at=NOW)
+        assert "1 rater failed too many attention items" in text_of(
+            reader.get(address("comparison-progress", comparison))
+        )
+
+
+def make_annotator_of(round, person) -> None:
+    Membership.objects.create(project=round.project, user=person, role=Role.ANNOTATOR)
+    LanguageSkill.objects.create(user=person, language=round.language, level=Level.NATIVE)
+    Consent.objects.create(text=round.project.consent_texts.latest("version"), user=person, given_at=NOW)
