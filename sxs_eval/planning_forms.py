@@ -190,9 +190,9 @@ class PlanForm(forms.Form):
             self.add_error("scores", refused.lines())
             return cleaned
         self._check_images(cleaned)
+        self._check_size()
         if not self.errors:
             self.plan = plan_sessions(self.score_file.scores, core=cleaned["core"], thresholds=self.thresholds())
-            self._check_size()
         return cleaned
 
     def _check_images(self, cleaned: dict[str, Any]) -> None:
@@ -209,7 +209,7 @@ class PlanForm(forms.Form):
             self.add_error("subset", text % {"number": images})
 
     def _check_size(self) -> None:
-        number = len(self.plan.pairs)
+        number = planning.count_pairs(self.score_file.scores)
         if number > MOST_PAIRS:
             text = _now(
                 "These scores make %(number)d pairs of models, and this page takes %(most)d. Leave out models or "

@@ -12,7 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import ceil
+from math import ceil, comb
 from typing import NamedTuple
 
 from django.utils.functional import Promise
@@ -186,6 +186,11 @@ def plan_sessions(scores: Sequence[Score], *, core: Sequence[str], thresholds: T
         core_without_scores=tuple(tag for tag in core if tag not in rows),
         is_all_small=bool(scored) and all(_are_small(thresholds, base, test) for base, test in scored),
     )
+
+
+def count_pairs(scores: Sequence[Score]) -> int:
+    """How many pairs a plan of `scores` lists, before it is made."""
+    return comb(len({score.model for score in scores}), 2) * len({score.language for score in scores})
 
 
 def _base_and_test(first: str, second: str, languages: Collection[Mapping[str, Score]]) -> tuple[str, str]:

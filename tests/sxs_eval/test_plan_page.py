@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from django.contrib.messages import get_messages
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from corpus.models import Collection
@@ -419,6 +421,21 @@ def test_more_pairs_than_the_page_takes_are_refused(manager, project, collection
 
     assert page.status_code == 422
     assert f"make 946 pairs of models, and this page takes {MOST_PAIRS}." in page.content.decode()
+
+
+def test_as_many_queries_are_made_for_many_pairs_as_for_few(manager, project, collection):
+    def queries_for(*names: str) -> int:
+        rows = "".join(f"{tag},{name},1,2\n" for tag in ("de", "zh") for name in names)
+        with CaptureQueriesContext(connection) as queries:
+            page = manager.post(page_of(project), form_of(collection, scores="language,model,a,b\n" + rows))
+        assert len(keys_of(page)) == len(names) * (len(names) - 1)
+        return len(queries)
+
+    manager.get(page_of(project))
+    for number in range(6):
+        describe(collection, f"m{number}", "de", "zh")
+
+    assert queries_for("Alpha", "Beta") == queries_for("Alpha", "Beta", *(f"m{number}" for number in range(6)))
 
 
 def test_thresholds_of_the_form_are_those_of_the_proposal(manager, project, collection):
