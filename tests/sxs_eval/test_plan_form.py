@@ -1,0 +1,146 @@
+"""What is sent to plan comparisons: scores, what does not fit, and the pace that hours are reckoned with."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from corpus.models import Collection
+from inference.models import CaptioningModel
+from people.models import Project, User
+from sxs_eval.models import Comparison, Judgement, Standing, StandingState
+from sxs_eval.planning_files import MOST_BYTES
+from sxs_eval.planning_forms import MOST_PAIRS
+from sxs_eval.selectors.planning import FEWEST_TIMED, Pace, measured_pace
+from sxs_eval.services.judging import take_batch
+from tests.factories import (
+    NOW,
+    make_collection,
+    make_comparison,
+    make_project,
+    make_rater,
+)
+from tests.sxs_eval.planning import SCORES, client_of, describe, form_of, page_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("lions")
+
+
+@pytest.fixture
+def collection() -> Collection:
+    return make_collection(images=4)
+
+
+@pytest.fixture(autouse=True)
+def models(collection) -> dict[str, CaptioningModel]:
+    return {name: describe(collection, name, "de", "zh") for name in ("Alpha", "Beta", "Gamma")}
+
+
+@pytest.fixture
+def manager(project) -> Client:
+    return client_of(project.created_by)
+
+
+def test_an_uploaded_file_takes_the_place_of_what_stands_in_the_field_and_stays_there(manager, project, collection):
+    upload = SimpleUploadedFile("scores.csv", ("\ufeff" + SCORES.replace(",", ";")).encode())
+
+    page = manager.post(page_of(project), form_of(collection, scores="nonsense", file=upload))
+
+    assert page.status_code == 200
+    assert "de;Beta;52;55" in page.content.decode()
+    assert "nonsense" not in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (SCORES.encode("utf-16"), "not saved as UTF-8"),
+        (b"x" * (MOST_BYTES + 1), "more than 300 kB"),
+        (b"", "Paste the scores here"),
+        (b"language,model,a,b\nde,A\0,1,2\n", "Null characters are not allowed."),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told(manager, project, collection, content, message):
+    upload = SimpleUploadedFile("scores.csv", content)
+
+    page = manager.post(page_of(project), form_of(collection, file=upload))
+
+    assert page.status_code == 422
+    assert message in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"scores": ""}, "Paste the scores here"),
+        ({"scores": "language,model,a,b\nde,A,x,1\n"}, "Line 2: a is “x”."),
+        ({"scores": "x" * (MOST_BYTES + 1)}, "more than 300 kB"),
+        ({"core": "zh, de_DE"}, "its parts are joined by hyphens"),
+        ({"small": "-1"}, "greater than or equal to 0"),
+        ({"sets": "a, b"}, "There is no column “a” with scores"),
+        ({"subset": "5"}, "The collection has 4 images only."),
+        ({"collection": "gone"}, "There is no such collection any more."),
+        ({"replication": "0"}, "greater than or equal to 1"),
+    ],
+)
+def test_what_does_not_fit_is_told_and_the_scores_stay(manager, project, collection, changed, message):
+    page = manager.post(page_of(project), form_of(collection, **changed))
+
+    assert page.status_code == 422
+    assert message in page.content.decode()
+    if "scores" not in changed:
+        assert "de,Gamma,70,80" in page.content.decode()
+
+
+def test_more_pairs_than_the_page_takes_are_refused(manager, project, collection):
+    rows = "".join(f"de,m{number},{number},{number}\n" for number in range(44))
+
+    page = manager.post(page_of(project), form_of(collection, scores="language,model,a,b\n" + rows))
+
+    assert page.status_code == 422
+    assert f"make 946 pairs of models, and this page takes {MOST_PAIRS}." in page.content.decode()
+
+
+def judged(comparison: Comparison, *seconds: float) -> User:
+    """A new rater whose first judgements took so long."""
+    rater = make_rater(comparison)
+    batch = take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
+    for spent, row in zip(seconds, Judgement.objects.filter(batch=batch).order_by("position"), strict=False):
+        Judgement.objects.filter(pk=row.pk).update(choice=0, score=0, judged_at=NOW, active_ms=int(1000 * spent))
+    return rater
+
+
+def test_hours_are_reckoned_with_the_median_pace_of_the_project_where_it_is_measured(manager, project, collection):
+    comparison = make_comparison(project=project, images=FEWEST_TIMED)
+    judged(comparison, *[10.0] * (FEWEST_TIMED // 2), *[11.0] * (FEWEST_TIMED // 2 - 1))
+    assert measured_pace(project) == Pace(20.0)
+
+    judged(comparison, 60.0)
+
+    assert measured_pace(project) == Pace(10.5, FEWEST_TIMED)
+    assert measured_pace() == Pace(10.5, FEWEST_TIMED)
+    assert measured_pace(make_project()) == Pace(20.0)
+    page = manager.post(page_of(project), form_of(collection))
+    assert page.context["ticked"].hours == pytest.approx((18 + 4) * 10.5 / 3600)
+    assert f"That is the median of {FEWEST_TIMED} judgements in this project." in page.content.decode()
+    given = manager.post(page_of(project), form_of(collection, pace="36"))
+    assert given.context["ticked"].hours == pytest.approx((18 + 4) / 100)
+
+
+def test_the_pace_is_that_of_judgements_that_count_and_were_timed(project):
+    comparison = make_comparison(project=project, images=FEWEST_TIMED)
+    judged(comparison, *[10.0] * FEWEST_TIMED)
+    bob = judged(comparison, *[500.0] * FEWEST_TIMED)
+    judged(comparison, *[0.0] * FEWEST_TIMED)
+    standing = Standing.objects.create(comparison=comparison, person=bob)
+
+    assert measured_pace(project) == Pace(10.0, FEWEST_TIMED)
+    Standing.objects.filter(pk=standing.pk).update(state=StandingState.RESTORED)
+    assert measured_pace(project).judgements == 2 * FEWEST_TIMED
