@@ -189,11 +189,10 @@ class ComparisonForm(_Judging):
         seed: int,
     ) -> None:
         super().__init__(data, initial={"seed": seed})
-        self.coverage, self.images = coverage, images
-        for row in coverage:
-            self.fields[WANTED + row.language.tag] = forms.BooleanField(
-                label=row.language.name, required=False, disabled=not row.images
-            )
+        self.coverage, self.images = [row for row in coverage if row.images], images
+        self.impossible = [row.language for row in coverage if not row.images]
+        for row in self.coverage:
+            self.fields[WANTED + row.language.tag] = forms.BooleanField(label=row.language.name, required=False)
 
     def choices(self) -> Iterator[LanguageChoice]:
         for row in self.coverage:

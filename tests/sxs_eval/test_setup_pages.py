@@ -245,18 +245,25 @@ class TestCreatingInTheBrowser:
         seeds = {manager.get(path).context["form"]["seed"].value() for _ in range(3)}
         assert len(seeds) == 3
 
-    def test_each_language_has_how_many_images_both_describe_and_others_cannot_be_ticked(self, manager, path):
+    def test_each_language_has_how_many_images_both_describe_and_others_are_named_apart(self, manager, path):
         form = manager.get(path).context["form"]
         counts = {choice.coverage.language.tag: choice.coverage.images for choice in form.choices()}
-        assert list(counts)[:2] == ["de", "bn"]
-        assert (counts["de"], counts["bn"], counts["fr"]) == (4, 2, 0)
-        assert "disabled" in str(form["language-fr"])
-        assert "disabled" not in str(form["language-bn"])
+        assert list(counts.items()) == [("de", 4), ("bn", 2)]
+        page = manager.get(path).content.decode()
+        assert "French" in page[page.index("No image is described by both models in:") :]
+        assert "language-fr" not in page
 
     def test_a_language_without_images_is_not_taken_even_if_sent(self, manager, project, path, answers):
         response = manager.post(path, answers | {"language-de": "", "language-bn": "", "language-fr": "on"})
         assert response.status_code == 422
         assert "Choose at least one language" in response.content.decode()
+
+    def test_two_models_without_a_language_in_common_are_said(self, manager, project, collection, models):
+        other = make_captioner(collection, language="fr")
+        asked = {"collection": collection.slug, "base": models[0].pk, "test": other.pk}
+        page = manager.get(path_of_create(project), asked).content.decode()
+        assert "No image of this collection is described by both models in any language." in page
+        assert 'name="seed"' not in page
 
     def test_what_is_compared_already_is_said(self, manager, path, answers):
         manager.post(path, answers)
