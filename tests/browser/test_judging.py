@@ -238,6 +238,11 @@ def test_a_double_click_or_a_key_held_down_answers_one_pair(desk: Desk, page: Pa
     expect(number(page)).to_have_text("Pair 2 of 4")
     page.wait_for_timeout(AWAKE_MS)
     assert desk.choices() == [3, None, None, None]
+    # The second click of a slow hand comes when the next pair is there already.
+    page.mouse.down(click_count=2)
+    page.mouse.up(click_count=2)
+    page.wait_for_timeout(AWAKE_MS)
+    assert desk.choices() == [3, None, None, None]
     # Playwright tells of a key that is held down by repeats of it.
     page.keyboard.down("2")
     expect(number(page)).to_have_text("Pair 3 of 4")
@@ -308,6 +313,15 @@ def test_a_break_leaves_no_caption_behind_and_the_batch_goes_on_where_it_was(des
     assert "caption of" not in page.evaluate("JSON.stringify(localStorage) + JSON.stringify(sessionStorage)")
     page.get_by_role("link", name="Go on").click()
     expect(number(page)).to_have_text("Pair 2 of 4")
+    assert captions(page) == seen
+
+
+def test_a_page_put_aside_holds_no_caption_and_asks_the_server_when_it_comes_back(desk: Desk, page: Page) -> None:
+    seen = captions(page)
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
+    assert captions(page) == ["", ""]
+    with page.expect_navigation():
+        page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
     assert captions(page) == seen
 
 
