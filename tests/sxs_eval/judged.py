@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from random import Random
+from typing import Any
 
-from people.models import User
+from people.models import Project, User
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind
+from sxs_eval.selectors.across import results_of
+from sxs_eval.selectors.results import report_of
 from sxs_eval.services import judging
 from tests.factories import NOW
 
@@ -67,3 +70,12 @@ def judge_all(
         answer(row, score, comment=(comments or {}).get(key, ""), now=now)
     judging.give_back(batch_id=batch.pk, rater=rater, now=now)
     return batch
+
+
+def report(comparison: Comparison) -> Any:
+    """Any, as each test knows which figures are there."""
+    return report_of(comparison)
+
+
+def results(project: Project, **options: Any) -> Any:
+    return results_of(project, **options)

@@ -26,13 +26,11 @@ from people.pseudonyms import pseudonym
 from sxs_eval import exports
 from sxs_eval.exports import COLUMNS, Layout, export_judgements, export_to_file, file_name
 from sxs_eval.models import Comparison, Judgement, Kind, Standing, StandingState
-from sxs_eval.selectors.across import results_of
-from sxs_eval.selectors.results import report_of
 from sxs_eval.tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.tables import TableLayout, table, tex
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
 from tests.servers import ROOT
-from tests.sxs_eval.judged import answer, judge_all, take
+from tests.sxs_eval.judged import answer, judge_all, report, results, take
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(days=30)
@@ -71,7 +69,7 @@ def comparison() -> Comparison:
         entry.position, entry.key = position, f"image-{position}"
         entry.save()
         Image.objects.filter(pk=entry.image_id).update(extra={"region": "Africa" if position % 2 else "Asia"})
-    shares = {"gold_percent": 30, "repeat_percent": 30, "checks_before_pause": 99}
+    shares: dict[str, Any] = {"gold_percent": 30, "repeat_percent": 30, "checks_before_pause": 99}
     comparison = make_comparison(collection=collection, batch_size=8, seed=7, **shares)
     scores = [[3, 2, -1, 0, 1, -2, 3, 0], [1, 2, -3, 0, 2, 0, 3, -1], [-2, 3, -1, 1, 0, -2, 2, 0]]
     for number, line in enumerate(scores):
@@ -86,7 +84,7 @@ class TestRoundTrip:
         path = tmp_path / f"judgements.{layout}"
         export_to_file([comparison], layout, path, until=LATER)
         (found,) = figures(path, comparison, capsys)["comparisons"]
-        own = report_of(comparison).as_json()
+        own = report(comparison).as_json()
         assert own["flips"]["same"]["total"] > 0
         assert [region["region"] for region in own["regions"]] == ["Africa", "Asia"]
         assert found["report"] == own
@@ -102,7 +100,7 @@ class TestRoundTrip:
         path = tmp_path / f"judgements.{layout}"
         export_to_file([comparison], layout, path, until=LATER)
         (found,) = figures(path, comparison, capsys)["comparisons"]
-        own = report_of(comparison).as_json()
+        own = report(comparison).as_json()
         assert own["set_aside"] > 2
         assert found["report"] == own
 
@@ -118,7 +116,7 @@ class TestRoundTrip:
         call_command("export_judgements", "lions", format="jsonl", output=path)
         call_command("sxs_report", str(path), "--json", replication=1)
         (found,) = json.loads(capsys.readouterr().out)["pooled"]
-        (own,) = results_of(project).pooled
+        (own,) = results(project).pooled
         assert found["figures"] == own.pooled.as_json()
         assert found["base_model"] == own.base == "m0"
 
@@ -128,7 +126,7 @@ class TestRoundTrip:
         path = tmp_path / "judgements.jsonl"
         export_to_file([comparison], Layout.JSONL, path, until=LATER)
         found = figures(path, comparison, capsys)["comparisons"][0]["report"]
-        own = report_of(comparison).as_json()
+        own = report(comparison).as_json()
         assert own["outcome"].pop("images")["incomplete"] == 1
         assert found["outcome"].pop("images")["incomplete"] == 0
         assert found == own
@@ -353,8 +351,8 @@ class TestCost:
 
 class TestTables:
     def test_a_row_of_the_csv_has_the_figures_of_the_report(self, comparison):
-        (row,) = cells(table(results_of(comparison.project), TableLayout.CSV))
-        own = report_of(comparison)
+        (row,) = cells(table(results(comparison.project), TableLayout.CSV))
+        own = report(comparison)
         assert tuple(row) == TABLE_COLUMNS
         assert int(row["wins"]) == own.outcome.wins.count
         assert float(row["gain"]) == own.outcome.gain.points
@@ -365,7 +363,7 @@ class TestTables:
 
     def test_what_is_undefined_is_empty_and_says_why(self):
         comparison = make_comparison(images=1)
-        overall = results_of(comparison.project)
+        overall = results(comparison.project)
         (row,) = cells(table(overall, TableLayout.CSV))
         assert (row["gain"], row["gain_low"], row["p"], row["alpha"]) == ("", "", "", "")
         assert row["undefined"] == "gain: no_images; p: no_decided; alpha: no_pair_of_ratings"
@@ -375,7 +373,7 @@ class TestTables:
 
     def test_latex_has_a_line_for_each_comparison_and_says_how_it_was_computed(self, comparison):
         CaptioningModel.objects.filter(pk=comparison.base_id).update(name="base_1 & 50% $x$ {\\y} [z] #~^")
-        text = table(results_of(comparison.project), TableLayout.TEX)
+        text = table(results(comparison.project), TableLayout.TEX)
         assert text.startswith("% sxs-majority/1; replication 3; 10000 bootstrap resamples of images; seeds 7 ")
         escaped = r"base\_1 \& 50\% \$x\$ \{\textbackslash{}y\} {[}z{]} \#\textasciitilde{}\textasciicircum{}"
         assert escaped + " & " in text
@@ -389,7 +387,7 @@ class TestTables:
         for scores in ([1, 2, -1], [1, 1, 0]):
             made = make_comparison(project=project, collection=collection, base=base, test=test, replication=1)
             judge_all(made, make_rater(made), dict(zip(keys_of(made), scores, strict=True)))
-        text = table(results_of(project), TableLayout.TEX)
+        text = table(results(project), TableLayout.TEX)
         assert text.count("\\midrule") == 2
         assert f"{base} & {test} & pooled over 2 & 3 &  & 66.7 & 16.7 & $+50.0$ [" in text
 

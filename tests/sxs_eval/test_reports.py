@@ -19,8 +19,7 @@ from people.models import Consent, LanguageSkill, Level, Membership, Role
 from people.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, EqualCaptions, Scale, Standing, StandingState
 from sxs_eval.rules.figures import Gain, Undefined
-from sxs_eval.selectors.across import results_of
-from sxs_eval.selectors.results import evidence_of, rater_rows, report_of
+from sxs_eval.selectors.results import evidence_of, rater_rows
 from sxs_eval.services.raters import exclude_rater, restore_rater
 from tests.factories import (
     NOW,
@@ -32,7 +31,7 @@ from tests.factories import (
     make_round,
     make_user,
 )
-from tests.sxs_eval.judged import answer, judge_all, take
+from tests.sxs_eval.judged import answer, judge_all, report, results, take
 
 pytestmark = pytest.mark.django_db
 PAGES = ("comparison-show", "comparison-progress", "pair-list", "results-show", "judgements-export", "tables-export")
@@ -79,7 +78,7 @@ def reader(client, comparison):
 
 class TestFigures:
     def test_they_are_those_that_a_hand_computes(self, comparison):
-        outcome = report_of(comparison).outcome
+        outcome = report(comparison).outcome
         assert (outcome.images.complete, outcome.images.incomplete) == (4, 1)
         assert outcome.images.incomplete_by_judgements == {0: 0, 1: 0, 2: 1}
         # Of four images two are won, one is lost, one has one voice for each of three answers.
@@ -117,19 +116,19 @@ class TestFigures:
             assert re.search(rf"(?<![A-Z-]){level} {count}\b", table), level
 
     def test_times_are_the_active_ones(self, comparison):
-        assert report_of(comparison).seconds.median == 4.0
+        assert report(comparison).seconds.median == 4.0
 
     def test_times_that_were_not_measured_are_unknown(self):
         comparison = make_comparison(images=1)
         row = take(comparison, make_rater(comparison)).judgements.select_related("person").get()
         answer(row, 1, active_ms=0)
-        assert isinstance(report_of(comparison).seconds, Undefined)
+        assert isinstance(report(comparison).seconds, Undefined)
 
     def test_the_gain_of_a_region_is_over_its_images_alone(self, reader, comparison):
         images = [entry.image for entry in comparison.collection.entries.order_by("position")]
         for image, region in zip(images, ["Africa", "Africa", "Asia", "Asia", " Asia "], strict=True):
             Image.objects.filter(pk=image.pk).update(extra={"region": region})
-        regions = {part.region: part.outcome for part in report_of(comparison).regions}
+        regions = {part.region: part.outcome for part in report(comparison).regions}
         assert set(regions) == {"Africa", "Asia"}
         assert regions["Africa"].gain.points == 100.0
         assert regions["Asia"].gain.points == -50.0
@@ -140,7 +139,7 @@ class TestFigures:
 
     def test_a_region_that_is_a_number_is_taken_by_its_name(self, comparison):
         Image.objects.update(extra={"region": 12})
-        assert [part.region for part in report_of(comparison).regions] == ["12"]
+        assert [part.region for part in report(comparison).regions] == ["12"]
 
     def test_equal_captions_that_are_not_shown_are_in_the_denominator(self, client):
         collection = make_collection(4)
@@ -152,7 +151,7 @@ class TestFigures:
         )
         keys = keys_of(comparison)
         judge_all(comparison, make_rater(comparison), {keys[2]: 2, keys[3]: 2})
-        outcome = report_of(comparison).outcome
+        outcome = report(comparison).outcome
         assert (outcome.images.denominator, outcome.images.counted_similar) == (4, 2)
         assert outcome.gain.points == 50.0
         client.force_login(comparison.project.created_by)
@@ -174,7 +173,7 @@ class TestFigures:
         assert "10000 resamples, seed 4711" in text_of(reader.get(address("comparison-show", comparison)))
 
     def test_they_are_the_same_each_time(self, comparison):
-        assert report_of(comparison).as_json() == report_of(comparison).as_json()
+        assert report(comparison).as_json() == report(comparison).as_json()
 
 
 class TestWhatDoesNotCount:
@@ -184,7 +183,7 @@ class TestWhatDoesNotCount:
 
     def test_judgements_of_a_paused_rater_are_set_aside_and_told(self, reader, comparison, rater):
         Standing.objects.create(comparison=comparison, person=rater, state=StandingState.PAUSED, paused_at=NOW)
-        found = report_of(comparison)
+        found = report(comparison)
         assert (found.judgements, found.set_aside) == (9, 5)
         assert found.outcome.images.complete == 0
         assert pseudonym(comparison.project, rater.pk) not in [row.rater for row in found.raters]
@@ -193,22 +192,22 @@ class TestWhatDoesNotCount:
         assert f"{pseudonym(comparison.project, rater.pk)} Paused 0 5" in text
 
     def test_they_count_again_once_the_rater_goes_on(self, comparison, rater):
-        before = report_of(comparison).as_json()
+        before = report(comparison).as_json()
         Standing.objects.create(comparison=comparison, person=rater, state=StandingState.PAUSED, paused_at=NOW)
         manager = comparison.project.created_by
         restore_rater(comparison=comparison, rater=rater, note="", by=manager, now=NOW)
-        assert report_of(comparison).as_json() == before
+        assert report(comparison).as_json() == before
 
     def test_judgements_of_a_rater_left_out_are_set_aside(self, reader, comparison, rater):
         exclude_rater(comparison=comparison, rater=rater, note="", by=comparison.project.created_by, now=NOW)
-        assert report_of(comparison).set_aside == 5
+        assert report(comparison).set_aside == 5
         text = text_of(reader.get(address("comparison-show", comparison)))
         assert "5 judgements are set aside: 0 late, 0 of paused raters, 5 of raters left out." in text
 
     def test_late_judgements_are_set_aside(self, reader, comparison):
         last = comparison.judgements.filter(choice__isnull=False).latest("pk")
         comparison.judgements.filter(pk=last.pk).update(is_late=True)
-        assert report_of(comparison).set_aside == 1
+        assert report(comparison).set_aside == 1
         text = text_of(reader.get(address("comparison-show", comparison)))
         assert "1 judgement is set aside: 1 late, 0 of paused raters, 0 of raters left out." in text
 
@@ -219,7 +218,7 @@ class TestWhatDoesNotCount:
         keys = keys_of(comparison)
         rater = make_rater(comparison)
         judge_all(comparison, rater, dict.fromkeys(keys, 2), gold=-3, again=2)
-        found = report_of(comparison)
+        found = report(comparison)
         assert found.judgements == found.outcome.images.complete == 12
         assert found.distribution[-3] == 0
         assert found.flips.same.total > 0
@@ -230,9 +229,9 @@ class TestWhatDoesNotCount:
     def test_a_repeat_of_a_late_judgement_is_in_no_flip(self):
         comparison = make_comparison(images=12, replication=1, batch_size=20, repeat_percent=50)
         judge_all(comparison, make_rater(comparison), dict.fromkeys(keys_of(comparison), 2))
-        assert report_of(comparison).flips.same.total > 1
+        assert report(comparison).flips.same.total > 1
         comparison.judgements.filter(repeat__isnull=False).update(is_late=True)
-        assert isinstance(report_of(comparison).flips.same, Undefined)
+        assert isinstance(report(comparison).flips.same, Undefined)
 
 
 class TestUndefined:
@@ -294,13 +293,13 @@ class TestAcross:
         return project
 
     def test_each_comparison_stands_with_the_figures_of_its_own_report(self, project):
-        for result in results_of(project).results:
-            own = report_of(result.comparison)
+        for result in results(project).results:
+            own = report(result.comparison)
             assert result.summary.outcome == own.outcome
             assert result.summary.alpha == (own.alpha if isinstance(own.alpha, Undefined) else own.alpha.value)
 
     def test_the_same_two_models_are_pooled_over_their_languages(self, project):
-        (pooled,) = results_of(project).pooled
+        (pooled,) = results(project).pooled
         assert (pooled.base, pooled.test) == ("m0", "m1")
         # German: four wins, one loss of six; French: three wins, two losses of six.
         assert (pooled.pooled.wins, pooled.pooled.losses, pooled.pooled.outcomes) == (7, 3, 12)
@@ -317,7 +316,7 @@ class TestAcross:
         assert "± 5.0 points" in text
 
     def test_a_narrower_interval_takes_four_times_the_images_at_half_the_width(self, project):
-        wide, narrow = (results_of(project, width_points=width).results[0].images_needed for width in (10, 5))
+        wide, narrow = (results(project, width_points=width).results[0].images_needed for width in (10, 5))
         assert narrow == pytest.approx(4 * wide, abs=4)
 
     @pytest.mark.parametrize("points", ["2.5", "0", "-1", "nan", "x", "1e9", ""])
@@ -338,10 +337,10 @@ class TestAcross:
     def test_a_comparison_without_judgements_does_not_spoil_the_ranking(self, project):
         collection = make_collection(1)
         make_comparison(project=project, collection=collection)
-        assert not isinstance(results_of(project).ranking, Undefined | None)
+        assert not isinstance(results(project).ranking, Undefined | None)
 
     def test_the_ranking_has_intervals_or_says_why_not(self, project):
-        ranking = results_of(project).ranking
+        ranking = results(project).ranking
         assert [model.model for model in ranking.models][-1] == "m0"
         assert all(isinstance(model.interval, Interval | Undefined) for model in ranking.models)
 
