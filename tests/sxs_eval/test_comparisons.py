@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 
 from allocation.models import AssignmentState, Task
 from inference.models import CaptioningModel, ModelCaption
+from sxs_eval import tasks
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Judgement, Kind, Pair, Standing
 from sxs_eval.services import comparisons as services
 from sxs_eval.services import judging
@@ -139,6 +140,24 @@ class TestFilling:
         comparison.pairs.first().task.delete()
         services.fill_comparison(comparison_id=comparison.pk)
         assert set(Task.objects.values_list("places", flat=True)) == {5}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_comparisons_whose_nudge_was_lost_are_filled_by_the_sweep():
+    done = make_comparison(images=2)
+    waiting = services.create_comparison(
+        project=done.project,
+        language=make_language("de"),
+        **make_pair_of_models(make_collection(4)),
+        setting=services.Setting(seed=1),
+        by=None,
+    )
+    Pair.objects.filter(comparison=done).first().delete()
+    tasks.sweep_comparisons()
+    waiting.refresh_from_db()
+    assert (waiting.pairs.count(), waiting.awaits_pairs) == (4, False)
+    # Nobody asked for those of the other one.
+    assert done.pairs.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
