@@ -1,90 +1,23 @@
-"""The rater's page in a browser: three raters to the end of a comparison, and what must never happen to an answer."""
+"""A rater's answers in a browser: three raters to the end of a comparison, and what must never happen to an answer."""
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from django.utils import translation
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from people.models import User
-from sxs_eval.models import Comparison, Judgement, JudgingBatch
-from tests.browser.annotator import barriers, make_pictures, sign_in
-from tests.factories import make_comparison, make_rater
+from sxs_eval.models import Comparison, Judgement
+from tests.browser.annotator import sign_in
+from tests.browser.judging import AWAKE_MS, PHONE, Desk, captions, make_pairs, noted, number, sit_down
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
 CHOICES = (3, 2, 1, 0, -1, -2, -3)
-PHONE = {"width": 390, "height": 844}
 WITHIN_MS = 10_000
-# Longer than the page takes no answer after a swap.
-AWAKE_MS = 300
-
-
-@dataclass
-class Desk:
-    """A rater's batch, in a browser at `page`."""
-
-    address: str
-    rater: User
-    batch: JudgingBatch
-    page: Page
-
-    @property
-    def url(self) -> str:
-        return f"{self.address}/judging/{self.batch.pk}/"
-
-    def choices(self) -> list[int | None]:
-        return list(self.batch.judgements.values_list("choice", flat=True))
-
-    def answer(self, key: str) -> None:
-        """Press `key` and be ready for the next pair."""
-        before = number(self.page).inner_text()
-        self.page.keyboard.press(key)
-        expect(number(self.page)).not_to_have_text(before)
-        self.page.wait_for_timeout(AWAKE_MS)
-
-
-def number(page: Page) -> Any:
-    return page.locator("[data-number]")
-
-
-def noted(where: list[str]) -> Callable[[object], None]:
-    """A handler that keeps in `where` what it is told."""
-
-    def note(event: object) -> None:
-        where.append(str(event))
-
-    return note
-
-
-def captions(page: Page) -> list[str]:
-    return page.locator("[data-caption]").all_inner_texts()
-
-
-def make_pairs(images: int = 4, **fields: Any) -> Comparison:
-    comparison = make_comparison(images=images, **fields)
-    make_pictures(comparison.collection)
-    return comparison
-
-
-def sit_down(page: Page, comparison: Comparison, address: str, name: str, **fields: Any) -> Desk:
-    """Take a batch by its button, as somebody new."""
-    rater = make_rater(comparison, name)
-    for field, value in fields.items():
-        setattr(rater, field, value)
-    rater.save()
-    sign_in(page.context, rater, address)
-    page.goto(f"{address}/compare/")
-    page.locator("form[action$='/take/'] button").click()
-    page.wait_for_url("**/judging/**")
-    return Desk(address, rater, JudgingBatch.objects.get(batch__person=rater), page)
 
 
 @pytest.fixture
@@ -347,98 +280,3 @@ def test_time_at_the_pair_is_sent_with_the_answer(desk: Desk, page: Page) -> Non
     first, second = Judgement.objects.filter(batch=desk.batch, choice__isnull=False)
     assert 1000 <= first.active_ms <= 10_000
     assert 0 < second.active_ms < first.active_ms
-
-
-def test_the_next_picture_is_there_before_its_pair(desk: Desk, page: Page) -> None:
-    page.wait_for_load_state("networkidle")
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    ahead = page.locator("[data-ahead]").get_attribute("data-src")
-    desk.answer("1")
-    assert page.locator(".trial__stage img").get_attribute("src") == ahead
-    current = page.evaluate("document.querySelector('.trial__stage img').currentSrc")
-    assert current not in asked
-    assert any("/pictures/" in url for url in asked), "the picture after it is fetched"
-
-
-def test_the_picture_of_each_pair_opens_large_and_keys_answer_nothing_meanwhile(desk: Desk, page: Page) -> None:
-    for _pair in range(2):
-        large = page.locator("#zoom-link").get_attribute("href")
-        page.locator("#zoom-link").click()
-        expect(page.locator("#zoom img")).to_have_attribute("src", re.compile(re.escape(str(large))))
-        page.keyboard.press("+")
-        assert "scale(1.4)" in str(page.locator("#zoom img").get_attribute("style"))
-        page.keyboard.press("1")
-        page.keyboard.press("Escape")
-        expect(page.locator("#zoom")).not_to_be_visible()
-        expect(page.locator("#zoom-link")).to_be_focused()
-        desk.answer("4")
-    assert desk.choices() == [0, 0, None, None]
-
-
-@pytest.mark.parametrize("viewport", [PHONE, {"width": 1366, "height": 900}])
-def test_left_stays_left_and_everything_is_in_view_when_the_page_reads_from_right_to_left(
-    live_server: Any, page: Page, viewport: Any
-) -> None:
-    page.set_viewport_size(viewport)
-    comparison = make_pairs(2, language="ar")
-    desk = sit_down(page, comparison, live_server.url, "layla", interface_language="ar")
-    page.context.add_cookies([{"name": "django_language", "value": "ar", "url": live_server.url}])
-    page.goto(desk.url)
-    assert page.evaluate("document.documentElement.dir") == "rtl"
-    left, right = (box.bounding_box() for box in page.locator(".side").all())
-    answers = [box.bounding_box() for box in page.locator(".answer").all()]
-    assert left["x"] + left["width"] <= right["x"]
-    assert left["y"] == right["y"]
-    assert [box["x"] for box in answers] == sorted(box["x"] for box in answers)
-    assert min(min(box["width"], box["height"]) for box in answers) >= 44
-    for part in (".side >> nth=0", ".side >> nth=1", ".strip"):
-        expect(page.locator(part)).to_be_in_viewport(ratio=0.99)
-    expect(page.locator(".trial__stage")).to_be_in_viewport(ratio=0.99)
-    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
-
-    row = Judgement.objects.get(batch=desk.batch, position=1)
-    assert captions(page)[0].startswith("test" if row.test_is_left else "base")
-    page.locator(".answer").first.click()
-    expect(page.locator("[data-undo]")).to_be_visible()
-    row.refresh_from_db()
-    assert (row.choice, row.score) == (3, 3 if row.test_is_left else -3)
-    translation.activate("en")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 390, 1280])
-def test_the_raters_pages_have_no_barriers(desk: Desk, page: Page, scheme: Any, width: int) -> None:
-    page.emulate_media(color_scheme=scheme)
-    page.set_viewport_size({"width": width, "height": 840})
-    slug = desk.batch.comparison.project.slug
-    for path in ("/compare/", f"/judging/{desk.batch.pk}/return/", f"/projects/{slug}/instructions/"):
-        page.goto(desk.address + path)
-        assert barriers(page) == [], path
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
-    page.goto(desk.url)
-    page.get_by_text("Comment (not required)").click()
-    page.locator("#question").click()
-    desk.answer("1")
-    assert barriers(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    for key in "234":
-        page.wait_for_timeout(AWAKE_MS)
-        page.keyboard.press(key)
-        page.wait_for_timeout(AWAKE_MS)
-    expect(page.get_by_role("heading", name="All judged")).to_be_visible()
-    assert barriers(page) == []
-
-
-def test_the_page_is_light_and_asks_nobody_else(desk: Desk, page: Page) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(desk.url)
-    page.wait_for_load_state("networkidle")
-    assert all(url.startswith((desk.address, "data:")) for url in asked)
-    parts = {url for url in asked if url.startswith(desk.address) and "/pictures/" not in url}
-    assert len(parts) <= 10
-    # Compressed, as in production.
-    sizes = [len(gzip.compress(page.context.request.get(url).body())) for url in parts]
-    assert min(sizes) > 0
-    assert 5_000 < sum(sizes) < 30_000

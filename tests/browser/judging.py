@@ -1,0 +1,78 @@
+"""What tests of judging in a browser share: a comparison with pictures, and a rater who sits at a batch of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from people.models import User
+from sxs_eval.models import Comparison, JudgingBatch
+from tests.browser.annotator import make_pictures, sign_in
+from tests.factories import make_comparison, make_rater
+
+PHONE = {"width": 390, "height": 844}
+# Longer than the page takes no answer after a swap.
+AWAKE_MS = 300
+
+
+@dataclass
+class Desk:
+    """A rater's batch, in a browser at `page`."""
+
+    address: str
+    rater: User
+    batch: JudgingBatch
+    page: Page
+
+    @property
+    def url(self) -> str:
+        return f"{self.address}/judging/{self.batch.pk}/"
+
+    def choices(self) -> list[int | None]:
+        return list(self.batch.judgements.values_list("choice", flat=True))
+
+    def answer(self, key: str) -> None:
+        """Press `key` and be ready for the next pair."""
+        before = number(self.page).inner_text()
+        self.page.keyboard.press(key)
+        expect(number(self.page)).not_to_have_text(before)
+        self.page.wait_for_timeout(AWAKE_MS)
+
+
+def number(page: Page) -> Any:
+    return page.locator("[data-number]")
+
+
+def noted(where: list[str]) -> Callable[[object], None]:
+    """A handler that keeps in `where` what it is told."""
+
+    def note(event: object) -> None:
+        where.append(str(event))
+
+    return note
+
+
+def captions(page: Page) -> list[str]:
+    return page.locator("[data-caption]").all_inner_texts()
+
+
+def make_pairs(images: int = 4, **fields: Any) -> Comparison:
+    comparison = make_comparison(images=images, **fields)
+    make_pictures(comparison.collection)
+    return comparison
+
+
+def sit_down(page: Page, comparison: Comparison, address: str, name: str, **fields: Any) -> Desk:
+    """Take a batch by its button, as somebody new."""
+    rater = make_rater(comparison, name)
+    for field, value in fields.items():
+        setattr(rater, field, value)
+    rater.save()
+    sign_in(page.context, rater, address)
+    page.goto(f"{address}/compare/")
+    page.locator("form[action$='/take/'] button").click()
+    page.wait_for_url("**/judging/**")
+    return Desk(address, rater, JudgingBatch.objects.get(batch__person=rater), page)
