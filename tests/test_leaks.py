@@ -23,6 +23,7 @@ from django.utils import timezone
 from PIL import Image as Pillow
 
 from allocation import services as allocation
+from allocation.models import Batch
 from annotation.models import CaptionBatch, Item, Rating, Round
 from annotation.services import batches
 from config.urls import urlpatterns as real_urlpatterns
@@ -32,9 +33,11 @@ from corpus.selectors import picture_of
 from corpus.services import files
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
-from people.models import LanguageSkill, Level, Membership, Role, User
+from people.models import LanguageSkill, Level, Membership, Project, Role, User
 from people.requests import user_of
-from tests.factories import make_annotator, make_collection, make_project, make_round
+from sxs_eval.models import Comparison
+from sxs_eval.services import judging
+from tests.factories import make_annotator, make_collection, make_comparison, make_project, make_round
 from tests.leak_walk import Secrets, Unfillable, Walk, routes
 
 # What is sent does not depend on the database, and each walk is some thousand requests: once is enough.
@@ -52,13 +55,25 @@ OTHER_RATINGS = (Rating.MEDIUM, Rating.BAD, Rating.GOOD)
 
 # The installation's models are named to managers, who choose among them; no picture or caption stands beside.
 MANAGERS_MAY_KNOW = dict.fromkeys(
-    ("annotation:project-create", "annotation:language-add", "inference:model-list"),
+    (
+        "annotation:project-create",
+        "annotation:language-add",
+        "inference:model-list",
+        "sxs_eval:comparison-list",
+        "sxs_eval:comparison-create",
+        "sxs_eval:comparison-show",
+        "sxs_eval:comparison-settings",
+        "sxs_eval:comparisons-progress",
+        "sxs_eval:tables-export",
+        "sxs_eval:results-show",
+    ),
     (MODEL_WORD,),
 )
 # What differs from one time to the next by itself, and is therefore only searched.
 UNSTEADY = {
     "mfa_activate_totp": "offers a new key each time",
     "annotation:batch-take": "leads to a new batch, which has a new id",
+    "sxs_eval:batch-take": "leads to a new batch, which has a new id",
 }
 
 
@@ -119,7 +134,7 @@ class World:
         """What the annotator could know or guess, by the name of an address's argument."""
         mine = list(self.batch.items.select_related("image"))
         theirs = CaptionBatch.objects.filter(batch__person=self.other).values_list("pk", flat=True)[:1]
-        own = CaptionBatch.objects.filter(batch__person=self.annotator).values_list("pk", flat=True)
+        own = Batch.objects.filter(person=self.annotator).values_list("pk", flat=True)
         signatures = [picture_of(item.image, self.annotator).large.split("/")[-2] for item in mine[:1]]
         english_ids = [item.english_id for item in mine[:1]]
         numbers = [1, 2, *ImportJob.objects.values_list("pk", flat=True)]
@@ -132,8 +147,11 @@ class World:
             "size": [320, 800, 1600, 0],
             "signature": [*signatures, "guessed"],
             "job_id": numbers,
+            "comparison_id": [*Comparison.objects.values_list("pk", flat=True), 999],
+            "rater_id": [self.annotator.pk],
+            "gold_id": [1],
             "pk": [*Membership.objects.filter(user=self.annotator).values_list("pk", flat=True), 1],
-            "layout": ["jsonl", "csv", "xm3600", "json"],
+            "layout": ["jsonl", "csv", "xm3600", "tex", "json"],
             "token": ["guessed"],
             "key": ["guessed"],
             "uidb36": ["1"],
@@ -143,6 +161,17 @@ class World:
             "app_label": ["annotation", "corpus"],
             "url": ["", "inference/modelcaption/"],
         }
+
+    def compare(self, project: Project) -> Comparison:
+        """The model against another one in English, over the same pictures."""
+        return make_comparison(
+            project=project,
+            collection=self.collection,
+            language="en",
+            base=CaptioningModel.objects.get(name=MODEL),
+            batch_size=IMAGES,
+            gold_percent=50,
+        )
 
     def walk(self, may_know: Mapping[str, Sequence[str]] | None = None) -> Walk:
         client = Client(raise_request_exception=False)
@@ -225,8 +254,22 @@ def in_screen_2_with_other_rounds(world: World) -> None:
 
 
 def in_screen_2_and_manager_of_another_project(world: World) -> None:
+    """And there the model is compared with another one over the same pictures."""
     in_screen_2(world)
-    Membership.objects.create(project=world.rounds["B"].project, user=world.annotator, role=Role.MANAGER)
+    project = world.rounds["B"].project
+    Membership.objects.create(project=project, user=world.annotator, role=Role.MANAGER)
+    world.compare(project)
+
+
+def in_screen_2_and_rater(world: World) -> None:
+    """Of the same model's English captions: those of the pictures in hand must wait."""
+    in_screen_2(world)
+    project = world.rounds["A"].project
+    Membership.objects.create(project=project, user=world.annotator, role=Role.RATER)
+    LanguageSkill.objects.create(user=world.annotator, language=Language.objects.get(pk="en"), level=Level.FLUENT)
+    comparison = world.compare(project)
+    batch = judging.take_batch(comparison=comparison, rater=world.annotator, now=timezone.now(), rng=Random(1))
+    assert batch.judgements.filter(kind="pair").count() == IMAGES - BATCH
 
 
 def in_screen_2_and_overdue(world: World) -> None:
@@ -252,6 +295,7 @@ STANDS = [
     in_screen_2,
     in_screen_2_with_other_rounds,
     in_screen_2_and_manager_of_another_project,
+    in_screen_2_and_rater,
     in_screen_2_and_overdue,
     in_screen_2_and_lapsed,
     in_screen_2_and_given_back,

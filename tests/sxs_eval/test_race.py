@@ -82,7 +82,7 @@ def finish_what_is_left(comparison: Comparison, raters: list[User], now: datetim
             batch = following if following and following.pk != batch.pk else None
 
 
-def assert_judged_exactly(comparison: Comparison, *, besides: set[int] = frozenset()) -> None:
+def assert_judged_exactly(comparison: Comparison, *, besides: frozenset[int] = frozenset()) -> None:
     raters = defaultdict(list)
     counted = Judgement.objects.filter(comparison=comparison, kind=Kind.PAIR, choice__isnull=False, is_late=False)
     for judgement in counted.exclude(person__in=besides):
@@ -134,4 +134,4 @@ def test_a_rater_left_out_in_the_middle_of_an_answer_never_counts_and_is_replace
     assert not Task.objects.filter(places_taken__gt=0).exists()
     finish_what_is_left(comparison, raters, NOW)
     assert_exact(comparison.pool)
-    assert_judged_exactly(comparison, besides={bad.pk})
+    assert_judged_exactly(comparison, besides=frozenset([bad.pk]))

@@ -1,0 +1,275 @@
+"""Whoever judges two captions side by side finds nowhere whose they are, which are known, nor what others said.
+
+The walk of tests/leak_walk.py, with other secrets. Everything is asked for twice: the second time base and test model
+have changed places, and so have the better and the worse caption of every gold pair, while what was shown on the left
+stays on the left; and the others answered the opposite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from random import Random
+from uuid import uuid4
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.db.models import F, Value
+from django.db.models.functions import Concat
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.test import Client, override_settings
+from django.urls import clear_url_caches, path, reverse
+from django.utils import timezone
+
+from allocation import services as allocation
+from allocation.models import Batch
+from corpus.selectors import picture_of
+from inference.models import CaptioningModel
+from people.models import Membership, User
+from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, Standing
+from sxs_eval.selectors.work import workable
+from sxs_eval.services import judging
+from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater
+from tests.leak_walk import Secrets, Walk
+from tests.test_leaks import HOLD, make_sizes
+
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
+
+IMAGES, BATCH = 8, 6
+MODELS = ("Nuxblathering-7B", "Quzzifrax-9B")
+COMMENT = "zwibbelquast"
+UNSTEADY = {
+    "mfa_activate_totp": "offers a new key each time",
+    "annotation:batch-take": "leads to a new batch, which has a new id",
+    "sxs_eval:batch-take": "leads to a new batch, which has a new id",
+}
+
+
+@dataclass
+class World:
+    """A comparison in which `rater` has judged half of a batch, after two others have judged all."""
+
+    comparison: Comparison
+    rater: User
+    other: User
+
+    @property
+    def batch(self) -> Batch:
+        return Batch.objects.filter(person=self.rater).latest("taken_at")
+
+    def secrets(self) -> Secrets:
+        words = {name.partition("-")[0]: "a model's name" for name in MODELS}
+        return Secrets({**words, COMMENT: "another rater's comment"}, self.change)
+
+    def change(self) -> None:
+        """Make test base and base test, and turn round what the others said; what the rater sees stays as it is."""
+        for comparison in Comparison.objects.all():
+            Comparison.objects.filter(pk=comparison.pk).update(base=comparison.test_id, test=comparison.base_id)
+        Pair.objects.update(base_caption=F("test_caption"), test_caption=F("base_caption"))
+        GoldPair.objects.update(better=F("worse"), worse=F("better"))
+        for side in (True, False):
+            turned = Judgement.objects.filter(test_is_left=side, comment__startswith="")
+            turned.exclude(comment__endswith="#").update(
+                test_is_left=not side, score=0 - F("score"), comment=Concat("comment", Value("#"))
+            )
+        for judgement in Judgement.objects.all():
+            Judgement.objects.filter(pk=judgement.pk).update(comment=judgement.comment.removesuffix("#"))
+        others = Judgement.objects.exclude(person=self.rater)
+        others.update(choice=0 - F("choice"), score=0 - F("score"))
+
+    def known(self) -> dict[str, Sequence[object]]:
+        """What the rater could know or guess, by the name of an address's argument."""
+        first = self.comparison.collection.entries.select_related("image").first().image
+        signature = picture_of(first, self.rater).large.split("/")[-2]
+        own = Batch.objects.filter(person=self.rater).values_list("pk", flat=True)
+        theirs = Batch.objects.filter(person=self.other).values_list("pk", flat=True)[:1]
+        projects = Comparison.objects.values_list("project__slug", flat=True).distinct()
+        return {
+            "batch_id": [*own, *theirs, uuid4()],
+            "position": [1, 3, 4, 99],
+            "round_id": [1],
+            "slug": [*projects, self.comparison.collection.slug, "en"],
+            "public_id": [first.public_id],
+            "size": [320, 800, 1600, 0],
+            "signature": [signature, "guessed"],
+            "job_id": [1],
+            "comparison_id": [*Comparison.objects.values_list("pk", flat=True), 999],
+            "rater_id": [self.rater.pk, self.other.pk],
+            "gold_id": [*GoldPair.objects.values_list("pk", flat=True)[:1]],
+            "pk": [*Membership.objects.filter(user=self.rater).values_list("pk", flat=True), 1],
+            "layout": ["jsonl", "csv", "tex", "xm3600"],
+            "token": ["guessed"],
+            "key": ["guessed"],
+            "uidb36": ["1"],
+            "id": [self.rater.pk],
+            "object_id": [*Judgement.objects.values_list("pk", flat=True)[:1]],
+            "content_type_id": [1],
+            "app_label": ["sxs_eval"],
+            "url": ["", "sxs_eval/judgement/"],
+        }
+
+    def walk(self) -> Walk:
+        client = Client(raise_request_exception=False)
+        client.force_login(self.rater)
+        return Walk(client, self.known(), self.secrets(), {}, UNSTEADY)
+
+
+def judge_all(comparison: Comparison, rater: User, comment: str = "") -> None:
+    now = timezone.now()
+    while batch := judging.take_batch(comparison=comparison, rater=rater, now=now, rng=Random(rater.pk)):
+        waiting = list(workable(batch).filter(choice=None).values_list("position", flat=True))
+        if not waiting:
+            return
+        for position in waiting:
+            judging.judge(
+                batch_id=batch.pk, rater=rater, position=position, choice=2, comment=comment, active_ms=1, now=now
+            )
+
+
+@pytest.fixture
+def world() -> World:
+    collection = make_collection(IMAGES)
+    for entry in collection.entries.select_related("image"):
+        make_sizes(entry.image.public_id, MODELS[0])
+    base, test = (
+        make_captioner(collection, name, text=text, language="de")
+        for name, text in zip(MODELS, ("Ein Hund auf", "Eine Katze vor"), strict=True)
+    )
+    comparison = make_comparison(
+        collection=collection,
+        base=base,
+        test=test,
+        replication=4,
+        batch_size=BATCH,
+        gold_percent=34,
+        repeat_percent=34,
+        # Who answers otherwise than is known is paused; that alone may be noticed.
+        checks_before_pause=100,
+    )
+    for number in range(2):
+        judge_all(comparison, make_rater(comparison, f"oto-{number}"), comment=COMMENT)
+    there = World(comparison, make_rater(comparison, "rae"), User.objects.get(username="oto-0"))
+    EmailAddress.objects.create(user=there.rater, email=there.rater.email, verified=True, primary=True)
+    return there
+
+
+def in_the_middle(world: World, *, since: timedelta = timedelta(0)) -> None:
+    now = timezone.now() - since
+    batch = judging.take_batch(comparison=world.comparison, rater=world.rater, now=now, rng=Random(7))
+    assert {"pair", "gold", "repeat"} == set(batch.judgements.values_list("kind", flat=True))
+    for position in (1, 2, 3):
+        judging.judge(batch_id=batch.pk, rater=world.rater, position=position, choice=-1, now=now)
+
+
+def at_the_end(world: World) -> None:
+    judge_all(world.comparison, world.rater)
+
+
+def lapsed(world: World) -> None:
+    in_the_middle(world, since=HOLD)
+    assert allocation.lapse_overdue(now=timezone.now()) == 1
+
+
+def given_back(world: World) -> None:
+    in_the_middle(world)
+    judging.give_back(batch_id=world.batch.pk, rater=world.rater, now=timezone.now())
+
+
+def paused(world: World) -> None:
+    in_the_middle(world)
+    Standing.objects.create(comparison=world.comparison, person=world.rater, paused_at=timezone.now())
+
+
+STANDS = [in_the_middle, at_the_end, lapsed, given_back, paused]
+
+
+@pytest.mark.parametrize("stand", STANDS, ids=lambda stand: stand.__name__)
+def test_nothing_tells_which_model_is_which_to_a_rater_who_is(stand: Callable[[World], None], world: World) -> None:
+    stand(world)
+    walk = world.walk().run()
+    assert walk.leaks == []
+    assert walk.broken == []
+    assert walk.unsteady == set()
+    assert {"sxs_eval:work-show", "sxs_eval:batch-show", "sxs_eval:instructions-show"} <= walk.reached()
+    assert not {"sxs_eval:comparison-show", "sxs_eval:comparison-list", "sxs_eval:judgements-export"} & walk.reached()
+    for answers in walk.answers.values():
+        for answer in answers:
+            if answer.address.startswith("/judging/") and answer.status == 200:
+                assert "no-store" in answer.headers["Cache-Control"], answer
+
+
+def test_a_manager_elsewhere_does_not_read_there_whose_the_captions_in_hand_are(world: World, client: Client) -> None:
+    in_the_middle(world)
+    elsewhere = make_project(manager=world.rater)
+    base, test = CaptioningModel.objects.order_by("pk")
+    same = make_comparison(project=elsewhere, collection=world.comparison.collection, base=base, test=test)
+    client.force_login(world.rater)
+    pages = [
+        reverse("sxs_eval:pair-list", args=[elsewhere.slug, same.pk]),
+        reverse("sxs_eval:gold-list", args=[elsewhere.slug, same.pk]),
+        reverse("sxs_eval:judgements-export", args=[elsewhere.slug, "jsonl"]),
+    ]
+    for page in pages:
+        refused = client.get(page)
+        assert refused.status_code in (302, 403), page
+        assert b"Hund" not in refused.content
+    judge_all(world.comparison, world.rater)
+    allocated = Batch.objects.get(pk=world.batch.pk)
+    assert allocated.person_id == world.rater.pk
+    assert client.get(pages[0]).status_code == 200
+
+
+def test_changing_the_secrets_leaves_what_the_rater_sees_as_it_is(world: World, client: Client) -> None:
+    in_the_middle(world)
+    before = list(Judgement.objects.filter(person=world.rater).order_by("pk").values_list("choice", "score"))
+    world.change()
+    after = list(Judgement.objects.filter(person=world.rater).order_by("pk").values_list("choice", "score"))
+    assert [choice for choice, _ in before] == [choice for choice, _ in after]
+    assert [score for _, score in before if score] == [-score for _, score in after if score]
+    assert Judgement.objects.filter(comment=COMMENT).exists()
+
+
+# The control: a walk that finds nothing would prove nothing.
+
+
+def _next(request: HttpRequest) -> Judgement:
+    return Judgement.objects.filter(person=request.user.pk, choice=None, kind=Kind.PAIR).order_by("position").first()
+
+
+def leak_of_side(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(["left", "right"][_next(request).test_is_left])
+
+
+def leak_of_gold(request: HttpRequest) -> JsonResponse:
+    return JsonResponse({"captions": list(GoldPair.objects.values_list("better", flat=True))})
+
+
+def leak_of_others(request: HttpRequest) -> HttpResponse:
+    others = Judgement.objects.exclude(person=request.user.pk).filter(choice__isnull=False)
+    return HttpResponse(sum(others.values_list("choice", flat=True)) > 0)
+
+
+def leak_of_order(request: HttpRequest) -> HttpResponse:
+    pair = _next(request).pair
+    return HttpResponse(f"<p>{pair.base_caption.text}</p><p>{pair.test_caption.text}</p>")
+
+
+def leak_of_name(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("", headers={"X-Made-By": _next(request).pair.base_caption.model.name.upper()})
+
+
+LEAKS = [leak_of_side, leak_of_gold, leak_of_others, leak_of_order, leak_of_name]
+urlpatterns: list[object] = []
+
+
+@pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.__name__)
+def test_the_walk_finds_a(leak: Callable[[HttpRequest], HttpResponse], world: World) -> None:
+    in_the_middle(world)
+    urlpatterns[:] = [path("leak/", leak, name="leak")]
+    walk = world.walk()
+    with override_settings(ROOT_URLCONF=__name__):
+        clear_url_caches()
+        walk.run()
+    clear_url_caches()
+    assert any("/leak/" in found for found in walk.leaks), walk.leaks
