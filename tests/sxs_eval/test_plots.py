@@ -15,6 +15,7 @@ from metrics.undefined import Reason
 from sxs_eval import shown
 from sxs_eval.plots import Estimate, bar_plot, range_plot
 from sxs_eval.rules.figures import Undefined
+from tests.servers import ROOT
 
 BARS = [("BETTER", 6, "better"), ("SIMILAR", 3, "similar"), ("WORSE", 0, "worse")]
 ESTIMATES = [
@@ -94,6 +95,17 @@ def test_the_markup_has_a_title_and_a_text_and_needs_no_style(language, template
     for name in ("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height"):
         for value in re.findall(rf' {name}="([^"]*)"', svg):
             assert re.fullmatch(r"\d+(\.\d+)?%?", value), f"{name}={value}"
+
+
+@pytest.mark.parametrize("template", ["_bar_plot", "_range_plot", "_lines"])
+def test_the_style_sheet_knows_every_class_of_a_plot(template):
+    markup = (ROOT / "templates" / "sxs_eval" / f"{template}.html").read_text(encoding="utf-8")
+    sheet = (ROOT / "static" / "css" / "crosslens.css").read_text(encoding="utf-8")
+    names = set(re.findall(r"(?:plot|figures)__[a-z]+(?:--[a-z]+)?", markup)) - {"plot__bar"}
+    if template == "_bar_plot":
+        names = {f"plot__bar--{kind}" for _, _, kind in BARS}
+    assert names
+    assert [name for name in sorted(names) if f".{name}" not in sheet] == []
 
 
 class TestShown:
