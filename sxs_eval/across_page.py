@@ -11,7 +11,7 @@ from metrics.intervals import Interval
 from sxs_eval import shown
 from sxs_eval.models import Comparison
 from sxs_eval.plots import Estimate, RangePlot, range_plot
-from sxs_eval.report_page import gain_interval, with_interval
+from sxs_eval.report_page import gain_interval, has_values, with_interval
 from sxs_eval.rules.across import RankedModel, RankedPair, Ranking
 from sxs_eval.rules.figures import Gain, SignTest, Undefined
 from sxs_eval.selectors.across import ComparisonResult, Overall, PooledResult
@@ -79,7 +79,9 @@ def across_page(overall: Overall) -> AcrossPage:
         overall=overall,
         results=[_result_line(result) for result in overall.results],
         pooled=[_pooled_line(result) for result in overall.pooled],
-        gain_plot=range_plot(_("Gain of each comparison, in points"), estimates, reference=0) if estimates else None,
+        gain_plot=range_plot(_("Gain of each comparison, in points"), estimates, reference=0)
+        if has_values(estimates)
+        else None,
         models=[_model_line(model) for model in ranking.models] if ranking else [],
         pairs=[_pair_line(pair) for pair in ranking.pairs] if ranking else [],
         ranking_plot=_ranking_plot(ranking) if ranking else None,

@@ -9,14 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from metrics.intervals import Interval
+from sxs_eval import shown
 
 BAR_ROW = 30
 LABEL_END = 41.0
 """Percent of the width that the names of bars take."""
 LONGEST_BAR = 46.0
-TALL_ROW, SHORT_ROW = 46, 26
+LINE_HEIGHT, TRACK_HEIGHT, SHORT_ROW = 18, 24, 26
+LONGEST_LINE = 40
+"""Characters of a name that a phone has room for."""
 TRACK_ENDS = 98.0
 AXIS_HEIGHT = 28
 MOST_TICKS = 6
@@ -60,10 +64,15 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Row:
-    label: str
+class TextLine:
     text: str
-    label_y: int
+    y: int
+    is_note: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    lines: Sequence[TextLine]
     track_y: int
     x: str
     low_x: str
@@ -118,17 +127,17 @@ def range_plot(
     """`reference` is where nothing is to be seen, such as a gain of zero. Without `ends` the axis is even around it."""
     low, high = ends or _even_ends(estimates, reference)
     start = 36.0 if has_short_labels else 100 - TRACK_ENDS
-    row = SHORT_ROW if has_short_labels else TALL_ROW
 
     def place(value: float) -> str:
         share = (min(max(value, low), high) - low) / (high - low)
         return _x(start + share * (TRACK_ENDS - start))
 
-    rows = [
-        _row(estimate, number * row, place, has_short_labels=has_short_labels)
-        for number, estimate in enumerate(estimates)
-    ]
-    axis_y = row * len(rows) + 4
+    rows, bottom = [], 0
+    for estimate in estimates:
+        row, bottom = _row(estimate, bottom, place, has_short_labels=has_short_labels)
+        rows.append(row)
+    axis_y = bottom + 4
+    step = _step((high - low) / 2)
     return RangePlot(
         title=title,
         summary="; ".join(f"{estimate.label}: {estimate.text}" for estimate in estimates),
@@ -139,23 +148,32 @@ def range_plot(
         end_x=_x(TRACK_ENDS),
         rows=rows,
         ticks=[
-            Tick(_tick_label(value), place(value), math.isclose(value, reference, abs_tol=1e-9))
-            for value in _ticks(low, high)
+            Tick(_tick_label(value, step), place(value), math.isclose(value, reference, abs_tol=1e-9))
+            for value in _ticks(low, high, step)
         ],
     )
 
 
-def _row(estimate: Estimate, top: int, place: Callable[[float], str], *, has_short_labels: bool) -> Row:
+def _row(estimate: Estimate, top: int, place: Callable[[float], str], *, has_short_labels: bool) -> tuple[Row, int]:
+    """The row that begins at `top`, and where the next one does."""
+    if has_short_labels:
+        lines, track_y, bottom = [TextLine(estimate.label, top + 18, is_note=False)], top + 14, top + SHORT_ROW
+    else:
+        texts = [(text, False) for text in wrap(estimate.label, LONGEST_LINE)] + [(estimate.text, True)]
+        lines = [
+            TextLine(text, top + number * LINE_HEIGHT - 2, is_note) for number, (text, is_note) in enumerate(texts, 1)
+        ]
+        track_y = top + len(lines) * LINE_HEIGHT + 8
+        bottom = top + len(lines) * LINE_HEIGHT + TRACK_HEIGHT
     interval = estimate.interval
-    return Row(
-        label=estimate.label,
-        text=estimate.text,
-        label_y=top + (18 if has_short_labels else 16),
-        track_y=top + (14 if has_short_labels else 32),
+    row = Row(
+        lines=lines,
+        track_y=track_y,
         x="" if estimate.value is None else place(estimate.value),
         low_x="" if interval is None else place(interval.low),
         high_x="" if interval is None else place(interval.high),
     )
+    return row, bottom
 
 
 def _even_ends(estimates: Sequence[Estimate], reference: float) -> tuple[float, float]:
@@ -169,8 +187,7 @@ def _even_ends(estimates: Sequence[Estimate], reference: float) -> tuple[float, 
     return reference - reach, reference + reach
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    step = _step((high - low) / 2)
+def _ticks(low: float, high: float, step: float) -> list[float]:
     first = math.ceil(low / step - 1e-9)
     return [step * number for number in range(first, math.floor(high / step + 1e-9) + 1)]
 
@@ -182,9 +199,8 @@ def _step(reach: float) -> float:
     return next(nice * power for nice in (1, 2, 5, 10) if nice * power >= rough * (1 - 1e-9))
 
 
-def _tick_label(value: float) -> str:
-    text = f"{abs(value):g}"
-    return text if value > -1e-9 else f"−{text}"
+def _tick_label(value: float, step: float) -> str:
+    return shown.plain(value, max(0, -math.floor(math.log10(step) + 1e-9)))
 
 
 def _x(percent: float) -> str:

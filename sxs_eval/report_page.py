@@ -76,7 +76,10 @@ class ReportPage:
 
 
 def report_page(report: Report, evidence: Evidence, raters: Sequence[RaterRow], *, scale: int) -> ReportPage:
-    regions, rated = report.regions, [row for row in report.raters if isinstance(row.left, Share)]
+    # Images whose region is unknown come last.
+    regions = sorted(report.regions, key=lambda part: (not part.region, part.region))
+    estimates = [_region_estimate(part) for part in regions]
+    rated = [row for row in report.raters if isinstance(row.left, Share)]
     return ReportPage(
         report=report,
         headline=list(_headline(report.outcome)),
@@ -84,9 +87,7 @@ def report_page(report: Report, evidence: Evidence, raters: Sequence[RaterRow], 
         figures=list(_figures(report)),
         distribution=distribution_plot(report, scale=scale),
         regions=[_region_line(part) for part in regions],
-        region_plot=range_plot(_("Gain by region"), [_region_estimate(part) for part in regions], reference=0)
-        if regions
-        else None,
+        region_plot=range_plot(_("Gain by region"), estimates, reference=0) if has_values(estimates) else None,
         raters=[_rater_line(row) for row in raters],
         rater_plot=range_plot(
             _("Left side preferred, by rater, in percent"),
@@ -256,6 +257,10 @@ def _region_estimate(part: RegionOutcome) -> Estimate:
         value=None if isinstance(gain, Undefined) else gain.points,
         interval=gain.interval if isinstance(gain, Gain) and isinstance(gain.interval, Interval) else None,
     )
+
+
+def has_values(estimates: Sequence[Estimate]) -> bool:
+    return any(estimate.value is not None for estimate in estimates)
 
 
 def with_interval(value: str, interval: str) -> str:

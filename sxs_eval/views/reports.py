@@ -72,6 +72,7 @@ def results_show(request: HttpRequest, slug: str) -> HttpResponse:
     found = results_of(project, width_points=2 * width.half_width, language=language)
     context = {
         "project": project,
+        "decides": has_role(request.user, project, Role.MANAGER),
         "form": width,
         "language": language,
         "half_width": width.half_width,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from django.template.loader import render_to_string
@@ -67,10 +68,29 @@ class TestRanges:
         plot = range_plot("", [Estimate("x", "", 0.0, None)], reference=0)
         assert percent(plot.rows[0].x) == 50.0
 
+    def test_ticks_are_written_as_in_the_language_of_the_page(self):
+        with translation.override("de"):
+            labels = [tick.label for tick in range_plot("", [Estimate("x", "", 0.9, None)], reference=0).ticks]
+        assert labels == ["−1,0", "−0,5", "0,0", "0,5", "1,0"]
+
     def test_given_ends_hold(self):
         plot = range_plot("", [Estimate("x", "", 50.0, Interval(0, 100))], reference=50, ends=(0, 100))
         assert (plot.rows[0].low_x, plot.rows[0].high_x) == ("2.00%", "98.00%")
         assert [tick.label for tick in plot.ticks] == ["0", "20", "40", "60", "80", "100"]
+
+    def test_long_names_are_broken_into_lines_and_no_two_lines_meet(self):
+        plot = range_plot(
+            "", [Estimate("a model with a very long name → another such one, German", "+1", 1.0, None)] * 2, reference=0
+        )
+        lines = [line for row in plot.rows for line in row.lines]
+        assert [line.text for line in plot.rows[0].lines] == [
+            "a model with a very long name → another",
+            "such one, German",
+            "+1",
+        ]
+        places = sorted([line.y for line in lines] + [row.track_y for row in plot.rows])
+        assert min(after - before for before, after in pairwise(places)) >= 8
+        assert places[-1] < plot.axis_y < plot.height
 
     def test_short_labels_leave_room_beside_the_tracks(self):
         plot = range_plot("", [Estimate("p1", "", 0.0, None)], reference=0, has_short_labels=True)
