@@ -122,9 +122,13 @@ def range_plot(
     *,
     reference: float,
     ends: tuple[float, float] | None = None,
+    step: float | None = None,
     has_short_labels: bool = False,
 ) -> RangePlot:
-    """`reference` is where nothing is to be seen, such as a gain of zero. Without `ends` the axis is even around it."""
+    """`reference` is where nothing is to be seen, such as a gain of zero. Without `ends` the axis is even around it.
+
+    `step` is from tick to tick; chosen where none is given.
+    """
     low, high = ends or _even_ends(estimates, reference)
     start = 36.0 if has_short_labels else 100 - TRACK_ENDS
 
@@ -137,7 +141,7 @@ def range_plot(
         row, bottom = _row(estimate, bottom, place, has_short_labels=has_short_labels)
         rows.append(row)
     axis_y = bottom + 4
-    step = _step((high - low) / 2)
+    step = step or _step((high - low) / 2)
     return RangePlot(
         title=title,
         summary="; ".join(f"{estimate.label}: {estimate.text}" for estimate in estimates),

@@ -94,6 +94,7 @@ def report_page(report: Report, evidence: Evidence, raters: Sequence[RaterRow], 
             [_left_estimate(row) for row in rated],
             reference=EVEN,
             ends=WHOLE,
+            step=EVEN / 2,
             has_short_labels=True,
         )
         if rated

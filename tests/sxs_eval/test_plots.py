@@ -74,9 +74,10 @@ class TestRanges:
         assert labels == ["−1,0", "−0,5", "0,0", "0,5", "1,0"]
 
     def test_given_ends_hold(self):
-        plot = range_plot("", [Estimate("x", "", 50.0, Interval(0, 100))], reference=50, ends=(0, 100))
+        plot = range_plot("", [Estimate("x", "", 50.0, Interval(0, 100))], reference=50, ends=(0, 100), step=25)
         assert (plot.rows[0].low_x, plot.rows[0].high_x) == ("2.00%", "98.00%")
-        assert [tick.label for tick in plot.ticks] == ["0", "20", "40", "60", "80", "100"]
+        assert [tick.label for tick in plot.ticks] == ["0", "25", "50", "75", "100"]
+        assert [tick.label for tick in plot.ticks if tick.is_reference] == ["50"]
 
     def test_long_names_are_broken_into_lines_and_no_two_lines_meet(self):
         plot = range_plot(
