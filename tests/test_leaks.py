@@ -74,6 +74,8 @@ UNSTEADY = {
     "mfa_activate_totp": "offers a new key each time",
     "annotation:batch-take": "leads to a new batch, which has a new id",
     "sxs_eval:batch-take": "leads to a new batch, which has a new id",
+    "sxs_eval:plan-show": "proposes a new seed each time",
+    "sxs_eval:comparison-create": "proposes a new seed each time",
 }
 
 

@@ -1,0 +1,89 @@
+"""Tasks that are done one by one: each counts by itself, the batch only says what is in hand."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import transaction
+
+from allocation import services
+from allocation.models import AssignmentState, Batch, BatchState, Task
+from tests.allocation.test_exact_replication import HOLD_S, assert_exact, give_back, make_pool, take
+from tests.factories import MINUTE, NOW, make_user
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LATER = NOW + (HOLD_S // 60 + 1) * MINUTE
+
+
+def do(batch: Batch, count: int) -> None:
+    for assignment in batch.assignments.filter(state=AssignmentState.HELD)[:count]:
+        services.finish_assignment(assignment=assignment)
+
+
+def states(batch: Batch) -> list[str]:
+    return sorted(batch.assignments.values_list("state", flat=True))
+
+
+def test_what_is_done_keeps_its_place_when_the_rest_lapses():
+    pool = make_pool(3, places=1)
+    batch = take(pool, make_user())
+    do(batch, 2)
+    assert services.lapse_overdue(now=LATER) == 1
+    batch.refresh_from_db()
+    assert (batch.state, states(batch)) == (BatchState.LAPSED, ["done", "done", "lapsed"])
+    assert_exact(pool)
+    assert take(pool, make_user(), now=LATER).assignments.count() == 1
+
+
+def test_a_batch_of_which_all_is_done_is_done_when_its_time_is_over():
+    pool = make_pool(2)
+    batch = take(pool, make_user())
+    do(batch, 2)
+    services.lapse_overdue(now=LATER)
+    batch.refresh_from_db()
+    assert (batch.state, states(batch)) == (BatchState.DONE, ["done", "done"])
+    assert_exact(pool)
+
+
+def test_what_is_reopened_is_held_again_and_lapses_with_the_rest():
+    pool = make_pool(2)
+    batch = take(pool, make_user())
+    do(batch, 2)
+    first = batch.assignments.first()
+    services.reopen_assignment(assignment=first)
+    assert states(batch) == ["done", "held"]
+    services.lapse_overdue(now=LATER)
+    assert states(batch) == ["done", "lapsed"]
+    services.reopen_assignment(assignment=first)
+    services.finish_assignment(assignment=first)
+    assert states(batch) == ["done", "lapsed"]
+    assert_exact(pool)
+
+
+def test_giving_back_gives_back_what_is_not_done():
+    pool = make_pool(3)
+    batch = take(pool, make_user())
+    do(batch, 1)
+    give_back(batch)
+    assert states(batch) == ["done", "returned", "returned"]
+    assert_exact(pool)
+
+
+def test_rejected_work_frees_its_places_for_others_and_for_nobody_twice():
+    pool = make_pool(4, places=1, batch_size=2)
+    person, other = make_user(), make_user()
+    done = take(pool, person)
+    do(done, 2)
+    with transaction.atomic():
+        services.finish_batch(batch=services.lock_batch(batch_id=done.pk, person=person), now=NOW)
+    in_hand = take(pool, person)
+    do(in_hand, 1)
+    with transaction.atomic():
+        assert services.reject_work(pool=pool, person=person, now=NOW) == 3
+    with transaction.atomic():
+        assert services.reject_work(pool=pool, person=person, now=NOW) == 0
+    assert states(done) == ["rejected", "rejected"]
+    assert states(in_hand) == ["rejected", "returned"]
+    assert not Task.objects.filter(places_taken__gt=0).exists()
+    assert take(pool, person) is None
+    assert take(pool, other).assignments.count() == 2
+    assert_exact(pool)
