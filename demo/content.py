@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cache
@@ -19,20 +18,20 @@ from annotation.models import CaptionBatch, Item, Rating, Round
 from annotation.services import batches
 from annotation.services.projects import NewRound, create_project
 from annotation.services.rounds import fill_round
-from corpus.models import Collection, ImportJob, JobState, Outcome
+from corpus.models import Collection
 from corpus.services.collections import collection_named
 from corpus.services.images import make_sizes
 from corpus.services.imports import import_path as import_images
-from demo import photographs
+from demo import evaluations, photographs
+from demo.captions import Clock, check, import_captions
 from demo.texts import MODEL_DESCRIPTION, MODEL_NAME, TEXTS, Texts
 from inference.models import CaptioningModel
-from inference.services.imports import import_path as import_captions
 from languages.models import Language
-from people.models import Level, Project, Role, User
+from people.models import Consent, Level, Project, Role, User
 from people.services import add_member, give_consent, set_language_skills
 
-Clock = Callable[[], datetime]
-
+EDITION = 2
+"""Of what is loaded; counted up when there is more, so that demos made before get it at their next start."""
 PROJECT_NAME = "Crosslens demo"
 COLLECTION_NAME = "Demo photographs"
 PASSWORD = "look-then-write"  # noqa: S105 - told to whoever starts the demo, on their own computer
@@ -75,7 +74,22 @@ PEOPLE = (
     Person("kenji-ja", "Kenji", Role.ANNOTATOR, "writes Japanese", "ja"),
     Person("neema-sw", "Neema", Role.ANNOTATOR, "writes Swahili: her time ran out", "sw"),
     Person("baraka-sw", "Baraka", Role.ANNOTATOR, "writes Swahili", "sw", Level.FLUENT),
+    Person(evaluations.IN_THE_MIDDLE, "Emil", Role.RATER, "compares German captions: in the middle of a batch", "de"),
+    Person(evaluations.GAVE_BACK, "Greta", Role.RATER, "compares German captions: gave a batch back half done", "de"),
+    Person(evaluations.STARTED, "Jonas", Role.RATER, "compares German captions", "de", Level.FLUENT),
+    Person(
+        "salma-ar",
+        "Salma",
+        Role.RATER,
+        "compares Arabic captions, with the pages in Arabic too",
+        "ar",
+        Level.NATIVE,
+        "ar",
+    ),
+    Person("meera-hi", "Meera", Role.RATER, "compares Hindi captions", "hi"),
+    Person("yuki-ja", "Yuki", Role.RATER, "compares Japanese captions", "ja"),
 )
+NEEDING_CONSENT = (Role.ANNOTATOR, Role.RATER)
 LANGUAGES = tuple(dict.fromkeys(person.language for person in PEOPLE if person.language))
 
 WRITTEN_BY_BERND = 6
@@ -107,6 +121,14 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
     _bernd(people["bernd-de"], rounds["de"], clock() - timedelta(hours=2))
     _rate_some(people["lucia-es"], rounds["es"], RATED_BY_LUCIA, clock() - timedelta(hours=1))
     _rate_some(people["neema-sw"], rounds["sw"], RATED_BY_NEEMA, clock() - HOLD - timedelta(days=1))
+    evaluations.load(
+        project=project,
+        people=people,
+        collection=collection,
+        manager=people[MANAGER],
+        folder=folder.parent,
+        clock=clock,
+    )
     lapse_overdue(now=clock())
     return sign_ins()
 
@@ -139,7 +161,7 @@ def _pictures(folder: Path, clock: Clock) -> Collection:
     collection = collection_named(COLLECTION_NAME)
     if collection.entries.count() < len(photographs.PHOTOGRAPHS):
         fresh: list[int] = []
-        _check(import_images(path=folder / "manifest.jsonl", collection=collection, clock=clock, announce=fresh.append))
+        check(import_images(path=folder / "manifest.jsonl", collection=collection, clock=clock, announce=fresh.append))
         # Here and now rather than by the worker, so that the first page has its pictures.
         for image_id in fresh:
             make_sizes(image_id=image_id, now=clock())
@@ -147,21 +169,15 @@ def _pictures(folder: Path, clock: Clock) -> Collection:
 
 
 def _captions(folder: Path, collection: Collection, clock: Clock) -> CaptioningModel:
-    model, _is_new = CaptioningModel.objects.get_or_create(name=MODEL_NAME, defaults={"description": MODEL_DESCRIPTION})
-    if model.captions.count() < len(TEXTS):
-        file = folder.parent / "captions.jsonl"
-        lines = ({"image": key, "caption": texts.english} for key, texts in TEXTS.items())
-        file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        english = Language.objects.get(pk="en")
-        _check(import_captions(path=file, model=MODEL_NAME, language=english, collection=collection, clock=clock))
-    return model
-
-
-def _check(job: ImportJob) -> None:
-    """Raise RuntimeError where something of the demo's own content was not taken: that is a mistake in the demo."""
-    refused = [f"{row.name}: {row.reason}" for row in job.rows.filter(outcome=Outcome.REJECTED)]
-    if job.state != JobState.DONE or refused:
-        raise RuntimeError("; ".join([job.error, *refused]))
+    return import_captions(
+        model=MODEL_NAME,
+        description=MODEL_DESCRIPTION,
+        language="en",
+        captions={key: texts.english for key, texts in TEXTS.items()},
+        collection=collection,
+        folder=folder.parent,
+        clock=clock,
+    )
 
 
 def _project(people: dict[str, User], collection: Collection, model: CaptioningModel, now: datetime) -> Project:
@@ -181,10 +197,18 @@ def _project(people: dict[str, User], collection: Collection, model: CaptioningM
     for round in project.rounds.filter(awaits_tasks=True):
         fill_round(round_id=round.pk)
     for person in PEOPLE:
-        add_member(project=project, user=people[person.username], role=person.role)
-        if person.role == Role.ANNOTATOR:
-            give_consent(project=project, user=people[person.username], version=1, now=now)
+        _take_part(people[person.username], person.role, project, now)
     return project
+
+
+def _take_part(user: User, role: Role, project: Project, now: datetime) -> None:
+    """Role and consent for somebody who never had them here; whoever has left since stays away."""
+    if role not in NEEDING_CONSENT:
+        add_member(project=project, user=user, role=role)
+    elif not Consent.objects.filter(user=user, text__project=project).exists():
+        add_member(project=project, user=user, role=role)
+        newest = project.consent_texts.latest("version")
+        give_consent(project=project, user=user, version=newest.version, now=now)
 
 
 def _anna(anna: User, round: Round, began_at: datetime) -> None:

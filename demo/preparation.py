@@ -20,14 +20,15 @@ def prepare(*, say: Callable[[str], object]) -> None:
     kept = Path(settings.VAR) / "prepared.json"
     found = fingerprint(Path(settings.BASE_DIR))
     done = json.loads(kept.read_text()) if kept.exists() else {}
-    if done.get("fingerprint") == found and done.get("is_loaded"):
+    is_loaded = done.get("edition") == content.EDITION
+    if done.get("fingerprint") == found and is_loaded:
         return
     say("Preparing tables, demo content and static files; the next start will be quick ...")
     call_command("migrate", verbosity=0, interactive=False)
-    if not done.get("is_loaded"):
+    if not is_loaded:
         content.load(say=say)
     call_command("collectstatic", verbosity=0, interactive=False, clear=True)
-    kept.write_text(json.dumps({"fingerprint": found, "is_loaded": True}))
+    kept.write_text(json.dumps({"fingerprint": found, "edition": content.EDITION}))
 
 
 def fingerprint(base: Path) -> str:

@@ -16,22 +16,33 @@ from django.urls import reverse
 from django.utils import timezone
 from PIL import Image as Pillow
 
-from allocation.models import BatchState
+from allocation.models import BatchState, Task
 from annotation import rules
 from annotation.models import Caption, CaptionBatch, Item, Stage
 from annotation.permissions import blockers
 from annotation.services import batches
-from corpus.models import Collection, Image, JobState
-from demo import content, photographs
+from corpus.models import Collection, Image, ImportJob, JobState
+from demo import comparison_texts, content, evaluations, photographs
 from demo.texts import MODEL_NAME, TEXTS
 from inference.models import ModelCaption
 from languages.models import Language
 from languages.registry import LANGUAGES
-from people.models import Membership, Project, Role, User
+from people.models import ConsentText, Membership, Project, Role, User
 from people.permissions import may_start_projects
 from people.rules import conflicting_roles
+from people.services import withdraw_consent
+from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, Standing
+from sxs_eval.rules.judging import are_equal
+from sxs_eval.rules.figures import Undefined
+from sxs_eval.selectors.results import evidence_of, report_of
+from sxs_eval.selectors.work import judging_page, work_of
+from sxs_eval.services import judging
 
 KEYS = [photograph.key for photograph in photographs.PHOTOGRAPHS]
+
+
+def project_people(project, role):
+    return User.objects.filter(memberships__project=project, memberships__role=role)
 
 
 def picture(number: int) -> bytes:
@@ -164,6 +175,34 @@ class TestTexts:
             assert rules.soft_warnings(text, language=german, others=others, english=texts.english) == []
             assert rules.likeness(*texts.german) < 0.6
 
+    def test_every_photograph_has_a_caption_of_each_model_in_each_of_its_languages(self):
+        assert {language: len(texts["cat"]) for language, texts in comparison_texts.CAPTIONS.items()} == {
+            "de": 3,
+            "ar": 2,
+            "hi": 2,
+            "ja": 2,
+        }
+        for captions in comparison_texts.CAPTIONS.values():
+            assert list(captions) == KEYS
+            assert {len(texts) for texts in captions.values()} == {len(captions["cat"])}
+        assert list(comparison_texts.QUALITY) == KEYS
+
+    def test_captions_to_compare_are_in_the_script_of_their_language(self):
+        for tag, captions in comparison_texts.CAPTIONS.items():
+            language = next(entry for entry in LANGUAGES if entry.tag == tag)
+            for text in (text for texts in captions.values() for text in texts):
+                assert rules.hard_error(text) is None
+                warned = rules.soft_warnings(text, language=language, others=[], english="")
+                assert not {"script", "not_in_script"} & {warning.code for warning in warned}, text
+
+    def test_models_that_do_not_exist_say_so_in_their_names(self):
+        assert all("written by hand" in model for model in comparison_texts.MODELS)
+
+    def test_models_differ_but_for_a_few_equal_captions(self):
+        for captions in comparison_texts.CAPTIONS.values():
+            equal = [key for key, (brief, rich, *_others) in captions.items() if are_equal(brief, rich)]
+            assert equal == ["gravel"]
+
     def test_six_languages_among_them_one_from_right_to_left_one_indic_and_one_cjk(self):
         assert len(content.LANGUAGES) == 6
         assert {"ar", "hi", "ja"} <= set(content.LANGUAGES)
@@ -184,7 +223,7 @@ class TestContent:
     def test_two_annotators_of_each_language_qualify(self, loaded):
         project = Project.objects.get(name=content.PROJECT_NAME)
         for round in project.rounds.all():
-            writers = User.objects.filter(language_skills__language=round.language)
+            writers = project_people(project, Role.ANNOTATOR).filter(language_skills__language=round.language)
             assert [blockers(writer, round) for writer in writers] == [[], []]
 
     def test_manager_and_researcher_do_not_annotate(self, loaded):
@@ -235,7 +274,13 @@ class TestContent:
             now=timezone.now(),
         )
         User.objects.filter(username="anna-de").update(first_name="Annette")
-        models = (User, Membership, Image, ModelCaption, CaptionBatch, Caption, Item, Project, Language)
+        emil = User.objects.get(username=evaluations.IN_THE_MIDDLE)
+        answered = judge_next(emil)
+        models = (
+            *(User, Membership, Image, ModelCaption, CaptionBatch, Caption, Item, Project, Language, ImportJob),
+            *(Comparison, GoldPair, JudgingBatch, Judgement, Task),
+        )
+        judged = sorted(Judgement.objects.values_list("pk", "choice", "judged_at"))
         before = [model.objects.count() for model in models]
 
         content.load()
@@ -243,6 +288,43 @@ class TestContent:
         assert [model.objects.count() for model in models] == before
         assert Item.objects.get(batch=batch, position=1).text == "Etwas ganz anderes"
         assert User.objects.get(username="anna-de").first_name == "Annette"
+        assert sorted(Judgement.objects.values_list("pk", "choice", "judged_at")) == judged
+        assert Judgement.objects.get(pk=answered.pk).choice == -3
+
+    def test_who_has_left_since_is_not_brought_back(self, loaded):
+        project = Project.objects.get(name=content.PROJECT_NAME)
+        jonas = User.objects.get(username="jonas-de")
+        withdraw_consent(project=project, user=jonas, now=timezone.now())
+        Membership.objects.filter(project=project, user=jonas).delete()
+
+        content.load()
+
+        assert not Membership.objects.filter(project=project, user=jonas).exists()
+        assert [consent.withdrawn_at is None for consent in jonas.consents.all()] == [False]
+
+    def test_the_newest_consent_text_is_that_of_whoever_is_new(self, loaded):
+        project = Project.objects.get(name=content.PROJECT_NAME)
+        ConsentText.objects.create(project=project, version=2, body="New")
+        User.objects.get(username="yuki-ja").delete()
+
+        content.load()
+
+        assert [each.text.version for each in User.objects.get(username="yuki-ja").consents.all()] == [2]
+
+    def test_a_demo_made_before_there_were_comparisons_gets_them(self, db, drawn, monkeypatch):
+        earlier = [person for person in content.PEOPLE if person.role != Role.RATER]
+        with monkeypatch.context() as patch:
+            patch.setattr(content, "PEOPLE", earlier)
+            patch.setattr(evaluations, "load", lambda **_fields: None)
+            content.load()
+        assert not Comparison.objects.exists()
+        before = list(Item.objects.values_list("pk", "text", "rating"))
+
+        content.load()
+
+        assert Comparison.objects.count() == 6
+        assert Judgement.objects.exclude(choice=None).exists()
+        assert list(Item.objects.values_list("pk", "text", "rating")) == before
 
     def test_a_load_that_broke_off_is_taken_up(self, db, drawn, monkeypatch):
         with monkeypatch.context() as patch:
@@ -259,3 +341,85 @@ class TestContent:
         (drawn / "astronaut.png").write_bytes(b"no picture")
         with pytest.raises(RuntimeError, match="astronaut"):
             content._pictures(drawn, timezone.now)
+
+
+def compared(versus: evaluations.Versus) -> Comparison:
+    return Comparison.objects.get(language=versus.language, base__name=versus.base, test__name=versus.test)
+
+
+def judge_next(rater: User) -> Judgement:
+    """The next answer of a batch in hand: right much better."""
+    batch = JudgingBatch.objects.get(batch__person=rater, batch__state=BatchState.OPEN)
+    position = judging_page(batch, rater, timezone.now()).trial.position
+    return judging.judge(batch_id=batch.pk, rater=rater, position=position, choice=-3, now=timezone.now())
+
+
+class TestComparisons:
+    def test_each_has_a_pair_of_every_photograph_and_gold_pairs(self, loaded):
+        versus = (evaluations.HALF_JUDGED, *evaluations.JUDGED, *evaluations.UNTOUCHED)
+        assert Comparison.objects.count() == len(versus)
+        for comparison in map(compared, versus):
+            assert comparison.pairs.count() == len(KEYS)
+            assert comparison.gold_pairs.exists()
+            assert not comparison.awaits_pairs
+            assert not comparison.left_out
+
+    def test_their_captions_came_by_import_and_are_of_their_picture(self, loaded):
+        captions = ModelCaption.objects.filter(model__name__in=comparison_texts.MODELS).select_related("model")
+        assert captions.count() == len(KEYS) * (3 + 2 + 2 + 2)
+        for caption in captions:
+            texts = comparison_texts.CAPTIONS[caption.language_id][caption.image.entries.get().key]
+            assert caption.text == texts[comparison_texts.MODELS.index(caption.model.name)]
+        assert all("written by hand" in caption.model.description.lower() for caption in captions)
+
+    def test_one_is_half_judged(self, loaded):
+        images = report_of(compared(evaluations.HALF_JUDGED)).outcome.images
+        assert images.complete == evaluations.SETTING.batch_size
+        assert all(images.incomplete_by_judgements[judgements] for judgements in (0, 1, 2))
+
+    def test_two_are_judged_by_three_people_as_people_do(self, loaded):
+        for comparison in map(compared, evaluations.JUDGED):
+            report = report_of(comparison)
+            assert report.outcome.images.complete == len(KEYS)
+            assert len(report.raters) == 3
+            assert not isinstance(report.flips.same, Undefined)
+        report = report_of(compared(evaluations.JUDGED[0]))
+        assert report.outcome.wins.count > 2 * report.outcome.losses.count > 0
+        assert not Standing.objects.exists()
+        assert not Judgement.objects.filter(is_late=True).exists()
+        answered = Judgement.objects.exclude(choice=None)
+        assert all(2_000 < judgement.active_ms < 60_000 for judgement in answered)
+        assert len({judgement.active_ms for judgement in answered}) > answered.count() / 2
+        assert all(judgement.judged_at < timezone.now() for judgement in answered)
+        for comparison in map(compared, (evaluations.HALF_JUDGED, *evaluations.JUDGED)):
+            assert {*comparison.judgements.exclude(choice=None).values_list("kind", flat=True)} == {*Kind}
+
+    def test_other_languages_are_untouched(self, loaded):
+        for comparison in map(compared, evaluations.UNTOUCHED):
+            assert not comparison.judgements.exists()
+            assert not evidence_of([comparison])[comparison.pk].judged.score.size
+
+    def test_each_rater_sees_the_comparisons_of_their_language_and_nothing_in_their_way(self, loaded):
+        project = Project.objects.get(name=content.PROJECT_NAME)
+        seen = {rater.username: work_of(rater, timezone.now()) for rater in project_people(project, Role.RATER)}
+        assert {name: len(work) for name, work in seen.items()} == {
+            "emil-de": 3,
+            "greta-de": 3,
+            "jonas-de": 3,
+            "salma-ar": 1,
+            "meera-hi": 1,
+            "yuki-ja": 1,
+        }
+        assert not [item.blockers for work in seen.values() for item in work if item.blockers]
+        halfway = next(item for item in seen["emil-de"] if item.open_batch)
+        assert halfway.comparison == compared(evaluations.HALF_JUDGED)
+        assert 0 < halfway.open_batch.answered < halfway.open_batch.size
+        assert [bool(item.resumable) for item in seen["greta-de"]].count(True) == 1
+        assert all(item.is_anything_left for name in ("salma-ar", "meera-hi", "yuki-ja") for item in seen[name])
+
+    def test_equal_captions_are_there_and_shown(self, loaded):
+        for versus in (evaluations.HALF_JUDGED, *evaluations.UNTOUCHED):
+            pairs = compared(versus).pairs.select_related("base_caption", "test_caption")
+            equal = [pair for pair in pairs if are_equal(pair.base_caption.text, pair.test_caption.text)]
+            assert len(equal) == 1
+            assert equal[0].task is not None

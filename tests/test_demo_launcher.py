@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -166,6 +167,19 @@ def test_preparing_again_costs_nothing_until_something_changes(tmp_path, setting
     monkeypatch.setattr(preparation, "fingerprint", lambda _base: "changed")
     preparation.prepare(say=lambda _sentence: None)
     assert done == ["migrate", "load", "collectstatic", "migrate", "collectstatic"]
+
+
+def test_a_demo_made_before_there_was_more_to_load_gets_it(tmp_path, settings, monkeypatch):
+    settings.VAR = tmp_path
+    done: list[str] = []
+    monkeypatch.setattr(preparation, "call_command", lambda name, **_options: done.append(name))
+    monkeypatch.setattr(content, "load", lambda **_options: done.append("load"))
+    found = preparation.fingerprint(settings.BASE_DIR)
+    (tmp_path / "prepared.json").write_text(json.dumps({"fingerprint": found, "is_loaded": True}))
+
+    preparation.prepare(say=lambda _sentence: None)
+
+    assert done == ["migrate", "load", "collectstatic"]
 
 
 def test_a_load_that_was_broken_off_is_taken_up_again(tmp_path, settings, monkeypatch):

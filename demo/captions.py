@@ -1,0 +1,43 @@
+"""Captions of the demo's models, taken in by the same import as anybody's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from corpus.models import Collection, ImportJob, JobState, Outcome
+from inference.models import CaptioningModel
+from inference.services.imports import import_path
+from languages.models import Language
+
+Clock = Callable[[], datetime]
+
+
+def import_captions(
+    *,
+    model: str,
+    description: str,
+    language: str,
+    captions: Mapping[str, str],
+    collection: Collection,
+    folder: Path,
+    clock: Clock,
+) -> CaptioningModel:
+    """The model, with `captions` by the key of their photograph; imported from a file in `folder` if some lack."""
+    by, _is_new = CaptioningModel.objects.get_or_create(name=model, defaults={"description": description})
+    if by.captions.filter(language=language).count() < len(captions):
+        file = folder / "captions.jsonl"
+        lines = ({"image": key, "caption": text} for key, text in captions.items())
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        tag = Language.objects.get(pk=language)
+        check(import_path(path=file, model=model, language=tag, collection=collection, clock=clock))
+    return by
+
+
+def check(job: ImportJob) -> None:
+    """Raise RuntimeError where something of the demo's own content was not taken: that is a mistake in the demo."""
+    refused = [f"{row.name}: {row.reason}" for row in job.rows.filter(outcome=Outcome.REJECTED)]
+    if job.state != JobState.DONE or refused:
+        raise RuntimeError("; ".join([job.error, *refused]))

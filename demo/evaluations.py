@@ -1,0 +1,179 @@
+"""The demo's comparisons: captions of pretended models side by side, some judged, one half judged, some untouched.
+
+Everything is made by the services that the pages use. What raters who do not exist answered hangs on how good the
+captions are and on a seed; a rater who has had a batch of a comparison is left alone from then on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from corpus.models import Collection
+from demo.captions import Clock, import_captions
+from demo.comparison_texts import BRIEF, CAPTIONS, DESCRIPTIONS, DISCLAIMER, MODELS, QUALITY, RICH, WOBBLY
+from inference.models import CaptioningModel
+from languages.models import Language
+from people.models import Project, User
+from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind
+from sxs_eval.services import judging
+from sxs_eval.services.comparisons import Setting, create_comparison, fill_comparison
+
+SEED = 3600
+SETTING = Setting(seed=SEED, batch_size=8, hold_s=3 * 24 * 3600, gold_percent=20, repeat_percent=20)
+STARTED, GAVE_BACK, IN_THE_MIDDLE = RATERS = ("jonas-de", "greta-de", "emil-de")
+MORE_PAIRS = {STARTED: 0, GAVE_BACK: 2, IN_THE_MIDDLE: 4}
+"""How many pairs beyond their first batch each of them has answered in the comparison that is half judged."""
+SEEDS_FROM_THE_FRONT = (581867, 1518767, 2032802, 2049463, 2352428)
+"""What is drawn first with each is all but 0, so that a batch begins at the front of a comparison's order."""
+TYPICAL_S = 11.0
+
+
+class Versus(NamedTuple):
+    language: str
+    base: str
+    test: str
+
+
+HALF_JUDGED = Versus("de", BRIEF, RICH)
+JUDGED = (Versus("de", WOBBLY, RICH), Versus("de", WOBBLY, BRIEF))
+UNTOUCHED = (Versus("ar", BRIEF, RICH), Versus("hi", BRIEF, RICH), Versus("ja", BRIEF, RICH))
+
+
+def load(
+    *, project: Project, people: Mapping[str, User], collection: Collection, manager: User, folder: Path, clock: Clock
+) -> None:
+    """Make what is missing of the comparisons and of what is judged in them."""
+    models = _models(collection, folder, clock)
+    made = {
+        versus: _comparison(versus, project, models, collection, manager)
+        for versus in (HALF_JUDGED, *JUDGED, *UNTOUCHED)
+    }
+    for days, versus in enumerate(JUDGED, start=1):
+        for hours, username in enumerate(RATERS):
+            began_at = clock() - timedelta(days=days, hours=hours)
+            _judge_all(made[versus], people[username], versus, began_at)
+    _judge_half(made[HALF_JUDGED], people, clock() - timedelta(hours=3))
+
+
+def _models(collection: Collection, folder: Path, clock: Clock) -> dict[str, CaptioningModel]:
+    models = {}
+    for language, captions in CAPTIONS.items():
+        for index, model in enumerate(MODELS):
+            texts = {key: text[index] for key, text in captions.items() if index < len(text)}
+            if texts:
+                models[model] = import_captions(
+                    model=model,
+                    description=f"{DESCRIPTIONS[model]} {DISCLAIMER}",
+                    language=language,
+                    captions=texts,
+                    collection=collection,
+                    folder=folder,
+                    clock=clock,
+                )
+    return models
+
+
+def _comparison(
+    versus: Versus, project: Project, models: Mapping[str, CaptioningModel], collection: Collection, manager: User
+) -> Comparison:
+    base, test = models[versus.base], models[versus.test]
+    found = Comparison.objects.filter(project=project, language=versus.language, base=base, test=test).first()
+    comparison = found or create_comparison(
+        project=project,
+        language=Language.objects.get(pk=versus.language),
+        base=base,
+        test=test,
+        collection=collection,
+        setting=SETTING,
+        by=manager,
+    )
+    if comparison.awaits_pairs:
+        fill_comparison(comparison_id=comparison.pk)
+    return Comparison.objects.select_related("pool", "language").get(pk=comparison.pk)
+
+
+def _judge_all(comparison: Comparison, rater: User, versus: Versus, now: datetime) -> None:
+    if _has_had_a_batch(comparison, rater):
+        return
+    rng = Random(f"{SEED} {versus} {rater.username}")
+    while batch := judging.take_batch(comparison=comparison, rater=rater, now=now, rng=rng):
+        now = _answer(batch, rater, versus, now=now, rng=rng)
+
+
+def _judge_half(comparison: Comparison, people: Mapping[str, User], now: datetime) -> None:
+    """Everybody judges the same batch first, so that its pairs have all their judgements and others some or none."""
+    seeds = iter(SEEDS_FROM_THE_FRONT)
+    for username, pairs in MORE_PAIRS.items():
+        rater = people[username]
+        sittings = [None, pairs] if pairs else [None]
+        rngs = [Random(next(seeds)) for _sitting in sittings]
+        if _has_had_a_batch(comparison, rater):
+            continue
+        end = now
+        for up_to, rng in zip(sittings, rngs, strict=True):
+            end = _sit(comparison, rater, up_to, now=end, rng=rng)
+
+
+def _sit(comparison: Comparison, rater: User, pairs: int | None, *, now: datetime, rng: Random) -> datetime:
+    batch = judging.take_batch(comparison=comparison, rater=rater, now=now, rng=rng)
+    if batch is None:
+        return now
+    end = _answer(batch, rater, HALF_JUDGED, now=now, rng=rng, pairs=pairs)
+    if pairs and rater.username == GAVE_BACK:
+        judging.give_back(batch_id=batch.pk, rater=rater, now=end)
+    return end
+
+
+def _has_had_a_batch(comparison: Comparison, rater: User) -> bool:
+    return JudgingBatch.objects.filter(comparison=comparison, batch__person=rater).exists()
+
+
+def _answer(
+    batch: JudgingBatch, rater: User, versus: Versus, *, now: datetime, rng: Random, pairs: int | None = None
+) -> datetime:
+    """Answer a batch to its end, or up to the pair after so many `pairs`; returns when."""
+    keys = dict(batch.comparison.collection.entries.values_list("image_id", "key"))
+    scores: dict[int | None, int] = dict(_scores(batch.comparison, rater))
+    for showing in batch.judgements.select_related("pair").order_by("position"):
+        if pairs is not None and showing.kind == Kind.PAIR:
+            if not pairs:
+                break
+            pairs -= 1
+        score = scores[showing.pair_id] = _score(showing, scores, keys, versus, rng)
+        taken = timedelta(seconds=rng.lognormvariate(math.log(TYPICAL_S), 0.4))
+        now += taken
+        judging.judge(
+            batch_id=batch.pk,
+            rater=rater,
+            position=showing.position,
+            choice=score if showing.test_is_left else -score,
+            active_ms=int(taken.total_seconds() * 1000),
+            now=now,
+        )
+    return now
+
+
+def _scores(comparison: Comparison, rater: User) -> list[tuple[int | None, int]]:
+    answered = Judgement.objects.filter(comparison=comparison, person=rater, kind=Kind.PAIR, score__isnull=False)
+    return [(pair, score) for pair, score in answered.values_list("pair", "score") if score is not None]
+
+
+def _score(
+    showing: Judgement, scores: Mapping[int | None, int], keys: Mapping[int, str], versus: Versus, rng: Random
+) -> int:
+    if showing.pair is None:
+        return rng.choice((2, 3, 3))
+    if showing.kind == Kind.REPEAT:
+        return _on_scale(scores[showing.pair_id] + rng.gauss(0, 0.6))
+    quality = QUALITY[keys[showing.pair.image_id]]
+    difference = quality[MODELS.index(versus.test)] - quality[MODELS.index(versus.base)]
+    return _on_scale(0.7 * difference + rng.gauss(0, 1))
+
+
+def _on_scale(score: float) -> int:
+    return max(-3, min(3, round(score)))
