@@ -143,9 +143,12 @@ def _keys(comparison: Comparison) -> Iterator[dict[int, str]]:
 
 def _answers(comparison: Comparison, images: Iterable[int], until: datetime) -> Iterator[Mapping[str, Any]]:
     judged = Judgement.objects.filter(comparison=comparison, choice__isnull=False, judged_at__lte=until).order_by()
-    images = list(images)
-    yield from _values(judged.filter(pair__comparison=comparison, pair__image__in=images), "pair")
-    yield from _values(judged.filter(gold__comparison=comparison, gold__image__in=images), "gold")
+    # By pair: with the image of the pair as the condition, a database may go through all of a comparison every time.
+    here = {"comparison": comparison, "image__in": list(images)}
+    yield from _values(judged.filter(pair__in=list(Pair.objects.filter(**here).values_list("pk", flat=True))), "pair")
+    yield from _values(
+        judged.filter(gold__in=list(GoldPair.objects.filter(**here).values_list("pk", flat=True))), "gold"
+    )
 
 
 def _values(judged: QuerySet[Judgement], of: str) -> Iterator[Mapping[str, Any]]:

@@ -346,7 +346,7 @@ class TestCost:
         exported(comparison)  # models and project are loaded once
         with CaptureQueriesContext(connection) as queries:
             exported(comparison)
-        assert len(queries) <= 6
+        assert len(queries) <= 8
 
 
 class TestTables:
