@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from html import unescape
 from random import Random
 from typing import Any
 
@@ -79,3 +81,13 @@ def report(comparison: Comparison) -> Any:
 
 def results(project: Project, **options: Any) -> Any:
     return results_of(project, **options)
+
+
+def text_of(response: Any) -> str:
+    """What a reader sees, white space aside."""
+    page = re.sub(r"<(title|desc)\b.*?</\1>", " ", response.content.decode(), flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def keys_of(comparison: Comparison) -> list[str]:
+    return list(comparison.collection.entries.order_by("position").values_list("key", flat=True))

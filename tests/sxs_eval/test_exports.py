@@ -30,7 +30,7 @@ from sxs_eval.tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.tables import TableLayout, table, tex
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
 from tests.servers import ROOT
-from tests.sxs_eval.judged import answer, judge_all, report, results, take
+from tests.sxs_eval.judged import answer, judge_all, keys_of, report, results, take
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(days=30)
@@ -47,10 +47,6 @@ def rows(*comparisons: Comparison, **options) -> list[dict[str, Any]]:
 
 def cells(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
-
-
-def keys_of(comparison: Comparison) -> list[str]:
-    return list(comparison.collection.entries.order_by("position").values_list("key", flat=True))
 
 
 def figures(path: Path, comparison: Comparison, capsys) -> dict[str, Any]:

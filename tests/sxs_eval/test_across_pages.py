@@ -1,0 +1,96 @@
+"""All comparisons of a project on one page: pooled, ranked, and how many images more it takes."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from inference.models import ModelCaption
+from metrics.intervals import Interval
+from sxs_eval.rules.figures import Undefined
+from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater
+from tests.sxs_eval.judged import judge_all, keys_of, report, results, text_of
+
+pytestmark = pytest.mark.django_db
+
+
+class TestAcross:
+    @pytest.fixture
+    def project(self):
+        """Three models in German, two of them in French too, over the same images."""
+        project, collection = make_project("lions"), make_collection(6)
+        german = [make_captioner(collection, f"m{n}", language="de", text=f"m{n} sagt") for n in range(3)]
+        for model in german[:2]:
+            ModelCaption.objects.bulk_create(
+                ModelCaption(model=model, image_id=image, language_id="fr", text=f"{model.name} dit {image}")
+                for image in collection.entries.values_list("image", flat=True)
+            )
+        answers = {
+            (0, 1, "de"): [3, 3, -3, 2, 0, 1],
+            (0, 1, "fr"): [3, -1, -3, 2, 0, 1],
+            (1, 2, "de"): [1, -1, 2, -2, 1, -3],
+            (0, 2, "de"): [1, 1, 2, -2, 1, 3],
+        }
+        for (base, test, language), scores in answers.items():
+            comparison = make_comparison(
+                project=project,
+                collection=collection,
+                base=german[base],
+                test=german[test],
+                language=language,
+                replication=1,
+            )
+            judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison), scores, strict=True)))
+        return project
+
+    def test_each_comparison_stands_with_the_figures_of_its_own_report(self, project):
+        for result in results(project).results:
+            own = report(result.comparison)
+            assert result.summary.outcome == own.outcome
+            assert result.summary.alpha == (own.alpha if isinstance(own.alpha, Undefined) else own.alpha.value)
+
+    def test_the_same_two_models_are_pooled_over_their_languages(self, project):
+        (pooled,) = results(project).pooled
+        assert (pooled.base, pooled.test) == ("m0", "m1")
+        # German: four wins, one loss of six; French: three wins, two losses of six.
+        assert (pooled.pooled.wins, pooled.pooled.losses, pooled.pooled.outcomes) == (7, 3, 12)
+        assert pooled.pooled.images == 6
+        assert pooled.pooled.gain.points == pytest.approx(100 * 4 / 12)
+
+    def test_the_page_has_gains_ranking_and_sizes(self, client, project):
+        client.force_login(project.created_by)
+        text = text_of(client.get(reverse("sxs_eval:results-show", args=["lions"])))
+        assert "m0 → m1 German +50.0" in text
+        assert "m0 → m1 German, French +33.3" in text or "m0 → m1 French, German +33.3" in text
+        assert "Stronger" in text
+        assert "m2" in text.split("Strengths")[1]
+        assert "± 5.0 points" in text
+
+    def test_a_narrower_interval_takes_four_times_the_images_at_half_the_width(self, project):
+        wide, narrow = (results(project, width_points=width).results[0].images_needed for width in (10, 5))
+        assert narrow == pytest.approx(4 * wide, abs=4)
+
+    @pytest.mark.parametrize("points", ["2.5", "0", "-1", "nan", "x", "1e9", ""])
+    def test_a_width_that_cannot_be_is_said_and_the_usual_one_taken(self, client, project, points):
+        client.force_login(project.created_by)
+        response = client.get(reverse("sxs_eval:results-show", args=["lions"]), {"points": points})
+        assert response.status_code == 200
+        assert ("± 2.5 points" if points == "2.5" else "± 5.0 points") in text_of(response)
+
+    def test_one_language_can_be_looked_at_alone(self, client, project):
+        client.force_login(project.created_by)
+        response = client.get(reverse("sxs_eval:results-show", args=["lions"]), {"language": "fr"})
+        text = text_of(response)
+        assert "m0 → m1 French" in text
+        assert "m0 → m1 German" not in text
+        assert "A ranking takes three models or more" in text
+
+    def test_a_comparison_without_judgements_does_not_spoil_the_ranking(self, project):
+        collection = make_collection(1)
+        make_comparison(project=project, collection=collection)
+        assert not isinstance(results(project).ranking, Undefined | None)
+
+    def test_the_ranking_has_intervals_or_says_why_not(self, project):
+        ranking = results(project).ranking
+        assert [model.model for model in ranking.models][-1] == "m0"
+        assert all(isinstance(model.interval, Interval | Undefined) for model in ranking.models)
