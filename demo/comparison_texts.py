@@ -140,7 +140,7 @@ CAPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "cat": (
             "एक धारीदार बिल्ली।",
-            "हरी आँखों और लंबी मूँछों वाली एक धारीदार बिल्ली, जो एक ओर देख रही है, बहुत पास से।",
+            "एक ओर देखती, हरी आँखों और लंबी मूँछों वाली धारीदार बिल्ली का पास से लिया गया चित्र।",
         ),
         "coffee": ("एक कप कॉफ़ी।", "लकड़ी की मेज़ पर लाल तश्तरी में छोटे चम्मच के साथ एस्प्रेसो का आधा भरा कप रखा है।"),
         "coins": (
@@ -234,4 +234,4 @@ QUALITY = {
     "dahlia": (2, 5, 3),
     "officer": (3, 1, 3),
 }
-"""How good the German captions are, from 0 to 5, to those in the demo who have judged them."""
+"""How good the captions are, from 0 (plainly wrong) to 5, to those in the demo who have judged them."""

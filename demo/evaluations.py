@@ -22,6 +22,7 @@ from people.models import Project, User
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind
 from sxs_eval.services import judging
 from sxs_eval.services.comparisons import Setting, create_comparison, fill_comparison
+from sxs_eval.services.gold import use_gold_pair
 
 SEED = 3600
 SETTING = Setting(seed=SEED, batch_size=8, hold_s=3 * 24 * 3600, gold_percent=20, repeat_percent=20)
@@ -31,6 +32,7 @@ MORE_PAIRS = {STARTED: 0, GAVE_BACK: 2, IN_THE_MIDDLE: 4}
 SEEDS_FROM_THE_FRONT = (581867, 1518767, 2032802, 2049463, 2352428)
 """What is drawn first with each is all but 0, so that a batch begins at the front of a comparison's order."""
 TYPICAL_S = 11.0
+PLAINLY_WRONG = 0
 
 
 class Versus(NamedTuple):
@@ -94,7 +96,21 @@ def _comparison(
     )
     if comparison.awaits_pairs:
         fill_comparison(comparison_id=comparison.pk)
+        _look_through_gold_pairs(comparison)
     return Comparison.objects.select_related("pool", "language").get(pk=comparison.pk)
+
+
+def _look_through_gold_pairs(comparison: Comparison) -> None:
+    """Switch off, as a manager would, those whose better caption is as wrong as the worse one."""
+    captions = CAPTIONS[comparison.language_id]
+    wrong = {
+        text
+        for key, texts in captions.items()
+        for text, quality in zip(texts, QUALITY[key], strict=False)
+        if quality == PLAINLY_WRONG
+    }
+    for gold in comparison.gold_pairs.filter(better__in=wrong):
+        use_gold_pair(comparison=comparison, gold_id=gold.pk, is_used=False)
 
 
 def _judge_all(comparison: Comparison, rater: User, versus: Versus, now: datetime) -> None:

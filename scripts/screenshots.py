@@ -24,7 +24,9 @@ VAR = tempfile.TemporaryDirectory(prefix="crosslens_")
 os.environ |= {"CROSSLENS_VAR": VAR.name, "DJANGO_SETTINGS_MODULE": "config.settings"}
 django.setup()
 
+from demo.comparison_texts import CAPTIONS  # noqa: E402
 from demo.content import MANAGER, PASSWORD, PROJECT_NAME  # noqa: E402
+from demo.evaluations import IN_THE_MIDDLE  # noqa: E402
 from demo.photographs import PHOTOGRAPHS  # noqa: E402
 from demo.texts import TEXTS  # noqa: E402
 from tests.servers import embedded_environment, find_chromium, free_port, wait_for_port  # noqa: E402
@@ -36,6 +38,12 @@ LARGEST_BYTES = 150_000
 START_S = 600
 WIDE, PHONE = (1200, 800), (390, 844)
 KEY_OF = {texts.english: key for key, texts in TEXTS.items()}
+COMPARED = {
+    tuple(sorted((brief, rich)))
+    for captions in CAPTIONS.values()
+    for brief, rich, *_others in captions.values()
+    if brief != rich
+}
 ARABIC = "قطة مخططة بعينين خضراوين تنظر إلى الجانب، ويظهر وجهها عن قرب."
 JAPANESE = "木のテーブルの上に、小さなスプーンを添えた赤茶色のエスプレッソカップが置かれている。"
 
@@ -72,6 +80,8 @@ def _signed_in(
     context = browser.new_context(
         base_url=address,
         viewport={"width": size[0], "height": size[1]},
+        is_mobile=size == PHONE,
+        has_touch=size == PHONE,
         color_scheme="dark" if dark else "light",
         reduced_motion="reduce",
         locale="en-GB",
@@ -152,6 +162,29 @@ def _project(browser: Browser, address: str) -> bytes:
     return _picture(page)
 
 
+def _compare(browser: Browser, address: str, username: str, size: tuple[int, int]) -> bytes:
+    """The next two different captions of one picture, in a batch taken now where there is none."""
+    page = _signed_in(browser, address, username, size=size)
+    page.goto("/compare/")
+    page.locator(".card a.button--primary, form[action$='/take/'] button").first.click()
+    page.wait_for_selector("#trial")
+    while {tuple(sorted(page.locator("[data-caption]").all_inner_texts()))}.isdisjoint(COMPARED):
+        number = page.locator("[data-number]").inner_text()
+        page.locator("button.answer").first.click()
+        page.wait_for_function("number => document.querySelector('[data-number]').innerText !== number", arg=number)
+    page.wait_for_timeout(500)
+    return _picture(page)
+
+
+def _report(browser: Browser, address: str) -> bytes:
+    page = _signed_in(browser, address, MANAGER, size=(1200, 1250))
+    page.goto("/evaluations/")
+    page.get_by_role("link", name=PROJECT_NAME).first.click()
+    page.get_by_role("link", name="German").first.click()
+    page.wait_for_selector("svg")
+    return _picture(page)
+
+
 SHOTS: dict[str, Callable[[Browser, str], bytes]] = {
     "work": _work,
     "rate": _rate,
@@ -159,6 +192,11 @@ SHOTS: dict[str, Callable[[Browser, str], bytes]] = {
     "write-arabic": lambda browser, address: _write_on_a_phone(browser, address, "layla-ar", "cat", ARABIC),
     "write-japanese": lambda browser, address: _write_on_a_phone(browser, address, "haruka-ja", "coffee", JAPANESE),
     "project": _project,
+    "compare": lambda browser, address: _compare(browser, address, IN_THE_MIDDLE, WIDE),
+    "compare-arabic": lambda browser, address: _compare(browser, address, "salma-ar", PHONE),
+    "compare-hindi": lambda browser, address: _compare(browser, address, "meera-hi", PHONE),
+    "compare-japanese": lambda browser, address: _compare(browser, address, "yuki-ja", PHONE),
+    "report": _report,
 }
 
 

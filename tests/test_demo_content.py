@@ -32,8 +32,8 @@ from people.permissions import may_start_projects
 from people.rules import conflicting_roles
 from people.services import withdraw_consent
 from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, Standing
-from sxs_eval.rules.judging import are_equal
 from sxs_eval.rules.figures import Undefined
+from sxs_eval.rules.judging import are_equal
 from sxs_eval.selectors.results import evidence_of, report_of
 from sxs_eval.selectors.work import judging_page, work_of
 from sxs_eval.services import judging
@@ -360,7 +360,10 @@ class TestComparisons:
         assert Comparison.objects.count() == len(versus)
         for comparison in map(compared, versus):
             assert comparison.pairs.count() == len(KEYS)
-            assert comparison.gold_pairs.exists()
+            used = set(comparison.gold_pairs.filter(is_used=True).values_list("better", flat=True))
+            clock = comparison_texts.CAPTIONS[comparison.language_id]["clock"]
+            assert len(used) >= 5
+            assert clock[comparison_texts.MODELS.index(comparison_texts.RICH)] not in used
             assert not comparison.awaits_pairs
             assert not comparison.left_out
 

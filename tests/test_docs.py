@@ -102,7 +102,7 @@ def test_the_people_whom_the_readme_names_can_sign_in() -> None:
 def test_the_screenshots_are_few_and_small_and_shown() -> None:
     readme = text_of(ROOT / "README.md")
     pictures = sorted((ROOT / "docs" / "screenshots").glob("*.png"))
-    assert 0 < len(pictures) <= 8
+    assert 0 < len(pictures) <= 12
     for picture in pictures:
         assert picture.stat().st_size <= LARGEST_BYTES
         assert f"(docs/screenshots/{picture.name})" in readme
