@@ -21,7 +21,7 @@ from people.models import Project, Role
 from people.permissions import has_role, project_for
 from people.requests import user_of
 from sxs_eval import defaults, tasks
-from sxs_eval.forms import CollectionForm, ComparisonForm, InstructionsForm, ModelsForm, SettingsForm
+from sxs_eval.forms.comparisons import CollectionForm, ComparisonForm, InstructionsForm, ModelsForm, SettingsForm
 from sxs_eval.models import Comparison, Instructions
 from sxs_eval.permissions import READERS, check_reader, comparison_for
 from sxs_eval.selectors import overview, setup

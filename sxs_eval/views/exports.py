@@ -15,11 +15,11 @@ from django.views.decorators.http import require_safe
 from people.models import Project
 from people.permissions import project_for
 from people.requests import user_of
-from sxs_eval.exports import Layout, export_judgements, file_name
+from sxs_eval.downloads.judgements import Layout, export_judgements, file_name
+from sxs_eval.downloads.tables import TableLayout, table, table_name
 from sxs_eval.models import Comparison
 from sxs_eval.permissions import READERS, has_pictures_in_hand
 from sxs_eval.selectors.across import results_of
-from sxs_eval.tables import TableLayout, table, table_name
 from sxs_eval.views.reports import captions_are_closed
 
 L = TypeVar("L", Layout, TableLayout)

@@ -17,7 +17,7 @@ from corpus.rules.records import FileRefused
 from people.models import Role
 from people.permissions import has_role
 from people.requests import user_of
-from sxs_eval.forms import GoldFileForm
+from sxs_eval.forms.comparisons import GoldFileForm
 from sxs_eval.models import Comparison, GoldPair
 from sxs_eval.permissions import comparison_for, has_pictures_in_hand
 from sxs_eval.selectors.gold import gold_pairs_of, gold_rows

@@ -18,9 +18,9 @@ from people.models import Project
 from people.permissions import project_for
 from people.requests import user_of
 from sxs_eval import tasks
+from sxs_eval.files.plans import missing_text, thresholds_text, warnings_of
+from sxs_eval.forms.planning import PlanForm
 from sxs_eval.permissions import READERS
-from sxs_eval.planning_forms import PlanForm
-from sxs_eval.planning_report import missing_text, thresholds_text, warnings_of
 from sxs_eval.rules.planning import Verdict, total
 from sxs_eval.selectors.planning import PlanRow, measured_pace, plan_rows
 from sxs_eval.services.planning import Chosen, Created, create_planned

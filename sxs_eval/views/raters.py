@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from people.models import Role, User
 from people.requests import user_of
-from sxs_eval.forms import DecisionForm
+from sxs_eval.forms.comparisons import DecisionForm
 from sxs_eval.models import Comparison, Judgement, Standing, StandingState
 from sxs_eval.permissions import comparison_for, has_pictures_in_hand
 from sxs_eval.selectors.raters import failures_of, raters_of

@@ -14,17 +14,17 @@ from django.views.decorators.http import require_safe
 from people.models import Role
 from people.permissions import has_role, project_for
 from people.requests import user_of
-from sxs_eval.across_page import across_page
-from sxs_eval.exports import Layout
-from sxs_eval.filters import WidthForm
+from sxs_eval.downloads.judgements import Layout
+from sxs_eval.downloads.tables import TableLayout
+from sxs_eval.forms.results import WidthForm
 from sxs_eval.models import Comparison
+from sxs_eval.pages.across import across_page
+from sxs_eval.pages.report import report_page
 from sxs_eval.permissions import READERS, comparison_for, has_pictures_in_hand
-from sxs_eval.report_page import report_page
 from sxs_eval.selectors.across import results_of
 from sxs_eval.selectors.overview import progress_of
 from sxs_eval.selectors.pairs import Show, pairs_page
 from sxs_eval.selectors.results import evidence_of, rater_rows, report_of
-from sxs_eval.tables import TableLayout
 
 
 @require_safe

@@ -12,7 +12,7 @@ import pytest
 from django.core.management import call_command
 
 from corpus.models import Image
-from sxs_eval.exports import Layout, export_to_file
+from sxs_eval.downloads.judgements import Layout, export_to_file
 from sxs_eval.models import Comparison, Judgement
 from sxs_eval.selectors.results import report_of
 from sxs_eval.services.raters import exclude_rater

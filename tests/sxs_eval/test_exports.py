@@ -23,11 +23,11 @@ from corpus.rules import downloads
 from corpus.rules.records import plain_cell
 from inference.models import CaptioningModel
 from people.pseudonyms import pseudonym
-from sxs_eval import exports
-from sxs_eval.exports import COLUMNS, Layout, export_judgements, export_to_file, file_name
+from sxs_eval.downloads import judgements as exports
+from sxs_eval.downloads.judgements import COLUMNS, Layout, export_judgements, export_to_file, file_name
+from sxs_eval.downloads.tables import COLUMNS as TABLE_COLUMNS
+from sxs_eval.downloads.tables import TableLayout, table, tex
 from sxs_eval.models import Comparison, Judgement, Kind, Standing, StandingState
-from sxs_eval.tables import COLUMNS as TABLE_COLUMNS
-from sxs_eval.tables import TableLayout, table, tex
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
 from tests.servers import ROOT
 from tests.sxs_eval.judged import answer, judge_all, keys_of, report, results, take

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from corpus.rules.records import csv_safe
-from sxs_eval.judgement_files import JudgementFile, JudgementsRefused, read_judgements
+from sxs_eval.files.judgements import JudgementFile, JudgementsRefused, read_judgements
 
 HEADER = "image,rater,score"
 

@@ -11,9 +11,9 @@ from django.test import Client
 from corpus.models import Collection
 from inference.models import CaptioningModel
 from people.models import Project, User
+from sxs_eval.files.scores import MOST_BYTES
+from sxs_eval.forms.planning import MOST_PAIRS
 from sxs_eval.models import Comparison, Judgement, Standing, StandingState
-from sxs_eval.planning_files import MOST_BYTES
-from sxs_eval.planning_forms import MOST_PAIRS
 from sxs_eval.selectors.planning import FEWEST_TIMED, Pace, measured_pace
 from sxs_eval.services.judging import take_batch
 from tests.factories import (

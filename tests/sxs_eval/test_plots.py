@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from metrics.intervals import Interval
 from metrics.undefined import Reason
-from sxs_eval import shown
-from sxs_eval.plots import Estimate, bar_plot, range_plot
+from sxs_eval.pages import shown
+from sxs_eval.pages.plots import Estimate, bar_plot, range_plot
 from sxs_eval.rules.figures import Undefined
 from tests.servers import ROOT
 

@@ -18,7 +18,7 @@ from django.core.management import CommandError, call_command
 from scipy.stats import binomtest
 
 from metrics.undefined import Reason
-from sxs_eval.judgement_files import COLUMNS
+from sxs_eval.files.judgements import COLUMNS
 from sxs_eval.rules.figures import Missing
 from sxs_eval.rules.judging import LEVELS
 from tests.servers import ROOT

@@ -11,8 +11,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from sxs_eval.file_reports import report_on
-from sxs_eval.judgement_files import JudgementsRefused, read_judgements
+from sxs_eval.files.judgements import JudgementsRefused, read_judgements
+from sxs_eval.files.reports import report_on
 
 
 def whole_number(least: int, most: int) -> Callable[[str], int]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from metrics.intervals import Interval
-from sxs_eval import shown
+from sxs_eval.pages import shown
 
 BAR_ROW = 30
 LABEL_END = 41.0

@@ -19,9 +19,9 @@ from django.utils.translation import ngettext
 
 from corpus.models import Collection, CollectionImage
 from languages.rules import MalformedTag, canonical_tag
-from sxs_eval.forms import LARGEST_SEED, MOST_ATTENTION_PERCENT, MOST_RATERS
+from sxs_eval.files.scores import MOST_BYTES, ScoreFile, ScoresRefused, parse_scores
+from sxs_eval.forms.comparisons import LARGEST_SEED, MOST_ATTENTION_PERCENT, MOST_RATERS
 from sxs_eval.models import Scale
-from sxs_eval.planning_files import MOST_BYTES, ScoreFile, ScoresRefused, parse_scores
 from sxs_eval.rules import planning
 from sxs_eval.rules.planning import Plan, Thresholds, plan_sessions
 from sxs_eval.selectors.planning import Pace

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from metrics.intervals import Interval
-from sxs_eval import shown
 from sxs_eval.models import Comparison
-from sxs_eval.plots import Estimate, RangePlot, range_plot
-from sxs_eval.report_page import gain_interval, has_values, with_interval
+from sxs_eval.pages import shown
+from sxs_eval.pages.plots import Estimate, RangePlot, range_plot
+from sxs_eval.pages.report import gain_interval, has_values, with_interval
 from sxs_eval.rules.across import RankedModel, RankedPair, Ranking
 from sxs_eval.rules.figures import Gain, SignTest, Undefined
 from sxs_eval.selectors.across import ComparisonResult, Overall, PooledResult

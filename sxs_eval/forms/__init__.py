@@ -1,0 +1,1 @@
+"""The shape of what managers and researchers send in."""

@@ -1,0 +1,1 @@
+"""Results as pages show them: figures in words, with their plots."""
