@@ -149,7 +149,8 @@ def _p(test: SignTest | Undefined) -> str:
 def _estimate(result: ComparisonResult) -> Estimate:
     comparison, gain = result.comparison, result.summary.outcome.gain
     return Estimate(
-        label=f"{comparison.base} → {comparison.test}, {comparison.language.name}",
+        label=_("%(test)s against %(base)s, %(language)s")
+        % {"test": comparison.test, "base": comparison.base, "language": comparison.language.name},
         text=with_interval(_gain(gain), gain_interval(gain)) or _("undefined"),
         value=None if isinstance(gain, Undefined) else gain.points,
         interval=gain.interval if isinstance(gain, Gain) and isinstance(gain.interval, Interval) else None,

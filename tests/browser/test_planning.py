@@ -56,9 +56,9 @@ def test_costs_follow_the_ticks_and_what_is_ticked_is_made(
     assert totals(page) == ["1", "6", "3", "0.1"]
 
     page.get_by_text("2 pairs are clear").click()
-    page.get_by_role("checkbox", name="Alpha → Gamma").check()
+    page.get_by_role("checkbox", name="Gamma against Alpha").check()
     assert totals(page) == ["2", "12", "6", "0.1"]
-    page.get_by_role("checkbox", name="Beta → Alpha").uncheck()
+    page.get_by_role("checkbox", name="Alpha against Beta").uncheck()
     assert totals(page) == ["1", "6", "3", "0.1"]
     page.get_by_role("button", name="Create what is ticked").click()
 

@@ -60,8 +60,8 @@ class TestAcross:
     def test_the_page_has_gains_ranking_and_sizes(self, client, project):
         client.force_login(project.created_by)
         text = text_of(client.get(reverse("sxs_eval:results-show", args=["lions"])))
-        assert "m0 → m1 German +50.0" in text
-        assert "m0 → m1 German, French +33.3" in text or "m0 → m1 French, German +33.3" in text
+        assert "m1 against m0 German +50.0" in text
+        assert "m1 against m0 German, French +33.3" in text or "m1 against m0 French, German +33.3" in text
         assert "Stronger" in text
         assert "m2" in text.split("Strengths")[1]
         assert "± 5.0 points" in text
@@ -81,8 +81,8 @@ class TestAcross:
         client.force_login(project.created_by)
         response = client.get(reverse("sxs_eval:results-show", args=["lions"]), {"language": "fr"})
         text = text_of(response)
-        assert "m0 → m1 French" in text
-        assert "m0 → m1 German" not in text
+        assert "m1 against m0 French" in text
+        assert "m1 against m0 German" not in text
         assert "A ranking takes three models or more" in text
 
     def test_a_comparison_without_judgements_does_not_spoil_the_ranking(self, project):

@@ -276,7 +276,7 @@ class TestCommand:
         slug = comparison.project.slug
         with pytest.raises(CommandError, match=rf"no project 'tigers'.*{slug}"):
             call_command("export_judgements", "tigers", format="csv")
-        with pytest.raises(CommandError, match=rf"no comparison 99.*{comparison.pk} \({comparison.base} → "):
+        with pytest.raises(CommandError, match=rf"no comparison 99.*{comparison.pk} \({comparison.test} against "):
             call_command("export_judgements", slug, format="csv", comparison=99)
         with pytest.raises(CommandError, match="cannot be written"):
             call_command("export_judgements", slug, format="csv", output=tmp_path / "no" / "file")

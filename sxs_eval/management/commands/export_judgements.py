@@ -56,6 +56,6 @@ def _chosen(project: Project, comparison: int | None) -> list[Comparison]:
         return found
     chosen = [one for one in found if one.pk == comparison]
     if not chosen:
-        known = ", ".join(f"{one.pk} ({one.base} → {one.test}, {one.language_id})" for one in found) or "none yet"
+        known = ", ".join(f"{one.pk} ({one.test} against {one.base}, {one.language_id})" for one in found) or "none yet"
         raise CommandError(f"Project {project.slug!r} has no comparison {comparison}. Those there are: {known}.")
     return chosen
