@@ -42,7 +42,7 @@ def report_lines(report: Report) -> Iterator[str]:
         "  ".join(f"{score:+}: {count}" if score else f"0: {count}" for score, count in report.distribution.items()),
         _("how often each was given, test against base"),
     )
-    yield line(_("Left preferred"), _share(report.left), _("of the judgements that prefer a side; 50% is no bias"))
+    yield line(_("Left preferred"), _share(report.left), _("of the judgements that prefer a side; half is no bias"))
     yield line(_("Same again"), _share(report.flips.same), _("of pairs shown again, with the same sign as at first"))
     yield line(_("Opposite again"), _share(report.flips.opposite), _("of pairs shown again, with the opposite sign"))
     yield line(

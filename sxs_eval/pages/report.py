@@ -123,7 +123,7 @@ def _headline(outcome: Outcome) -> Iterator[Line]:
         "" if isinstance(gain, Undefined) else shown.signed(gain.points),
         gain_interval(gain),
         shown.why(gain) or shown.why(getattr(gain, "interval", None)),
-        _("WINS − LOSSES in percentage points, with the range that 95% of resamples of the images fall into."),
+        _("WINS − LOSSES in percentage points, with the range that 95 in 100 resamples of the images fall into."),
     )
     yield Line(
         _("Sign test"),
