@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
 
-from django.db.models import Count, F, Q, Sum
+from django.db.models import Count, F, Sum
 
 from allocation.models import Assignment, AssignmentState, BatchState, Task
+from allocation.selectors import PoolProgress, progress_of_pools
 from annotation.models import Round
 from corpus.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
@@ -19,28 +19,18 @@ from people.qualification import WORKING_LEVELS
 ENGLISH = "en"
 
 
-@dataclass(frozen=True)
-class RoundProgress:
-    """How far one language is. `wanted`, `done`, `held`, `lapsed`, `late` count captions; `left_out` images."""
+@dataclass(frozen=True, kw_only=True)
+class RoundProgress(PoolProgress):
+    """How far one language is: answers are captions, and tasks are images, as are those `left_out`."""
 
     round: Round
-    images: int
     left_out: int
-    wanted: int
-    done: int
-    held: int
-    lapsed: int
-    late: int
     qualified: int
     invited: int
 
     @property
-    def open(self) -> int:
-        return self.wanted - self.done - self.held
-
-    @property
-    def is_finished(self) -> bool:
-        return 0 < self.wanted == self.done
+    def images(self) -> int:
+        return self.tasks
 
 
 @dataclass(frozen=True)
@@ -65,12 +55,10 @@ class ProjectProgress:
 
 
 def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
-    """Counted by the database from the places and from what is not done; no caption is read for it."""
+    """No caption is read for it."""
     rounds = list(Round.objects.filter(project=project).select_related("language", "pool"))
     rounds.sort(key=lambda round: (round.language.english_name, round.kind, round.number))
-    pools = [round.pool_id for round in rounds]
-    places = {row["pool"]: row for row in _places(pools)}
-    unfinished = {row["batch__pool"]: row for row in _unfinished(pools, now)}
+    counted = progress_of_pools([round.pool_id for round in rounds], now=now)
     sizes = dict(
         CollectionImage.objects.filter(collection__in={round.collection_id for round in rounds})
         .values_list("collection")
@@ -81,61 +69,15 @@ def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
     invited = _invited(project, now)
     return ProjectProgress(
         [
-            _round_progress(
-                round,
-                places.get(round.pool_id, {}),
-                unfinished.get(round.pool_id, {}),
-                size=sizes.get(round.collection_id, 0),
+            RoundProgress(
+                **asdict(counted[round.pool_id]),
+                round=round,
+                left_out=max(0, sizes.get(round.collection_id, 0) - counted[round.pool_id].tasks),
                 qualified=qualified.get(round.language_id, 0),
                 invited=invited.get(round.language_id, 0),
             )
             for round in rounds
         ]
-    )
-
-
-def _round_progress(
-    round: Round, places: Mapping[str, Any], unfinished: Mapping[str, Any], *, size: int, qualified: int, invited: int
-) -> RoundProgress:
-    in_hand, overdue = unfinished.get("held", 0), unfinished.get("overdue", 0)
-    return RoundProgress(
-        round=round,
-        images=places.get("images", 0),
-        left_out=max(0, size - places.get("images", 0)),
-        wanted=places.get("wanted", 0),
-        # A place is taken by a caption that counts or by somebody who is at it; the latter are the few to count.
-        done=places.get("taken", 0) - in_hand - overdue,
-        held=in_hand,
-        lapsed=unfinished.get("lapsed", 0) + overdue,
-        late=unfinished.get("late", 0),
-        qualified=qualified,
-        invited=invited,
-    )
-
-
-def _places(pools: Iterable[int]) -> Iterable[Mapping[str, Any]]:
-    return (
-        Task.objects.filter(pool__in=pools)
-        .values("pool")
-        .annotate(images=Count("pk"), wanted=Sum("places"), taken=Sum("places_taken"))
-        .order_by()
-    )
-
-
-def _unfinished(pools: Iterable[int], now: datetime) -> Iterable[Mapping[str, Any]]:
-    held = Q(state=AssignmentState.HELD)
-    # What is done is the bulk; leaving it out leaves little to count.
-    unfinished = [AssignmentState.HELD, AssignmentState.LAPSED, AssignmentState.LATE]
-    return (
-        Assignment.objects.filter(state__in=unfinished, batch__pool__in=pools)
-        .values("batch__pool")
-        .annotate(
-            held=Count("pk", filter=held & Q(batch__due_at__gt=now)),
-            overdue=Count("pk", filter=held & Q(batch__due_at__lte=now)),
-            lapsed=Count("pk", filter=Q(state=AssignmentState.LAPSED)),
-            late=Count("pk", filter=Q(state=AssignmentState.LATE)),
-        )
-        .order_by()
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, QuerySet, Sum
 
 from allocation.models import Assignment, AssignmentState, BatchState, Task
+from allocation.selectors import PoolProgress, progress_of_pools
 from inference.models import CaptioningModel
 from people.models import Membership, Project, Role, User
 from people.qualification import WORKING_LEVELS
@@ -17,41 +18,29 @@ from sxs_eval.models import Comparison, EqualCaptions, Pair, Standing, StandingS
 from sxs_eval.permissions import READERS
 
 
-@dataclass(frozen=True)
-class ComparisonProgress:
-    """How far one comparison is.
+@dataclass(frozen=True, kw_only=True)
+class ComparisonProgress(PoolProgress):
+    """How far one comparison is: answers are judgements, and tasks are pairs to be judged.
 
-    `pairs` are those to be judged, `unseen` those that count as SIMILAR without being shown; `wanted`, `done`, `held`,
-    `lapsed` and `late` count judgements; `at_work`, `paused` and `qualified` count raters.
+    `unseen` are the pairs that count as SIMILAR without being shown; `paused` and `qualified` count raters.
     """
 
     comparison: Comparison
-    pairs: int
     unseen: int
-    wanted: int
-    done: int
-    held: int
-    lapsed: int
-    late: int
-    at_work: int
     paused: int
     qualified: int
+
+    @property
+    def pairs(self) -> int:
+        return self.tasks
 
     @property
     def models(self) -> tuple[CaptioningModel, CaptioningModel]:
         return self.comparison.base, self.comparison.test
 
     @property
-    def open(self) -> int:
-        return self.wanted - self.done - self.held
-
-    @property
     def left_out(self) -> int:
         return self.comparison.left_out
-
-    @property
-    def is_finished(self) -> bool:
-        return 0 < self.wanted == self.done
 
 
 @dataclass(frozen=True)
@@ -85,71 +74,20 @@ def project_progress(project: Project, *, now: datetime) -> EvaluationProgress:
 
 
 def progress_of(comparisons: Sequence[Comparison], *, now: datetime) -> list[ComparisonProgress]:
-    """Counted by the database from the places and from what is not done; no judgement is read for it.
-
-    `comparisons` are of one project.
-    """
-    pools = [row.pool_id for row in comparisons]
-    places = {row["pool"]: row for row in _places(pools)}
-    unfinished = {row["batch__pool"]: row for row in _unfinished(pools, now)}
+    """`comparisons` are of one project. No judgement is read for it."""
+    counted = progress_of_pools([row.pool_id for row in comparisons], now=now)
     unseen, paused = _unseen(comparisons), _paused(comparisons)
     qualified = _qualified({row.project_id for row in comparisons})
     return [
-        _progress(
-            row,
-            places.get(row.pool_id, {}),
-            unfinished.get(row.pool_id, {}),
+        ComparisonProgress(
+            **asdict(counted[row.pool_id]),
+            comparison=row,
             unseen=unseen.get(row.pk, 0),
             paused=paused.get(row.pk, 0),
             qualified=qualified.get(row.language_id, 0),
         )
         for row in comparisons
     ]
-
-
-def _progress(
-    comparison: Comparison, places: Mapping[str, Any], unfinished: Mapping[str, Any], **counts: int
-) -> ComparisonProgress:
-    in_hand, overdue = unfinished.get("held", 0), unfinished.get("overdue", 0)
-    return ComparisonProgress(
-        comparison=comparison,
-        pairs=places.get("pairs", 0),
-        wanted=places.get("wanted", 0),
-        # A place is taken by a judgement that counts or by somebody who has it in hand; the latter are few to count.
-        done=places.get("taken", 0) - in_hand - overdue,
-        held=in_hand,
-        lapsed=unfinished.get("lapsed", 0) + overdue,
-        late=unfinished.get("late", 0),
-        at_work=unfinished.get("at_work", 0),
-        **counts,
-    )
-
-
-def _places(pools: Iterable[int]) -> Iterable[Mapping[str, Any]]:
-    return (
-        Task.objects.filter(pool__in=pools)
-        .values("pool")
-        .annotate(pairs=Count("pk"), wanted=Sum("places"), taken=Sum("places_taken"))
-        .order_by()
-    )
-
-
-def _unfinished(pools: Iterable[int], now: datetime) -> Iterable[Mapping[str, Any]]:
-    held = Q(state=AssignmentState.HELD)
-    # What is done is the bulk; leaving it out leaves little to count.
-    unfinished = [AssignmentState.HELD, AssignmentState.LAPSED, AssignmentState.LATE]
-    return (
-        Assignment.objects.filter(state__in=unfinished, batch__pool__in=pools)
-        .values("batch__pool")
-        .annotate(
-            held=Count("pk", filter=held & Q(batch__due_at__gt=now)),
-            at_work=Count("person", filter=held & Q(batch__due_at__gt=now), distinct=True),
-            overdue=Count("pk", filter=held & Q(batch__due_at__lte=now)),
-            lapsed=Count("pk", filter=Q(state=AssignmentState.LAPSED)),
-            late=Count("pk", filter=Q(state=AssignmentState.LATE)),
-        )
-        .order_by()
-    )
 
 
 def _unseen(comparisons: Sequence[Comparison]) -> dict[int, int]:

@@ -1,0 +1,81 @@
+"""How far the work of pools is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Q, Sum
+
+from allocation.models import Assignment, AssignmentState, Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolProgress:
+    """How far one pool is. All but `tasks` and `at_work`, who are people, count answers to tasks."""
+
+    tasks: int
+    wanted: int
+    done: int
+    held: int
+    lapsed: int
+    late: int
+    at_work: int
+
+    @property
+    def open(self) -> int:
+        return self.wanted - self.done - self.held
+
+    @property
+    def is_finished(self) -> bool:
+        return 0 < self.wanted == self.done
+
+
+def progress_of_pools(pools: Collection[int], *, now: datetime) -> dict[int, PoolProgress]:
+    """Counted by the database from the places and from what is not done; nothing that is done is read for it."""
+    places = {row["pool"]: row for row in _places(pools)}
+    unfinished = {row["batch__pool"]: row for row in _unfinished(pools, now)}
+    return {pool: _progress(places.get(pool, {}), unfinished.get(pool, {})) for pool in pools}
+
+
+def _progress(places: Mapping[str, Any], unfinished: Mapping[str, Any]) -> PoolProgress:
+    in_hand, overdue = unfinished.get("held", 0), unfinished.get("overdue", 0)
+    return PoolProgress(
+        tasks=places.get("tasks", 0),
+        wanted=places.get("wanted", 0),
+        # A place is taken by an answer that counts or by somebody who is at it; the latter are the few to count.
+        done=places.get("taken", 0) - in_hand - overdue,
+        held=in_hand,
+        lapsed=unfinished.get("lapsed", 0) + overdue,
+        late=unfinished.get("late", 0),
+        at_work=unfinished.get("at_work", 0),
+    )
+
+
+def _places(pools: Iterable[int]) -> Iterable[Mapping[str, Any]]:
+    return (
+        Task.objects.filter(pool__in=pools)
+        .values("pool")
+        .annotate(tasks=Count("pk"), wanted=Sum("places"), taken=Sum("places_taken"))
+        .order_by()
+    )
+
+
+def _unfinished(pools: Iterable[int], now: datetime) -> Iterable[Mapping[str, Any]]:
+    held = Q(state=AssignmentState.HELD)
+    # What is done is the bulk; leaving it out leaves little to count.
+    unfinished = [AssignmentState.HELD, AssignmentState.LAPSED, AssignmentState.LATE]
+    return (
+        Assignment.objects.filter(state__in=unfinished, batch__pool__in=pools)
+        .values("batch__pool")
+        .annotate(
+            held=Count("pk", filter=held & Q(batch__due_at__gt=now)),
+            at_work=Count("person", filter=held & Q(batch__due_at__gt=now), distinct=True),
+            overdue=Count("pk", filter=held & Q(batch__due_at__lte=now)),
+            lapsed=Count("pk", filter=Q(state=AssignmentState.LAPSED)),
+            late=Count("pk", filter=Q(state=AssignmentState.LATE)),
+        )
+        .order_by()
+    )
