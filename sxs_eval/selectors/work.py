@@ -221,6 +221,11 @@ def _trial(judgement: Judgement, number: int, viewer: User) -> Trial:
     )
 
 
+def is_anything_left(rater: User, comparison: Comparison) -> bool:
+    pool = comparison.pool
+    return pool.is_open and Task.objects.open_for(rater, pool).exists()
+
+
 def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
     """Every comparison in the languages of `rater`, in projects where they have the role, with what is theirs in it."""
     languages = rater.language_skills.values("language")
@@ -260,7 +265,7 @@ def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
             resumable=resumable[comparison.pk],
             judged=judged.get(comparison.pk, 0),
             blockers=stops[comparison.pk],
-            is_anything_left=comparison.pool.is_open and Task.objects.open_for(rater, comparison.pool).exists(),
+            is_anything_left=is_anything_left(rater, comparison),
         )
         for comparison in comparisons
     ]

@@ -303,10 +303,12 @@ def undo(*, batch_id: UUID, rater: User, position: int, now: datetime) -> Judgem
     return judgement
 
 
-def give_back(*, batch_id: UUID, rater: User, now: datetime) -> None:
-    """Return what is not judged of a batch to the comparison. What is judged counts."""
+def give_back(*, batch_id: UUID, rater: User, now: datetime) -> bool:
+    """Return what is not judged of a batch to the comparison; False where all was judged. What is judged counts."""
     with transaction.atomic():
-        allocation.return_batch(batch=_locked_batch(batch_id, rater).batch, now=now)
+        batch = _locked_batch(batch_id, rater).batch
+        allocation.return_batch(batch=batch, now=now)
+    return batch.state == BatchState.RETURNED
 
 
 def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:

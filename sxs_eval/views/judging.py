@@ -22,7 +22,7 @@ from people.permissions import project_for
 from people.requests import user_of
 from sxs_eval.models import Instructions, Judgement, JudgingBatch
 from sxs_eval.permissions import batch_for, comparison_to_judge
-from sxs_eval.selectors.work import judging_page, work_of
+from sxs_eval.selectors.work import is_anything_left, judging_page, work_of
 from sxs_eval.services import judging as services
 
 MS_PER_DAY = 24 * 3600 * 1000
@@ -71,9 +71,12 @@ def batch_take(request: HttpRequest, comparison_id: int) -> HttpResponse:
 @login_required
 def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """The pair that is next, or what became of the batch."""
-    page = judging_page(batch_for(user_of(request), batch_id), user_of(request), timezone.now())
-    template = "sxs_eval/judge.html" if page.trial else "sxs_eval/end.html"
-    return render(request, template, vars(page))
+    batch = batch_for(user_of(request), batch_id)
+    page = judging_page(batch, user_of(request), timezone.now())
+    if page.trial:
+        return render(request, "sxs_eval/judge.html", vars(page))
+    context = {**vars(page), "is_anything_left": is_anything_left(user_of(request), batch.comparison)}
+    return render(request, "sxs_eval/end.html", context)
 
 
 @require_POST
@@ -119,8 +122,10 @@ def judgement_undo(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
 def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_for(user_of(request), batch_id)
     if request.method == "POST":
-        services.give_back(batch_id=batch_id, rater=user_of(request), now=timezone.now())
-        messages.success(request, _("What you had not judged was given back. All that you judged counts."))
+        if services.give_back(batch_id=batch_id, rater=user_of(request), now=timezone.now()):
+            messages.success(request, _("What you had not judged was given back. All that you judged counts."))
+        else:
+            messages.success(request, _("Thank you! All that you judged counts."))
         return redirect("sxs_eval:work-show")
     page = judging_page(batch, user_of(request), timezone.now())
     return render(request, "sxs_eval/return.html", {"batch": page.batch})

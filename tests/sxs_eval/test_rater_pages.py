@@ -224,10 +224,26 @@ def test_the_end_offers_to_undo_to_go_on_and_to_stop(comparison, desk):
     page = show(desk, batch)
     assert "All judged" in page
     assert reverse("sxs_eval:judgement-undo", args=[batch.pk, 4]) in page
-    assert reverse("sxs_eval:batch-take", args=[comparison.pk]) in page
+    assert reverse("sxs_eval:batch-take", args=[comparison.pk]) not in page, "nothing is left"
     assert "Take a batch" not in desk.get("/compare/").content.decode()
     undo(desk, batch, 4)
     assert "Pair 4 of 4" in show(desk, batch)
+    answer(desk, batch, 4)
+    finished = desk.post(reverse("sxs_eval:batch-return", args=[batch.pk]), follow=True)
+    assert "All that you judged counts" in finished.content.decode()
+    batch.batch.refresh_from_db()
+    assert batch.batch.state == "done"
+
+
+def test_the_end_of_a_batch_leads_on_to_the_next_one():
+    comparison = make_comparison(images=6, batch_size=3)
+    desk = client_of(make_rater(comparison))
+    batch = take(desk, comparison)
+    for position in range(1, 4):
+        answer(desk, batch, position)
+    page = show(desk, batch)
+    assert reverse("sxs_eval:batch-take", args=[comparison.pk]) in page
+    assert "nothing left for you" not in page
 
 
 def test_only_the_last_answer_can_be_undone(comparison, desk):
