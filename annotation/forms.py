@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django import forms
@@ -11,6 +10,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hold_field, hours, is_open_field
 from annotation.models import Round
 from annotation.overview import Coverage
 from annotation.services.projects import NewRound, RoundSettings
@@ -18,9 +18,6 @@ from corpus.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
 
-MOST_ANSWERS = 20
-LARGEST_BATCH = 200
-SHORTEST_HOLD_H, LONGEST_HOLD_H = Decimal("0.25"), 24 * 90
 WANTED, REPLICATION = "language-", "replication-"
 
 
@@ -37,27 +34,18 @@ class CollectionForm(forms.Form):
     )
 
 
-class _Batches(forms.Form):
-    batch_size = forms.IntegerField(
+class _Batches(BatchesForm):
+    batch_size = batch_size_field(
         label=_("Images per batch"),
-        min_value=1,
-        max_value=LARGEST_BATCH,
         initial=15,
         help_text=_("How many one person rates before writing about the same ones. The method uses 15."),
     )
-    hold_h = forms.DecimalField(
-        label=_("Hours to finish a batch"),
-        min_value=SHORTEST_HOLD_H,
-        max_value=LONGEST_HOLD_H,
-        decimal_places=2,
+    hold_h = hold_field(
         initial=24,
         help_text=_(
             "After that time without work on it the images go to somebody else. Whoever is at work gets more time."
         ),
     )
-
-    def hold_s(self) -> int:
-        return int(self.cleaned_data["hold_h"] * 3600)
 
 
 class LanguageChoice(NamedTuple):
@@ -91,7 +79,7 @@ class LanguagesForm(_Batches):
             self.fields[REPLICATION + language.tag] = forms.IntegerField(
                 label=_("Captions per image in %(language)s") % {"language": language.name},
                 min_value=1,
-                max_value=MOST_ANSWERS,
+                max_value=HIGHEST_REPLICATION,
                 initial=2,
                 required=False,
             )
@@ -139,21 +127,17 @@ class RoundForm(_Batches):
     replication = forms.IntegerField(
         label=_("Captions per image"),
         min_value=1,
-        max_value=MOST_ANSWERS,
+        max_value=HIGHEST_REPLICATION,
         help_text=_("Each by a different person. Lowering it takes nothing away that is written or in hand."),
     )
-    is_open = forms.BooleanField(
-        label=_("Hand out new batches"),
-        required=False,
-        help_text=_("Where this is off, people finish what they have in hand and get nothing more."),
-    )
+    is_open = is_open_field()
     field_order = ("replication", "batch_size", "hold_h", "is_open")
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, round: Round) -> None:
         initial = {
             "replication": round.replication,
             "batch_size": round.pool.batch_size,
-            "hold_h": _hours(round.pool.hold_s),
+            "hold_h": hours(round.pool.hold_s),
             "is_open": round.pool.is_open,
         }
         super().__init__(data, initial=initial)
@@ -163,12 +147,6 @@ class RoundForm(_Batches):
         return RoundSettings(
             replication=self.cleaned_data["replication"],
             batch_size=self.cleaned_data["batch_size"],
-            # Left alone it stays to the second, whatever rounding to hours on the page made of it.
-            hold_s=self.hold_s() if "hold_h" in self.changed_data else self.round.pool.hold_s,
+            hold_s=self.hold_s(before=self.round.pool.hold_s),
             is_open=self.cleaned_data["is_open"],
         )
-
-
-def _hours(seconds: int) -> Decimal:
-    hours, rest = divmod(seconds, 3600)
-    return Decimal(hours) if not rest else (Decimal(seconds) / 3600).quantize(Decimal("0.01"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django import forms
@@ -11,6 +10,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hold_field, hours, is_open_field
 from corpus.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
@@ -18,9 +18,6 @@ from sxs_eval.models import Comparison, EqualCaptions, Scale
 from sxs_eval.selectors.setup import LanguageCoverage
 from sxs_eval.services.comparisons import PoolSettings, Setting
 
-MOST_RATERS = 20
-LARGEST_BATCH = 200
-SHORTEST_HOLD_H, LONGEST_HOLD_H = Decimal("0.25"), 24 * 90
 MOST_ATTENTION_PERCENT = 50
 MOST_CHECKS = 1000
 LARGEST_SEED = 2**53 - 1
@@ -82,28 +79,22 @@ class ModelsForm(forms.Form):
         return cleaned
 
 
-class _Judging(forms.Form):
+class _Judging(BatchesForm):
     """How a comparison is judged; all of it can be changed later."""
 
     replication = forms.IntegerField(
         label=_("Raters per pair"),
         min_value=1,
-        max_value=MOST_RATERS,
+        max_value=HIGHEST_REPLICATION,
         initial=3,
         help_text=_("Each a different person. The method uses 3."),
     )
-    batch_size = forms.IntegerField(
+    batch_size = batch_size_field(
         label=_("Pairs per batch"),
-        min_value=1,
-        max_value=LARGEST_BATCH,
         initial=20,
         help_text=_("How many one person takes at a time. Attention items come on top."),
     )
-    hold_h = forms.DecimalField(
-        label=_("Hours to finish a batch"),
-        min_value=SHORTEST_HOLD_H,
-        max_value=LONGEST_HOLD_H,
-        decimal_places=2,
+    hold_h = hold_field(
         initial=4,
         help_text=_(
             "After that time without work on it what is not judged goes to somebody else. Whoever is at work gets "
@@ -144,9 +135,6 @@ class _Judging(forms.Form):
             "it. With 100 nobody is paused."
         ),
     )
-
-    def hold_s(self) -> int:
-        return int(self.cleaned_data["hold_h"] * 3600)
 
 
 class LanguageChoice(NamedTuple):
@@ -247,18 +235,14 @@ class ComparisonForm(_Judging):
 
 
 class SettingsForm(_Judging):
-    is_open = forms.BooleanField(
-        label=_("Hand out new batches"),
-        required=False,
-        help_text=_("Where this is off, people finish what they have in hand and get nothing more."),
-    )
+    is_open = is_open_field()
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, comparison: Comparison) -> None:
         pool = comparison.pool
         initial = {
             "replication": pool.replication,
             "batch_size": pool.batch_size,
-            "hold_h": _hours(pool.hold_s),
+            "hold_h": hours(pool.hold_s),
             "gold_percent": comparison.gold_percent,
             "repeat_percent": comparison.repeat_percent,
             "checks_before_pause": comparison.checks_before_pause,
@@ -275,8 +259,7 @@ class SettingsForm(_Judging):
         given = self.cleaned_data
         return PoolSettings(
             batch_size=given["batch_size"],
-            # Left alone it stays to the second, whatever rounding to hours on the page made of it.
-            hold_s=self.hold_s() if "hold_h" in self.changed_data else self.comparison.pool.hold_s,
+            hold_s=self.hold_s(before=self.comparison.pool.hold_s),
             is_open=given["is_open"],
             gold_percent=given["gold_percent"],
             repeat_percent=given["repeat_percent"],
@@ -340,8 +323,3 @@ class InstructionsForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 24, "dir": "auto"}),
         help_text=_("Markdown: ## begins a heading, - a list, > a quotation."),
     )
-
-
-def _hours(seconds: int) -> Decimal:
-    hours, rest = divmod(seconds, 3600)
-    return Decimal(hours) if not rest else (Decimal(seconds) / 3600).quantize(Decimal("0.01"))

@@ -17,10 +17,11 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from allocation.forms import HIGHEST_REPLICATION
 from corpus.models import Collection, CollectionImage
 from languages.rules import MalformedTag, canonical_tag
 from sxs_eval.files.scores import MOST_BYTES, ScoreFile, ScoresRefused, parse_scores
-from sxs_eval.forms.comparisons import LARGEST_SEED, MOST_ATTENTION_PERCENT, MOST_RATERS
+from sxs_eval.forms.comparisons import LARGEST_SEED, MOST_ATTENTION_PERCENT
 from sxs_eval.models import Scale
 from sxs_eval.rules import planning
 from sxs_eval.rules.planning import Plan, Thresholds, plan_sessions
@@ -100,7 +101,7 @@ class PlanForm(forms.Form):
     )
     seed = forms.IntegerField(label=_("Seed"), min_value=0, max_value=LARGEST_SEED)
     replication = forms.IntegerField(
-        label=_("Raters per pair"), min_value=1, max_value=MOST_RATERS, initial=planning.REPLICATION
+        label=_("Raters per pair"), min_value=1, max_value=HIGHEST_REPLICATION, initial=planning.REPLICATION
     )
     gold_percent = forms.IntegerField(
         label=_("Gold pairs per 100 pairs"), min_value=0, max_value=MOST_ATTENTION_PERCENT, initial=0

@@ -1,0 +1,54 @@
+"""What forms about handing out work have in common, whatever the work is."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+HIGHEST_REPLICATION = 20
+LARGEST_BATCH = 200
+SHORTEST_HOLD_H, LONGEST_HOLD_H = Decimal("0.25"), 24 * 90
+
+
+def batch_size_field(*, label: StrPromise, initial: int, help_text: StrPromise) -> forms.IntegerField:
+    return forms.IntegerField(label=label, min_value=1, max_value=LARGEST_BATCH, initial=initial, help_text=help_text)
+
+
+def hold_field(*, initial: int, help_text: StrPromise) -> forms.DecimalField:
+    return forms.DecimalField(
+        label=_("Hours to finish a batch"),
+        min_value=SHORTEST_HOLD_H,
+        max_value=LONGEST_HOLD_H,
+        decimal_places=2,
+        initial=initial,
+        help_text=help_text,
+    )
+
+
+def is_open_field() -> forms.BooleanField:
+    return forms.BooleanField(
+        label=_("Hand out new batches"),
+        required=False,
+        help_text=_("Where this is off, people finish what they have in hand and get nothing more."),
+    )
+
+
+class BatchesForm(forms.Form):
+    """Has a `hold_field` of the name `hold_h`."""
+
+    def hold_s(self, *, before: int | None = None) -> int:
+        """In seconds. Left alone it stays as `before`, whatever rounding to hours on the page made of it."""
+        if before is not None and "hold_h" not in self.changed_data:
+            return before
+        return int(self.cleaned_data["hold_h"] * 3600)
+
+
+def hours(seconds: int) -> Decimal:
+    whole, rest = divmod(seconds, 3600)
+    return Decimal(whole) if not rest else (Decimal(seconds) / 3600).quantize(Decimal("0.01"))
