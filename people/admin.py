@@ -24,6 +24,12 @@ class LookUpOnly:
         return False
 
 
+class LookUpAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    """For tables that grow with the work, so that a search does not count all of their rows."""
+
+    show_full_result_count = False
+
+
 class MembershipInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
     model = Membership
     extra = 0

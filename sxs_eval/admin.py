@@ -2,50 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import admin
-from django.db.models import Model
-from django.http import HttpRequest
 
+from people.admin import LookUpAdmin
 from sxs_eval.models import Comparison, GoldPair, Instructions, Judgement, JudgingBatch, Pair, Standing
 
 
-class LookUpOnly(admin.ModelAdmin):  # type: ignore[type-arg]
-    show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, row: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, row: Any = None) -> bool:
-        return False
-
-
 @admin.register(Instructions)
-class InstructionsAdmin(LookUpOnly):
+class InstructionsAdmin(LookUpAdmin):
     list_display = ("project", "version", "created_at", "created_by")
     list_filter = ("project",)
     list_select_related = ("project", "created_by")
 
 
 @admin.register(Comparison)
-class ComparisonAdmin(LookUpOnly):
+class ComparisonAdmin(LookUpAdmin):
     list_display = ("project", "language", "base", "test", "collection", "pool__replication", "awaits_pairs")
     list_filter = ("project",)
     list_select_related = ("project", "language", "base", "test", "collection")
 
 
 @admin.register(Pair)
-class PairAdmin(LookUpOnly):
+class PairAdmin(LookUpAdmin):
     list_display = ("pk", "comparison", "image", "task")
     list_select_related = ("comparison", "image", "task")
 
 
 @admin.register(GoldPair)
-class GoldPairAdmin(LookUpOnly):
+class GoldPairAdmin(LookUpAdmin):
     list_display = ("pk", "comparison", "image", "is_used")
     fields = ("comparison", "image", "is_used")
     list_filter = ("is_used",)
@@ -53,20 +37,20 @@ class GoldPairAdmin(LookUpOnly):
 
 
 @admin.register(JudgingBatch)
-class JudgingBatchAdmin(LookUpOnly):
+class JudgingBatchAdmin(LookUpAdmin):
     list_display = ("batch", "comparison", "instructions")
     list_select_related = ("batch", "comparison", "instructions")
 
 
 @admin.register(Judgement)
-class JudgementAdmin(LookUpOnly):
+class JudgementAdmin(LookUpAdmin):
     list_display = ("pk", "comparison", "person", "kind", "score", "is_late", "judged_at")
     list_filter = ("kind", "is_late", "comparison__project")
     list_select_related = ("comparison", "person")
 
 
 @admin.register(Standing)
-class StandingAdmin(LookUpOnly):
+class StandingAdmin(LookUpAdmin):
     list_display = ("comparison", "person", "state", "paused_at", "decided_by", "decided_at")
     list_filter = ("state", "comparison__project")
     list_select_related = ("comparison", "person", "decided_by")
