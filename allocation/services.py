@@ -34,6 +34,14 @@ class PoolClosed(Exception):
     """No new batches are handed out from this pool at present."""
 
 
+class TimeRanOut(Exception):
+    """The lease is over: the batch can be taken up again, as far as its tasks are still free."""
+
+
+class GivenBack(Exception):
+    """The batch was given back; it can be taken up again, as far as its tasks are still free."""
+
+
 class NothingFree(Exception):
     """Everything in this batch has gone to other people since."""
 

@@ -32,6 +32,14 @@ class Blocker:
     url_name: str = ""
 
 
+class NotQualified(Exception):
+    """The person may not do the work, for the reasons in `blockers`."""
+
+    def __init__(self, found: list[Blocker]) -> None:
+        super().__init__("; ".join(blocker.message for blocker in found))
+        self.blockers = found
+
+
 def blockers_of(user: User, wanted: Sequence[Work]) -> list[list[Blocker]]:
     """All that keeps `user` from each of `wanted`, in its order; an empty list for what they qualify for."""
     projects = {work.project_id for work in wanted}

@@ -14,6 +14,8 @@ from django.db.models import Exists, OuterRef, Q
 
 from allocation import services as allocation
 from allocation.models import Assignment, Batch, BatchState
+from allocation.services import GivenBack as GivenBack  # callers catch it by this module's name
+from allocation.services import TimeRanOut as TimeRanOut
 from annotation import rules
 from annotation.models import Caption, CaptionBatch, CaptionTask, Guidelines, Item, Rating, Round, Stage
 from annotation.permissions import blockers
@@ -21,29 +23,14 @@ from annotation.selectors import language_of, warnings_by_position, workable
 from inference import exposure
 from people.models import User
 from people.qualification import Blocker
+from people.qualification import NotQualified as NotQualified
 
 # (ours) Longer than this between two signs of life of one image is not time on task, whatever a browser says.
 LONGEST_SITTING = timedelta(minutes=30)
 
 
-class NotQualified(Exception):
-    """The person may not work on the round, for the reasons in `blockers`."""
-
-    def __init__(self, found: list[Blocker]) -> None:
-        super().__init__("; ".join(blocker.message for blocker in found))
-        self.blockers = found
-
-
 class MovedOn(Exception):
     """The batch is past the stage that the request is about."""
-
-
-class TimeRanOut(Exception):
-    """The lease is over: the batch can be taken up again, as far as its images are still free."""
-
-
-class GivenBack(Exception):
-    """The batch was given back; it can be taken up again, as far as its images are still free."""
 
 
 class NotAllRated(Exception):

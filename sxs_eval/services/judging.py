@@ -16,9 +16,11 @@ from django.db.models import Q
 
 from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Batch, BatchState
+from allocation.services import GivenBack as GivenBack  # callers catch it by this module's name
+from allocation.services import TimeRanOut as TimeRanOut
 from inference import exposure
 from people.models import User
-from people.qualification import Blocker
+from people.qualification import NotQualified as NotQualified
 from sxs_eval.models import (
     Comparison,
     GoldPair,
@@ -39,24 +41,8 @@ LONGEST_SITTING = timedelta(minutes=15)
 LONGEST_COMMENT = 2000
 
 
-class NotQualified(Exception):
-    """The person may not judge, for the reasons in `blockers`."""
-
-    def __init__(self, found: list[Blocker]) -> None:
-        super().__init__("; ".join(blocker.message for blocker in found))
-        self.blockers = found
-
-
 class MovedOn(Exception):
     """The pair was answered otherwise, or another one is next."""
-
-
-class TimeRanOut(Exception):
-    """The lease is over: the batch can be taken up again, as far as its pairs are still free."""
-
-
-class GivenBack(Exception):
-    """The batch was given back; it can be taken up again, as far as its pairs are still free."""
 
 
 class NotOnScale(Exception):
