@@ -149,7 +149,7 @@ class World:
             "size": [320, 800, 1600, 0],
             "signature": [*signatures, "guessed"],
             "job_id": numbers,
-            "comparison_id": [*Comparison.objects.values_list("pk", flat=True), 999],
+            "comparison_id": [*Comparison.objects.values_list("pk", flat=True)] or [1],
             "rater_id": [self.annotator.pk],
             "gold_id": [1],
             "pk": [*Membership.objects.filter(user=self.annotator).values_list("pk", flat=True), 1],

@@ -94,7 +94,7 @@ class World:
             "size": [320, 800, 1600, 0],
             "signature": [signature, "guessed"],
             "job_id": [1],
-            "comparison_id": [*Comparison.objects.values_list("pk", flat=True), 999],
+            "comparison_id": [*Comparison.objects.values_list("pk", flat=True)],
             "rater_id": [self.rater.pk, self.other.pk],
             "gold_id": [*GoldPair.objects.values_list("pk", flat=True)[:1]],
             "pk": [*Membership.objects.filter(user=self.rater).values_list("pk", flat=True), 1],
