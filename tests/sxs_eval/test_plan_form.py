@@ -6,11 +6,8 @@ from random import Random
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 
-from corpus.models import Collection
-from inference.models import CaptioningModel
-from people.models import Project, User
+from people.models import User
 from sxs_eval.files.scores import MOST_BYTES
 from sxs_eval.forms.planning import MOST_PAIRS
 from sxs_eval.models import Comparison, Judgement, Standing, StandingState
@@ -18,34 +15,13 @@ from sxs_eval.selectors.planning import FEWEST_TIMED, Pace, measured_pace
 from sxs_eval.services.judging import take_batch
 from tests.factories import (
     NOW,
-    make_collection,
     make_comparison,
     make_project,
     make_rater,
 )
-from tests.sxs_eval.planning import SCORES, client_of, describe, form_of, page_of
+from tests.sxs_eval.planning import SCORES, form_of, page_of
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("lions")
-
-
-@pytest.fixture
-def collection() -> Collection:
-    return make_collection(images=4)
-
-
-@pytest.fixture(autouse=True)
-def models(collection) -> dict[str, CaptioningModel]:
-    return {name: describe(collection, name, "de", "zh") for name in ("Alpha", "Beta", "Gamma")}
-
-
-@pytest.fixture
-def manager(project) -> Client:
-    return client_of(project.created_by)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("models")]
 
 
 def test_an_uploaded_file_takes_the_place_of_what_stands_in_the_field_and_stays_there(manager, project, collection):

@@ -11,16 +11,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from corpus.models import Collection
 from inference.models import CaptioningModel, ModelCaption
-from people.models import Membership, Project, Role
+from people.models import Membership, Role
 from sxs_eval import tasks
 from sxs_eval.models import Comparison
 from sxs_eval.services.comparisons import Setting
 from sxs_eval.services.planning import Chosen, create_planned
 from tests.concurrency import together
 from tests.factories import (
-    make_collection,
     make_comparison,
     make_language,
     make_project,
@@ -28,27 +26,7 @@ from tests.factories import (
 )
 from tests.sxs_eval.planning import SCORES, client_of, create, describe, form_of, keys_of, page_of, rows_of, seen_of
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("lions")
-
-
-@pytest.fixture
-def collection() -> Collection:
-    return make_collection(images=4)
-
-
-@pytest.fixture(autouse=True)
-def models(collection) -> dict[str, CaptioningModel]:
-    return {name: describe(collection, name, "de", "zh") for name in ("Alpha", "Beta", "Gamma")}
-
-
-@pytest.fixture
-def manager(project) -> Client:
-    return client_of(project.created_by)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("models")]
 
 
 @pytest.mark.parametrize("role", [Role.RATER, Role.ANNOTATOR, None])
