@@ -129,7 +129,7 @@ def _row(result: ComparisonResult) -> TableRow:
         set_aside=result.set_aside.total,
         wins=outcome.wins.count,
         losses=outcome.losses.count,
-        outcomes=outcome.images.denominator,
+        outcomes=outcome.images.denominator if isinstance(outcome.gain, Gain) else 0,
         gain=outcome.gain,
         sign_test=outcome.sign_test,
         alpha=result.summary.alpha,

@@ -233,12 +233,20 @@ def summarise(
     )
 
 
-def decided(judged: Judged, *, replication: int = 3, similar: Sequence[Any] = ()) -> Decided:
+def decided(judged: Judged, *, replication: int = 3, similar: Sequence[Any] = (), not_judged: int = 0) -> Decided:
     """What each complete image adds to gains over several comparisons; `similar` images count as neither."""
     tally = _Tally(judged, replication)
+    complete = int(tally.is_complete.sum())
+    if not _says_something(complete, len(tally.names) - complete + not_judged):
+        similar = ()
     images = np.array([*np.asarray(tally.names, dtype=object)[tally.is_complete], *similar], dtype=object)
     outcomes = np.concatenate([tally.outcome[tally.is_complete], np.zeros(len(similar), dtype=np.int8)])
     return Decided(images, outcomes)
+
+
+def _says_something(complete: int, incomplete: int) -> bool:
+    """Pairs that count as SIMILAR unseen are no result by themselves while all that are shown wait for judgements."""
+    return complete > 0 or incomplete == 0
 
 
 class _Tally:
@@ -282,6 +290,7 @@ def _outcome(
     images = len(outcomes) + counted_similar
     lacking = np.bincount(judgements[~is_complete], minlength=tally.replication)
     lacking[0] += not_judged
+    parts_of = images if _says_something(len(outcomes), int(lacking.sum())) else 0
     return Outcome(
         images=Images(
             denominator=images,
@@ -291,13 +300,13 @@ def _outcome(
             incomplete_by_judgements={number: int(count) for number, count in enumerate(lacking)},
             beyond_replication=int((judgements > tally.replication).sum()),
         ),
-        wins=_part(wins, images),
-        losses=_part(losses, images),
-        neither=_part(images - wins - losses, images),
+        wins=_part(wins, parts_of),
+        losses=_part(losses, parts_of),
+        neither=_part(images - wins - losses, parts_of),
         gain=defined(
             lambda: Gain(
-                gains.gain(wins, losses, images),
-                defined(lambda: gains.gain_interval(wins, losses, images, resamples=resamples, rng=rng)),
+                gains.gain(wins, losses, parts_of),
+                defined(lambda: gains.gain_interval(wins, losses, parts_of, resamples=resamples, rng=rng)),
             )
         ),
         sign_test=defined(lambda: SignTest(gains.sign_test(wins, losses), wins + losses)),
@@ -310,6 +319,8 @@ def _part(count: int, images: int) -> Part:
 
 def _precision(outcome: Outcome) -> Precision | Undefined:
     images = outcome.images.denominator
+    if isinstance(outcome.gain, Undefined):
+        return outcome.gain
 
     def precision() -> Precision:
         needed = gains.images_needed(outcome.wins.count, outcome.losses.count, images, width_points=WIDTH_POINTS)

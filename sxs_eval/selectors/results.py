@@ -127,7 +127,12 @@ def report_of(comparison: Comparison, evidence: Evidence | None = None) -> Repor
 
 
 def decided_of(comparison: Comparison, evidence: Evidence) -> Decided:
-    return decided(evidence.judged, replication=comparison.replication, similar=evidence.similar)
+    return decided(
+        evidence.judged,
+        replication=comparison.replication,
+        similar=evidence.similar,
+        not_judged=len(evidence.not_judged),
+    )
 
 
 def rater_rows(comparison: Comparison, report: Report, evidence: Evidence) -> list[RaterRow]:

@@ -75,6 +75,23 @@ def test_pairs_counted_as_similar_are_in_the_denominator_and_nowhere_else():
     assert (with_them.alpha, with_them.distribution) == (without.alpha, without.distribution)
 
 
+def test_pairs_counted_unseen_are_no_gain_of_zero_while_all_that_are_shown_wait():
+    nothing_yet = report(by_three([(1, 1)]), counted_similar=4, not_judged=2)
+    outcome = nothing_yet.outcome
+
+    assert outcome.gain == outcome.wins.percent == nothing_yet.precision == Undefined(Reason.NO_IMAGES)
+    assert (outcome.images.counted_similar, outcome.images.incomplete) == (4, 3)
+    assert len(decided(by_three([(1, 1)]), similar=["i8", "i9"]).image) == 0
+    assert len(decided(by_three([]), similar=["i8", "i9"], not_judged=2).image) == 0
+
+
+def test_where_every_pair_has_equal_captions_the_gain_is_zero():
+    outcome = report(by_three([]), counted_similar=4).outcome
+    assert isinstance(outcome.gain, Gain)
+    assert outcome.gain.points == 0
+    assert len(decided(by_three([]), similar=["i8", "i9"]).image) == 2
+
+
 def test_an_image_with_more_judgements_than_asked_for_needs_more_than_half_of_them():
     outcome = report(by_three([(1, 1, 1), (-1, -1, 0)]), replication=2).outcome
     assert outcome.images.beyond_replication == 2
