@@ -75,6 +75,10 @@ CHOICE_LEVELS = {
     -2: "right better",
     -3: "right much better",
 }
+NUMBERS = ("choice", "seconds", "instructions_version", "position")
+"""Columns that hold null, not an empty text, where nothing is known."""
+EQUAL = "equal"
+"""The kind of a row that nobody judged."""
 WHY_NOT = {"excluded": "left out", "paused": "paused"}
 
 
@@ -122,6 +126,7 @@ def _rows(comparisons: Sequence[Comparison], until: datetime) -> Iterator[dict[s
         )
         for keys in _keys(comparison):
             rows = [row_of(answer, keys[answer["shown"]]) for answer in _answers(comparison, keys, until)]
+            rows += [_unseen_row(comparison, pair, keys[pair.image_id]) for pair in _unseen(comparison, keys)]
             place = {key: number for number, key in enumerate(keys.values())}
             # Of one rater nothing came at the same time twice but in one request after the other.
             yield from sorted(
@@ -211,6 +216,32 @@ def _row(
         answer["position"],
     )
     return dict(zip(COLUMNS, cells, strict=True))
+
+
+def _unseen(comparison: Comparison, images: Iterable[int]) -> QuerySet[Pair]:
+    """Pairs with equal captions that count as SIMILAR without being shown: with them a file has the page's figures."""
+    found = Pair.objects.filter(comparison=comparison, image__in=list(images), task=None)
+    return found.select_related("image", "base_caption", "test_caption")
+
+
+def _unseen_row(comparison: Comparison, pair: Pair, key: str) -> dict[str, Any]:
+    known = {
+        "comparison": comparison.pk,
+        "project": comparison.project.slug,
+        "language": comparison.language_id,
+        "image": key,
+        "region": str(pair.image.extra.get(REGION) or "").strip(),
+        "base_model": comparison.base.name,
+        "test_model": comparison.test.name,
+        "base_caption": pair.base_caption.text,
+        "test_caption": pair.test_caption.text,
+        "kind": EQUAL,
+        "score": 0,
+        "level": LEVELS[0],
+        "counts": True,
+        "scale": comparison.scale,
+    }
+    return {column: known.get(column, None if column in NUMBERS else "") for column in COLUMNS}
 
 
 def _why_not(answer: Mapping[str, Any], stopped: Mapping[int, str]) -> str:

@@ -23,7 +23,7 @@ SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
 NEEDED = ("image", "rater", "score")
 OPTIONAL = ("comparison", "base_model", "test_model", "left_is", "seconds", "region", "kind", "counts")
 COLUMNS = (*NEEDED, *OPTIONAL)
-KINDS = ("pair", "gold", "repeat")
+KINDS = ("pair", "gold", "repeat", "equal")
 MOST_PROBLEMS_SHOWN = 20
 
 _SCORES = {
@@ -102,6 +102,8 @@ class FileComparison:
     gold: int
     set_aside: int
     duplicates: int
+    equal: tuple[str, ...]
+    """Images whose captions are equal and count as SIMILAR without having been shown."""
 
 
 @dataclass(frozen=True)
@@ -186,12 +188,17 @@ class _Reading:
             raise ValueError(_('Not an object. Write each judgement as {"image": …, "rater": …, "score": …}.'))
         self.columns.update(cells)
         cell = {name: self._text(name, cells.get(name)) for name in COLUMNS}
-        for name in ("image", "rater"):
+        kind = _one_of("kind", cell["kind"], _KINDS)
+        if kind == "equal":
+            # Nobody judged it. Whatever stands there in place of a rater and a score says no more than the kind.
+            cell |= {"rater": "", "left_is": "", "seconds": "", "score": "0"}
+        for name in ("image",) if kind == "equal" else ("image", "rater"):
             if not cell[name]:
                 raise ValueError(_("%(column)s is empty. Fill it in.") % {"column": name})
         score = _score(cell["score"])
         named = not cell["score"].lstrip("+-−")[:1].isdigit()
-        self._check_notation(number, named)
+        if kind != "equal":
+            self._check_notation(number, named)
         base_model, test_model = cell["base_model"], cell["test_model"]
         if bool(base_model) != bool(test_model) or (base_model and base_model == test_model):
             raise ValueError(_("base_model and test_model must be two models. Fill in both, or none."))
@@ -200,7 +207,7 @@ class _Reading:
             comparison=cell["comparison"],
             image=cell["image"],
             rater=cell["rater"],
-            kind=_one_of("kind", cell["kind"], _KINDS),
+            kind=kind,
             score=score,
             score_is_named=named,
             test_is_left=_one_of("left_is", cell["left_is"], _SIDES),
@@ -267,6 +274,11 @@ class _Gathered:
                 _("region of this image is “%(here)s” here and “%(there)s” on line %(line)s. Give it one region.")
                 % {"here": row.region, "there": known.region, "line": known.number}
             )
+        if (known.kind == "equal") != (row.kind == "equal"):
+            raise ValueError(
+                _("This image was judged and yet has kind = equal here or on line %(line)s. Remove one of the lines.")
+                % {"line": known.number}
+            )
         earlier = self._rows.setdefault((row.kind, row.image, row.rater), row)
         if earlier is row:
             return
@@ -306,6 +318,7 @@ class _Gathered:
             gold=self._gold,
             set_aside=self._set_aside,
             duplicates=self._duplicates,
+            equal=tuple(row.image for row in self._rows.values() if row.kind == "equal"),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from metrics.intervals import Interval
 from sxs_eval.rules.across import Pooled, RankedModel, RankedPair, Ranking
@@ -104,9 +105,16 @@ def _outcome_lines(outcome: Outcome) -> Iterator[str]:
     yield line(
         _("Images"),
         _("%(denominator)s complete, %(incomplete)s incomplete")
-        % {"denominator": images.denominator, "incomplete": images.incomplete},
+        % {"denominator": images.complete, "incomplete": images.incomplete},
         _("incomplete ones are in no percentage") + _lacking(images),
     )
+    if images.counted_similar:
+        unseen = ngettext(
+            "%(number)s pair of equal captions counts as SIMILAR without having been shown.",
+            "%(number)s pairs of equal captions count as SIMILAR without having been shown.",
+            images.counted_similar,
+        )
+        yield line(_("Equal captions"), str(images.counted_similar), unseen % {"number": images.counted_similar})
     if images.beyond_replication:
         yield line(_("Beyond replication"), str(images.beyond_replication), _("images with more judgements; all count"))
     yield line(_("WINS"), _part(outcome.wins), _("images whose test caption most raters call better"))

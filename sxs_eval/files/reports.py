@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -97,10 +98,12 @@ def report_on(judgements: JudgementFile, *, seed: int, replication: int, resampl
             repeats=comparison.repeats,
             region_of=comparison.region_of,
             set_aside=comparison.set_aside,
+            counted_similar=len(comparison.equal),
+            counted_similar_in=_equal_by_region(comparison),
             resamples=resamples,
         )
         reports.append(ComparisonReport(comparison, report))
-        outcomes.append((comparison, decided(comparison.judged, replication=replication)))
+        outcomes.append((comparison, decided(comparison.judged, replication=replication, similar=comparison.equal)))
     contests = [
         Contest(comparison.base_model, comparison.test_model, part)
         for comparison, part in outcomes
@@ -113,6 +116,10 @@ def report_on(judgements: JudgementFile, *, seed: int, replication: int, resampl
         ranking=rank_models(contests, seed=seed, resamples=resamples) if len(models) >= FEWEST_RANKED else None,
         ignored_columns=judgements.ignored_columns,
     )
+
+
+def _equal_by_region(comparison: FileComparison) -> dict[str, int]:
+    return dict(Counter(map(comparison.region_of.__getitem__, comparison.equal))) if comparison.region_of else {}
 
 
 def _pooled(outcomes: list[tuple[FileComparison, Decided]], seed: int, resamples: int) -> Iterator[PooledReport]:

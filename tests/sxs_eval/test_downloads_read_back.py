@@ -12,12 +12,13 @@ import pytest
 from django.core.management import call_command
 
 from corpus.models import Image
+from inference.models import ModelCaption
 from sxs_eval.downloads.judgements import Layout, export_to_file
-from sxs_eval.models import Comparison, Judgement
+from sxs_eval.models import Comparison, EqualCaptions, Judgement
 from sxs_eval.selectors.results import report_of
 from sxs_eval.services.raters import exclude_rater
-from tests.factories import NOW, make_comparison, make_rater, make_user
-from tests.sxs_eval.judged import judge_all
+from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater, make_user
+from tests.sxs_eval.judged import judge_all, keys_of
 
 pytestmark = pytest.mark.django_db
 
@@ -53,6 +54,24 @@ def comparison() -> Comparison:
     return comparison
 
 
+@pytest.fixture
+def with_equal_captions() -> Comparison:
+    """Six images in two regions; two pairs have equal captions, which count unseen."""
+    collection = make_collection(6)
+    base, test = (make_captioner(collection, language="de") for _ in range(2))
+    images = list(Image.objects.order_by("pk"))
+    ModelCaption.objects.filter(model=test, image__in=images[2:]).update(text="other words")
+    for number, image in enumerate(images):
+        image.extra = {"region": "coast" if number % 2 else "hills"}
+        image.save()
+    comparison = make_comparison(
+        collection=collection, base=base, test=test, equal_captions=EqualCaptions.SIMILAR, replication=3
+    )
+    for _ in range(3):
+        judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison)[2:], (2, -1, 3, 0), strict=True)))
+    return comparison
+
+
 def reported(comparison: Comparison, file: Any) -> dict[str, Any]:
     out = io.StringIO()
     call_command("sxs_report", str(file), "--json", "--seed", str(comparison.seed), stdout=out)
@@ -74,3 +93,17 @@ def test_the_file_and_the_page_have_the_same_figures(comparison, layout, tmp_pat
     assert Judgement.objects.count() > from_page["judgements"]
     assert {name: from_file[name] for name in SAME} == {name: from_page[name] for name in SAME}
     assert len(from_file["raters"]) == 3
+
+
+@pytest.mark.parametrize("layout", Layout)
+def test_pairs_that_count_unseen_are_in_the_file_so_that_its_figures_are_those_of_the_page(
+    with_equal_captions, layout, tmp_path
+):
+    file = tmp_path / f"judgements.{layout.value}"
+    export_to_file([with_equal_captions], layout, file, until=NOW + timedelta(days=1))
+
+    from_file, from_page = reported(with_equal_captions, file), report_of(with_equal_captions).as_json()
+
+    assert from_page["outcome"]["images"]["counted_similar"] == 2
+    assert [part["outcome"]["images"]["counted_similar"] for part in from_page["regions"]] == [1, 1]
+    assert {name: from_file[name] for name in SAME} == {name: from_page[name] for name in SAME}

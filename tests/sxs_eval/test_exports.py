@@ -342,7 +342,7 @@ class TestCost:
         exported(comparison)  # models and project are loaded once
         with CaptureQueriesContext(connection) as queries:
             exported(comparison)
-        assert len(queries) <= 8
+        assert len(queries) <= 9
 
 
 class TestTables:

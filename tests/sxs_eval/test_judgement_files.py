@@ -247,3 +247,15 @@ def test_columns_that_are_not_known_are_told(read):
 def test_entries_of_a_json_list_are_named_by_their_place(refusal):
     said = refusal(json.dumps([pair(), pair(rater="bob", score=9)]), "judgements.json")
     assert "judgements.json, entry 2: score is “9”" in said
+
+
+def test_a_pair_that_counts_unseen_needs_neither_rater_nor_score(read):
+    (comparison,) = read(f"{HEADER},kind\na.jpg,ann,BETTER,pair\nb.jpg,,,equal\nb.jpg,,0,equal\n").comparisons
+    assert comparison.equal == ("b.jpg",)
+    assert list(comparison.judged.image) == ["a.jpg"]
+    assert comparison.duplicates == 1
+
+
+def test_an_image_was_either_judged_or_counted_unseen(refusal):
+    said = refusal(f"{HEADER},kind\na.jpg,ann,1,pair\na.jpg,,,equal\n")
+    assert "line 3: This image was judged and yet has kind = equal here or on line 2." in said

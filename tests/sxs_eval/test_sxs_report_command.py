@@ -363,3 +363,16 @@ def test_the_example_of_the_guide_is_a_file_that_is_taken(tmp_path):
     file = tmp_path / "example.csv"
     file.write_text(example)
     assert run_json(file)["comparisons"][0]["report"]["judgements"] == 2
+
+
+def test_pairs_that_count_unseen_are_told_apart_from_complete_images(tmp_path):
+    file = tmp_path / "judgements.csv"
+    rows = [f"i{image},{rater},{score},pair" for image, score in ((1, 2), (2, -1)) for rater in ("ann", "bob", "cem")]
+    file.write_text("\n".join(["image,rater,score,kind", *rows, "i3,,,equal", "i4,,,equal"]), encoding="utf-8")
+
+    text, outcome = run(file), run_json(file)["comparisons"][0]["report"]["outcome"]
+
+    assert "2 complete, 0 incomplete" in text
+    assert "2 pairs of equal captions count as SIMILAR without having been shown." in text
+    assert outcome["images"]["denominator"] == 4
+    assert outcome["wins"]["percent"] == outcome["losses"]["percent"] == 25
