@@ -13,7 +13,7 @@ from random import Random
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Greatest
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task, TaskQuerySet
@@ -114,11 +114,15 @@ def _lock_person(person: User) -> None:
 
 
 def _open_batch(pool: Pool, person: User, now: datetime) -> Batch | None:
-    batch = Batch.objects.select_for_update(no_key=True).filter(pool=pool, person=person, state=BatchState.OPEN).first()
+    batch = _lock_open_batches(pool, person).first()
     if batch and batch.due_at <= now:
         _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
         return None
     return batch
+
+
+def _lock_open_batches(pool: Pool, person: User) -> QuerySet[Batch]:
+    return Batch.objects.select_for_update(no_key=True).filter(pool=pool, person=person, state=BatchState.OPEN)
 
 
 def _take_free(open_tasks: TaskQuerySet, size: int, rng: Random) -> list[Task]:
@@ -189,9 +193,12 @@ def reject_work(*, pool: Pool, person: User, now: datetime) -> int:
     Call within a transaction. The assignments stay, so no task comes to the person again.
     """
     _lock_person(person)
-    for batch in Batch.objects.select_for_update(no_key=True).filter(pool=pool, person=person, state=BatchState.OPEN):
+    in_hand = list(_lock_open_batches(pool, person))
+    theirs = Assignment.objects.filter(batch__pool=pool, person=person)
+    _lock_tasks(theirs.filter(state__in=[AssignmentState.HELD, AssignmentState.DONE]))
+    for batch in in_hand:
         _let_go(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
-    done = Assignment.objects.filter(batch__pool=pool, person=person, state=AssignmentState.DONE)
+    done = theirs.filter(state=AssignmentState.DONE)
     tasks = list(done.values_list("task_id", flat=True))
     _free_places(pool.pk, tasks)
     done.update(state=AssignmentState.REJECTED)
@@ -226,10 +233,14 @@ def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
             raise NothingFree
         if not batch.pool.is_open:
             raise PoolClosed
+        let_go = batch.assignments.filter(state__in=[AssignmentState.LAPSED, AssignmentState.RETURNED])
+        overdue = Assignment.objects.filter(
+            batch__in=[other.pk for other in _lock_open_batches(batch.pool, person)], state=AssignmentState.HELD
+        )
+        _lock_tasks(let_go | overdue)
         in_hand = _open_batch(batch.pool, person, now)
         if in_hand:
             raise BatchInHand(in_hand)
-        let_go = batch.assignments.filter(state__in=[AssignmentState.LAPSED, AssignmentState.RETURNED])
         tasks = Task.objects.filter(assignments__in=let_go).order_by("pk").select_for_update(no_key=True, of=("self",))
         free = [task.pk for task in tasks if task.places_taken < task.places]
         if not free:
@@ -273,6 +284,12 @@ def _let_go(batch: Batch, state: BatchState, assignment_state: AssignmentState, 
     held.update(state=assignment_state)
     # Where each task is done by itself, nothing of a batch may be left to let go.
     _close(batch, state if tasks else BatchState.DONE, now)
+
+
+def _lock_tasks(assignments: QuerySet[Assignment]) -> None:
+    """Lock at once all tasks that a step frees or takes: in two rounds, each in order, two could wait in a circle."""
+    tasks = Task.objects.filter(pk__in=assignments.values("task")).order_by("pk").select_for_update(no_key=True)
+    list(tasks.values_list("pk", flat=True))
 
 
 def _free_places(pool_id: int, task_ids: Iterable[int]) -> None:

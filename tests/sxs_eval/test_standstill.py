@@ -1,0 +1,93 @@
+"""Managers and raters at the same pairs at the same moment: nobody waits in a circle, nobody slips through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+from random import Random
+
+import pytest
+
+from allocation import services as allocation
+from allocation.models import BatchState, Task
+from people.models import User
+from sxs_eval.models import Comparison, JudgingBatch
+from sxs_eval.services import judging as services
+from sxs_eval.services.comparisons import change_replication
+from sxs_eval.services.raters import exclude_rater
+from tests.allocation.test_exact_replication import assert_exact
+from tests.concurrency import together, together_with_errors
+from tests.factories import NOW, make_comparison, make_rater
+
+PAIRS, RATERS = 40, 6
+HOLD = timedelta(minutes=30)
+LATER = NOW + HOLD
+
+
+class From(Random):
+    """Begins at one place of the pool's order."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(0)
+        self.place = place
+
+    def randrange(self, *_limits: int) -> int:
+        return self.place
+
+
+def in_order(comparison: Comparison) -> None:
+    for place, task in enumerate(Task.objects.filter(pool=comparison.pool_id).order_by("pk")):
+        Task.objects.filter(pk=task.pk).update(shuffle_key=place)
+
+
+def judge_all(batch: JudgingBatch, rater: User, now: datetime) -> None:
+    for position in batch.judgements.values_list("position", flat=True):
+        services.judge(batch_id=batch.pk, rater=rater, position=position, choice=1, now=now)
+
+
+def crossing(comparison: Comparison) -> list[User]:
+    """Raters of whom every other one did the first half and holds the second, and the rest the other way round."""
+    raters = [make_rater(comparison) for _ in range(RATERS)]
+    for number, rater in enumerate(raters):
+        take = partial(
+            services.take_batch, comparison=comparison, rater=rater, now=NOW, rng=From(PAIRS // 2 * (number % 2))
+        )
+        judge_all(take(), rater, NOW)
+        take()
+    return raters
+
+
+def leave_out(comparison: Comparison, rater: User) -> None:
+    exclude_rater(comparison=comparison, rater=rater, note="", by=comparison.project.created_by, now=NOW)
+
+
+@pytest.fixture
+def comparison(transactional_db) -> Comparison:
+    made = make_comparison(images=PAIRS, replication=RATERS, batch_size=PAIRS // 2, hold_s=int(HOLD.total_seconds()))
+    in_order(made)
+    return made
+
+
+def test_raters_with_each_others_pairs_are_left_out_at_once(comparison):
+    raters = crossing(comparison)
+    together(partial(leave_out, comparison), raters)
+    assert not Task.objects.filter(places_taken__gt=0).exists()
+
+
+def test_batches_are_taken_up_again_while_others_lapse(comparison):
+    raters = crossing(comparison)
+    first = {
+        rater: JudgingBatch.objects.filter(batch__person=rater, batch__state=BatchState.OPEN).get() for rater in raters
+    }
+    assert first
+    acts: list[Callable[[], object]] = [
+        partial(services.resume_batch, batch_id=batch.pk, rater=rater, now=LATER) for rater, batch in first.items()
+    ]
+    acts += [partial(change_replication, comparison=comparison, replication=number) for number in (RATERS - 1, RATERS)]
+    acts += [partial(leave_out, comparison, rater) for rater in raters[:3]]
+    acts += [partial(allocation.lapse_overdue, now=LATER)] * 2
+    outcomes = together_with_errors(lambda act: act(), acts)
+    wrong = [one for one in outcomes if isinstance(one, BaseException) and not isinstance(one, services.NotQualified)]
+    assert not wrong
+    assert_exact(comparison.pool)
