@@ -23,6 +23,7 @@ COLUMNS = (
     "test_model",
     "language",
     "images",
+    "outcomes",
     "incomplete",
     "counted_similar",
     "set_aside",
@@ -83,13 +84,13 @@ class TableRow:
     test_model: str
     language: str
     images: int
-    incomplete: int | None
-    counted_similar: int | None
-    set_aside: int | None
-    wins: int
-    losses: int
     outcomes: int
     """What wins and losses are parts of: of several comparisons, outcomes rather than images."""
+    incomplete: int
+    counted_similar: int
+    set_aside: int
+    wins: int
+    losses: int
     gain: Gain | Undefined
     sign_test: SignTest | Undefined
     alpha: float | Undefined | None
@@ -147,9 +148,9 @@ def _pooled_row(result: PooledResult) -> TableRow:
         test_model=result.test,
         language=f"pooled over {pooled.comparisons}",
         images=pooled.images,
-        incomplete=None,
-        counted_similar=None,
-        set_aside=None,
+        incomplete=result.incomplete,
+        counted_similar=result.counted_similar,
+        set_aside=result.set_aside,
         wins=pooled.wins,
         losses=pooled.losses,
         outcomes=pooled.outcomes,
@@ -175,6 +176,7 @@ def _as_csv(rows: Sequence[TableRow]) -> Iterator[str]:
                 row.test_model,
                 row.language,
                 row.images,
+                row.outcomes,
                 row.incomplete,
                 row.counted_similar,
                 row.set_aside,
@@ -218,6 +220,8 @@ def _as_tex(rows: Sequence[TableRow]) -> Iterator[str]:
         yield " & ".join(_tex_cells(row)) + " \\\\\n"
     yield "\\bottomrule\n\\end{tabular}\n"
     for number, row in enumerate(rows, start=1):
+        if row.comparison is None:
+            yield f"% row {number}: percentages of {row.outcomes} outcomes, one per image and comparison\n"
         if row.reasons:
             yield f"% row {number}: undefined {row.reasons}\n"
 
@@ -225,7 +229,7 @@ def _as_tex(rows: Sequence[TableRow]) -> Iterator[str]:
 def _tex_cells(row: TableRow) -> Iterator[str]:
     yield from (tex(text) for text in (row.base_model, row.test_model, row.language))
     yield str(row.images)
-    yield "" if row.incomplete is None else str(row.incomplete)
+    yield str(row.incomplete)
     for count in (row.wins, row.losses):
         yield f"{100 * count / row.outcomes:.1f}" if row.outcomes else "--"
     yield _tex_gain(row.gain)

@@ -63,12 +63,13 @@ def report_lines(report: Report) -> Iterator[str]:
         yield from _outcome_lines(region.outcome)
 
 
-def pooled_lines(pooled: Pooled) -> Iterator[str]:
+def pooled_lines(pooled: Pooled, *, incomplete: int) -> Iterator[str]:
     yield line(
         _("Outcomes"),
         _("%(outcomes)s on %(images)s images") % vars(pooled),
         _("one per image and comparison; %(number)s comparisons") % {"number": pooled.comparisons},
     )
+    yield line(_("Incomplete"), str(incomplete), _("incomplete ones are in no percentage"))
     yield line(_("WINS − LOSSES"), _gain(pooled.gain), _("points; images are resampled with all their comparisons"))
     yield line(_("Sign test"), _sign_test(pooled.sign_test), _("over images, by the sign of the sum of their outcomes"))
 

@@ -30,6 +30,8 @@ class PooledReport:
     test_model: str
     comparisons: tuple[str, ...]
     pooled: Pooled
+    incomplete: int
+    """Images that lack judgements, of all of the comparisons together."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class FileReport:
                     "base_model": part.base_model,
                     "test_model": part.test_model,
                     "comparisons": list(part.comparisons),
+                    "incomplete": part.incomplete,
                     "figures": part.pooled.as_json(),
                 }
                 for part in self.pooled
@@ -76,7 +79,7 @@ class FileReport:
         for pooled in self.pooled:
             models = _models(pooled.base_model, pooled.test_model)
             yield _("All comparisons%(of)s: %(names)s") % {"of": models, "names": ", ".join(pooled.comparisons)}
-            yield from pooled_lines(pooled.pooled)
+            yield from pooled_lines(pooled.pooled, incomplete=pooled.incomplete)
             yield ""
         if self.ranking is not None:
             yield _("All models")
@@ -90,6 +93,7 @@ def report_on(judgements: JudgementFile, *, seed: int, replication: int, resampl
     """Everything that can be said of a file."""
     reports = []
     outcomes: list[tuple[FileComparison, Decided]] = []
+    incomplete: dict[str, int] = {}
     for comparison in judgements.comparisons:
         report = build_report(
             comparison.judged,
@@ -103,6 +107,7 @@ def report_on(judgements: JudgementFile, *, seed: int, replication: int, resampl
             resamples=resamples,
         )
         reports.append(ComparisonReport(comparison, report))
+        incomplete[comparison.name] = report.outcome.images.incomplete
         outcomes.append((comparison, decided(comparison.judged, replication=replication, similar=comparison.equal)))
     contests = [
         Contest(comparison.base_model, comparison.test_model, part)
@@ -112,7 +117,7 @@ def report_on(judgements: JudgementFile, *, seed: int, replication: int, resampl
     models = {name for contest in contests for name in (contest.base, contest.test)}
     return FileReport(
         comparisons=tuple(reports),
-        pooled=tuple(_pooled(outcomes, seed, resamples)),
+        pooled=tuple(_pooled(outcomes, incomplete, seed, resamples)),
         ranking=rank_models(contests, seed=seed, resamples=resamples) if len(models) >= FEWEST_RANKED else None,
         ignored_columns=judgements.ignored_columns,
     )
@@ -122,14 +127,17 @@ def _equal_by_region(comparison: FileComparison) -> dict[str, int]:
     return dict(Counter(map(comparison.region_of.__getitem__, comparison.equal))) if comparison.region_of else {}
 
 
-def _pooled(outcomes: list[tuple[FileComparison, Decided]], seed: int, resamples: int) -> Iterator[PooledReport]:
+def _pooled(
+    outcomes: list[tuple[FileComparison, Decided]], incomplete: dict[str, int], seed: int, resamples: int
+) -> Iterator[PooledReport]:
     by_models: dict[tuple[str, str], list[tuple[FileComparison, Decided]]] = {}
     for comparison, part in outcomes:
         by_models.setdefault((comparison.base_model, comparison.test_model), []).append((comparison, part))
     for (base, test), parts in by_models.items():
         if len(parts) > 1:
             names = tuple(comparison.name for comparison, _ in parts)
-            yield PooledReport(base, test, names, pool([part for _, part in parts], seed=seed, resamples=resamples))
+            pooled = pool([part for _, part in parts], seed=seed, resamples=resamples)
+            yield PooledReport(base, test, names, pooled, sum(incomplete[name] for name in names))
 
 
 def _title(comparison: FileComparison) -> str:

@@ -26,7 +26,9 @@ class ResultLine:
     test: str
     languages: str
     images: int
-    incomplete: int | None
+    outcomes: int
+    """What the percentages are of: of several comparisons one per image and comparison."""
+    incomplete: int
     set_aside: int
     wins: str
     losses: str
@@ -99,6 +101,7 @@ def _result_line(result: ComparisonResult) -> ResultLine:
         test=comparison.test.name,
         languages=comparison.language.name,
         images=outcome.images.denominator,
+        outcomes=outcome.images.denominator,
         incomplete=outcome.images.incomplete,
         set_aside=result.set_aside.total,
         wins=_percent(outcome.wins.percent),
@@ -121,8 +124,9 @@ def _pooled_line(result: PooledResult) -> ResultLine:
         test=result.test,
         languages=", ".join(dict.fromkeys(part.language.name for part in result.comparisons)),
         images=pooled.images,
-        incomplete=None,
-        set_aside=0,
+        outcomes=outcomes,
+        incomplete=result.incomplete,
+        set_aside=result.set_aside,
         wins=shown.percent(100 * pooled.wins / outcomes) if outcomes else "",
         losses=shown.percent(100 * pooled.losses / outcomes) if outcomes else "",
         gain=_gain(pooled.gain),

@@ -45,6 +45,10 @@ class PooledResult:
     test: str
     comparisons: Sequence[Comparison]
     pooled: Pooled
+    incomplete: int
+    """Pairs that lack judgements, of all of the comparisons together."""
+    counted_similar: int
+    set_aside: int
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,10 @@ def results_of(project: Project, *, width_points: float = USUAL_WIDTH, language:
     chosen = [comparison for comparison in everything if language in ("", comparison.language_id)]
     evidence = evidence_of(chosen)
     outcomes = {comparison.pk: decided_of(comparison, evidence[comparison.pk]) for comparison in chosen}
+    results = [_result(comparison, evidence[comparison.pk], width_points) for comparison in chosen]
     return Overall(
-        results=[_result(comparison, evidence[comparison.pk], width_points) for comparison in chosen],
-        pooled=_pooled(chosen, outcomes),
+        results=results,
+        pooled=_pooled(results, outcomes),
         ranking=_ranking(chosen, outcomes),
         languages=sorted(languages.values(), key=lambda known: known.english_name),
     )
@@ -94,12 +99,20 @@ def _result(comparison: Comparison, evidence: Evidence, width_points: float) -> 
     )
 
 
-def _pooled(comparisons: Sequence[Comparison], outcomes: dict[int, Decided]) -> list[PooledResult]:
-    by_models: dict[tuple[str, str], list[Comparison]] = {}
-    for comparison in comparisons:
-        by_models.setdefault((comparison.base.name, comparison.test.name), []).append(comparison)
+def _pooled(results: Sequence[ComparisonResult], outcomes: dict[int, Decided]) -> list[PooledResult]:
+    by_models: dict[tuple[str, str], list[ComparisonResult]] = {}
+    for result in results:
+        by_models.setdefault((result.comparison.base.name, result.comparison.test.name), []).append(result)
     return [
-        PooledResult(base, test, parts, pool([outcomes[part.pk] for part in parts], seed=SEED, resamples=RESAMPLES))
+        PooledResult(
+            base,
+            test,
+            [part.comparison for part in parts],
+            pool([outcomes[part.comparison.pk] for part in parts], seed=SEED, resamples=RESAMPLES),
+            incomplete=sum(part.summary.outcome.images.incomplete for part in parts),
+            counted_similar=sum(part.summary.outcome.images.counted_similar for part in parts),
+            set_aside=sum(part.set_aside.total for part in parts),
+        )
         for (base, test), parts in by_models.items()
         if len(parts) > 1
     ]

@@ -7,8 +7,9 @@ from django.urls import reverse
 
 from inference.models import ModelCaption
 from metrics.intervals import Interval
+from sxs_eval.models import Standing, StandingState
 from sxs_eval.rules.figures import Undefined
-from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater
+from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
 from tests.sxs_eval.judged import judge_all, keys_of, report, results, text_of
 
 pytestmark = pytest.mark.django_db
@@ -56,6 +57,17 @@ class TestAcross:
         assert (pooled.pooled.wins, pooled.pooled.losses, pooled.pooled.outcomes) == (7, 3, 12)
         assert pooled.pooled.images == 6
         assert pooled.pooled.gain.points == pytest.approx(100 * 4 / 12)
+
+    def test_pooled_figures_say_what_they_are_of_and_what_lacks_judgements(self, client, project):
+        french = project.comparisons.get(language="fr")
+        rater = french.judgements.earliest("pk").person
+        Standing.objects.create(comparison=french, person=rater, state=StandingState.PAUSED, paused_at=NOW)
+        (pooled,) = results(project).pooled
+        assert (pooled.pooled.outcomes, pooled.incomplete, pooled.set_aside) == (6, 6, 6)
+        client.force_login(project.created_by)
+        text = text_of(client.get(reverse("sxs_eval:results-show", args=["lions"]))).split("Pooled")[1]
+        assert "LOSSES p Outcomes Images Incomplete Set aside" in text
+        assert "66.7% 16.7% 0.3750 6 6 6 6" in text
 
     def test_the_page_has_gains_ranking_and_sizes(self, client, project):
         client.force_login(project.created_by)

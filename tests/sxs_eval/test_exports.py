@@ -385,7 +385,10 @@ class TestTables:
             judge_all(made, make_rater(made), dict(zip(keys_of(made), scores, strict=True)))
         text = table(results(project), TableLayout.TEX)
         assert text.count("\\midrule") == 2
-        assert f"{base} & {test} & pooled over 2 & 3 &  & 66.7 & 16.7 & $+50.0$ [" in text
+        assert f"{base} & {test} & pooled over 2 & 3 & 0 & 66.7 & 16.7 & $+50.0$ [" in text
+        assert "% row 3: percentages of 6 outcomes, one per image and comparison" in text
+        row = cells(table(results(project), TableLayout.CSV))[-1]
+        assert (row["images"], row["outcomes"], row["wins"], row["incomplete"]) == ("3", "6", "4", "0")
 
     def test_a_line_break_in_a_name_ends_no_line(self):
         assert tex("a\nb\r\u2028c") == "a b  c"

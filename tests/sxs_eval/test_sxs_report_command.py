@@ -307,6 +307,9 @@ def test_two_models_need_no_ranking_and_no_models_none_either(tmp_path):
     assert report["ranking"] is None
     assert report["pooled"][0]["comparisons"] == ["hi", "zh"]
     assert report["pooled"][0]["figures"]["gain"]["points"] == 0
+    assert report["pooled"][0]["incomplete"] == 0
+    assert run_json(file)["pooled"][0]["incomplete"] == 2
+    assert "Incomplete          2 " in run(file)
 
 
 @pytest.mark.parametrize(
