@@ -211,6 +211,9 @@ def _described(comparison: Comparison, model_id: int) -> set[int]:
 def _add_missing_pairs(comparison: Comparison, images: Sequence[int]) -> int:
     there = set(Pair.objects.filter(comparison=comparison, image__in=images).values_list("image_id", flat=True))
     missing = [image for image in images if image not in there]
+    if comparison.subset is not None:
+        # Images that were described since may come before those drawn; the subset stays as large as it was asked for.
+        missing = missing[: max(0, comparison.subset - Pair.objects.filter(comparison=comparison).count())]
     captions = {
         (caption.model_id, caption.image_id): caption
         for caption in ModelCaption.objects.filter(
@@ -290,10 +293,10 @@ def change_replication(*, comparison: Comparison, replication: int) -> int:
         comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
         Pool.objects.filter(pk=comparison.pool_id).update(replication=replication)
         tasks = Task.objects.filter(pool=comparison.pool_id)
-        changing = tasks.exclude(places=replication)
-        # Locked by primary key first, as those do who let a batch go, so that nobody waits in a circle.
-        if list(changing.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True)):
-            changing.update(places=Greatest(F("places_taken"), replication))
+        # Locked by primary key first, as those do who let a batch go, so that nobody waits in a circle; all of them, as
+        # what is let go right now is still trimmed to the replication before.
+        list(tasks.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+        tasks.exclude(places=replication).update(places=Greatest(F("places_taken"), replication))
         return tasks.filter(places__gt=replication).count()
 
 

@@ -71,6 +71,8 @@ def take_batch(*, comparison: Comparison, rater: User, now: datetime, rng: Rando
     instructions = Instructions.objects.filter(project=comparison.project_id).latest("version")
 
     def prepare(batch: Batch, assignments: list[Assignment]) -> None:
+        # Somebody may have been left out or paused since; who decides on that waits for the same lock.
+        _must_still_be_welcome(rater, comparison)
         judging = JudgingBatch.objects.create(batch=batch, comparison=comparison, instructions=instructions)
         _lay_out(judging, rater, assignments, rng)
 
@@ -308,7 +310,10 @@ def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
     found = blockers(rater, batch.comparison)
     if found:
         raise NotQualified(found)
-    return allocation.resume_batch(batch_id=batch_id, person=rater, now=now)
+    with transaction.atomic():
+        resumed = allocation.resume_batch(batch_id=batch_id, person=rater, now=now)
+        _must_still_be_welcome(rater, batch.comparison)
+    return resumed
 
 
 def _must_still_be_welcome(rater: User, comparison: Comparison) -> None:

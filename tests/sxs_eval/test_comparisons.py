@@ -82,6 +82,16 @@ class TestSubsets:
         made = make_comparison(**models, subset=4)
         assert (made.pairs.count(), made.left_out) == (2, 3)
 
+    def test_a_subset_that_is_full_stays_as_it_is_when_images_before_it_are_described(self):
+        models = make_pair_of_models(make_collection(12))
+        late = list(ModelCaption.objects.filter(model=models["test"]).order_by("pk")[:6])
+        ModelCaption.objects.filter(pk__in=[caption.pk for caption in late]).delete()
+        made = make_comparison(**models, subset=4)
+        before = images_of(made)
+        ModelCaption.objects.bulk_create(late)
+        assert services.fill_comparison(comparison_id=made.pk) == 0
+        assert images_of(made) == before
+
     def test_without_a_subset_images_that_lack_a_caption_of_either_model_are_left_out(self):
         collection = make_collection(5)
         models = make_pair_of_models(collection)

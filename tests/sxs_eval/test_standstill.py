@@ -12,6 +12,7 @@ import pytest
 from allocation import services as allocation
 from allocation.models import BatchState, Task
 from people.models import User
+from people.qualification import Blocker
 from sxs_eval.models import Comparison, JudgingBatch
 from sxs_eval.services import judging as services
 from sxs_eval.services.comparisons import change_replication
@@ -91,3 +92,34 @@ def test_batches_are_taken_up_again_while_others_lapse(comparison):
     wrong = [one for one in outcomes if isinstance(one, BaseException) and not isinstance(one, services.NotQualified)]
     assert not wrong
     assert_exact(comparison.pool)
+
+
+def left_out_just_after_the_check(monkeypatch: pytest.MonkeyPatch, comparison: Comparison) -> None:
+    """What keeps somebody from judging is looked up; then a manager leaves them out, before the work is theirs."""
+    check = services.blockers
+
+    def check_then_leave_out(rater: User, asked: Comparison) -> list[Blocker]:
+        found = check(rater, asked)
+        if not found:
+            leave_out(comparison, rater)
+        return found
+
+    monkeypatch.setattr(services, "blockers", check_then_leave_out)
+
+
+def test_who_is_left_out_while_taking_a_batch_gets_none(comparison, monkeypatch):
+    left_out_just_after_the_check(monkeypatch, comparison)
+    with pytest.raises(services.NotQualified):
+        services.take_batch(comparison=comparison, rater=make_rater(comparison), now=NOW, rng=Random(1))
+    assert not Task.objects.filter(places_taken__gt=0).exists()
+    assert not JudgingBatch.objects.exists()
+
+
+def test_who_is_left_out_while_taking_a_batch_up_again_does_not_get_it(comparison, monkeypatch):
+    rater = make_rater(comparison)
+    batch = services.take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
+    services.give_back(batch_id=batch.pk, rater=rater, now=NOW)
+    left_out_just_after_the_check(monkeypatch, comparison)
+    with pytest.raises(services.NotQualified):
+        services.resume_batch(batch_id=batch.pk, rater=rater, now=NOW)
+    assert not Task.objects.filter(places_taken__gt=0).exists()
