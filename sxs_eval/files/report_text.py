@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 from metrics.intervals import Interval
 from sxs_eval.rules.across import Pooled, RankedModel, RankedPair, Ranking
 from sxs_eval.rules.figures import Gain, Part, Share, SignTest, Undefined
-from sxs_eval.rules.report import Images, Outcome, RaterFigures, Report
+from sxs_eval.rules.report import WIDTH_POINTS, Images, Outcome, RaterFigures, Report
 
 LABEL_WIDTH = 20
 VALUE_WIDTH = 34
@@ -25,13 +25,15 @@ def report_lines(report: Report) -> Iterator[str]:
         _("Images needed"),
         precision if isinstance(precision, Undefined) else _("%(images)s, %(more)s more than now") % vars(precision),
         _("for a 95%% interval of the gain %(width).0f points wide, if outcomes stay as frequent")
-        % {"width": 5 if isinstance(precision, Undefined) else precision.width_points},
+        % {"width": WIDTH_POINTS},
     )
     alpha = report.alpha
     yield line(
         _("Ordinal alpha"),
-        alpha if isinstance(alpha, Undefined) else f"{alpha.value:.3f} {between(alpha.interval, '.3f')}",
-        _("agreement of raters: 1 is full, 0 is chance"),
+        alpha
+        if isinstance(alpha, Undefined)
+        else f"{alpha.value:.3f} {between(alpha.interval, '.3f')} ({alpha.images})",
+        _("agreement of raters over images that two or more judged: 1 is full, 0 is chance"),
     )
     yield line(
         _("Judgements"),
@@ -50,7 +52,8 @@ def report_lines(report: Report) -> Iterator[str]:
         _("Seconds"),
         report.seconds
         if isinstance(report.seconds, Undefined)
-        else f"{report.seconds.median:.1f} [{report.seconds.quartiles.low:.1f}, {report.seconds.quartiles.high:.1f}]",
+        else f"{report.seconds.median:.1f} [{report.seconds.quartiles.low:.1f}, {report.seconds.quartiles.high:.1f}]"
+        f" ({report.seconds.judgements})",
         _("median time of a judgement, and the middle half"),
     )
     if report.raters:

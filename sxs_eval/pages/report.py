@@ -14,7 +14,7 @@ from sxs_eval.pages import shown
 from sxs_eval.pages.plots import BarPlot, Estimate, RangePlot, bar_plot, range_plot
 from sxs_eval.rules.figures import Gain, Part, Share, Undefined
 from sxs_eval.rules.judging import FIVE_POINTS, LEVELS, choices_of
-from sxs_eval.rules.report import Outcome, RaterFigures, RegionOutcome, Report
+from sxs_eval.rules.report import WIDTH_POINTS, Outcome, RaterFigures, RegionOutcome, Report
 from sxs_eval.selectors.results import Evidence, RaterRow
 
 EVEN = 50.0
@@ -106,14 +106,14 @@ def _headline(outcome: Outcome) -> Iterator[Line]:
     gain, test = outcome.gain, outcome.sign_test
     yield Line(
         _("WINS"),
-        _part(outcome.wins),
+        _part_of(outcome.wins, outcome.images.denominator),
         "",
         shown.why(outcome.wins.percent),
         _("Images of which most raters call the caption of the test model better, whatever the degree."),
     )
     yield Line(
         _("LOSSES"),
-        _part(outcome.losses),
+        _part_of(outcome.losses, outcome.images.denominator),
         "",
         shown.why(outcome.losses.percent),
         _("Images of which most raters call it worse."),
@@ -178,10 +178,13 @@ def _figures(report: Report) -> Iterator[Line]:
     alpha, seconds = report.alpha, report.seconds
     yield Line(
         _("Agreement"),
-        "" if isinstance(alpha, Undefined) else f"α = {shown.plain(alpha.value, 3)}",
+        "" if isinstance(alpha, Undefined) else f"α = {shown.plain(alpha.value, 3)} ({_images(alpha.images)})",
         "" if isinstance(alpha, Undefined) else shown.between(alpha.interval, 3),
         shown.why(alpha) or shown.why(getattr(alpha, "interval", None)),
-        _("Ordinal Krippendorff's alpha of all judgements: 1 is full agreement, 0 chance, below 0 contradiction."),
+        _(
+            "Ordinal Krippendorff's alpha over the images that two raters or more judged, complete or not: 1 is full "
+            "agreement, 0 chance, below 0 contradiction."
+        ),
     )
     yield _share_line(
         _("Left preferred"),
@@ -200,18 +203,29 @@ def _figures(report: Report) -> Iterator[Line]:
     )
     yield Line(
         _("Seconds per judgement"),
-        "" if isinstance(seconds, Undefined) else shown.plain(seconds.median),
+        ""
+        if isinstance(seconds, Undefined)
+        else f"{shown.plain(seconds.median)} ({_of(seconds.judgements, report.judgements)})",
         "" if isinstance(seconds, Undefined) else shown.between(seconds.quartiles),
         shown.why(seconds),
-        _("The median of active time, and the range of the middle half of all judgements."),
+        _("The median of active time and the range of the middle half, of the judgements whose time is known."),
+    )
+    precision = report.precision
+    yield Line(
+        _("Images needed"),
+        "" if isinstance(precision, Undefined) else _("%(images)s, %(more)s more than now") % vars(precision),
+        "",
+        shown.why(precision),
+        _("How many images a 95%% interval of ± %(points)s points takes, if outcomes stay as frequent.")
+        % {"points": shown.plain(WIDTH_POINTS / 2, 0)},
     )
 
 
 def _share_line(label: str, share: Share | Undefined, meaning: str) -> Line:
     if isinstance(share, Undefined):
         return Line(label, "", "", shown.why(share), meaning)
-    of = _("%(count)s of %(total)s") % {"count": share.count, "total": share.total}
-    return Line(label, f"{shown.percent(share.percent)} ({of})", shown.between(share.interval), "", meaning)
+    value = f"{shown.percent(share.percent)} ({_of(share.count, share.total)})"
+    return Line(label, value, shown.between(share.interval), "", meaning)
 
 
 def distribution_plot(report: Report, *, scale: int) -> BarPlot:
@@ -229,6 +243,20 @@ def _kind(score: int) -> str:
 
 def _part(part: Part) -> str:
     return "" if isinstance(part.percent, Undefined) else f"{shown.percent(part.percent)} ({part.count})"
+
+
+def _part_of(part: Part, images: int) -> str:
+    if isinstance(part.percent, Undefined):
+        return ""
+    return f"{shown.percent(part.percent)} ({_of(part.count, images)})"
+
+
+def _images(number: int) -> str:
+    return ngettext("%(number)s image", "%(number)s images", number) % {"number": number}
+
+
+def _of(count: int, total: int) -> str:
+    return _("%(count)s of %(total)s") % {"count": count, "total": total}
 
 
 def region_name(region: str) -> str:
@@ -285,7 +313,7 @@ def _rater_line(row: RaterRow) -> RaterLine:
         is_out=row.state in (StandingState.PAUSED, StandingState.EXCLUDED),
         judgements=figures.judgements if figures else 0,
         set_aside=row.set_aside,
-        left=shown.percent(left.percent) if isinstance(left, Share) else "",
+        left=f"{shown.percent(left.percent)} ({_of(left.count, left.total)})" if isinstance(left, Share) else "",
         left_interval=shown.between(left.interval) if isinstance(left, Share) else "",
         seconds=shown.plain(seconds) if isinstance(seconds, float) else "",
         same=_count(figures.flips.same if figures else None),
@@ -295,6 +323,4 @@ def _rater_line(row: RaterRow) -> RaterLine:
 
 
 def _count(share: Share | Undefined | None) -> str:
-    if not isinstance(share, Share):
-        return ""
-    return _("%(count)s of %(total)s") % {"count": share.count, "total": share.total}
+    return _of(share.count, share.total) if isinstance(share, Share) else ""

@@ -23,8 +23,8 @@ from sxs_eval.rules.judging import LEVELS
 METHOD = "sxs-majority"
 VERSION = 1
 """Of the method: goes up when the same judgements would give another figure."""
-WIDTH_POINTS = 5.0
-"""(ours) For an interval of this width the report says how many images it takes."""
+WIDTH_POINTS = 10.0
+"""(ours) For an interval of this width, ± 5 points, the report says how many images it takes."""
 Repeat = tuple[int, int, str]
 
 
@@ -85,6 +85,7 @@ class Images(Figure):
 class Alpha(Figure):
     """Ordinal Krippendorff's alpha over the images that two raters or more judged, incomplete ones included (ours)."""
 
+    images: int
     value: float
     interval: Interval | Undefined
 
@@ -332,7 +333,7 @@ def _precision(outcome: Outcome) -> Precision | Undefined:
 def _alpha(image: NDArray[np.int_], score: NDArray[np.int_], resamples: int, rng: np.random.Generator) -> Alpha:
     value = agreement.alpha_of_ratings(image, score, level="ordinal")
     interval = defined(lambda: agreement.alpha_interval(image, score, level="ordinal", resamples=resamples, rng=rng))
-    return Alpha(value, interval)
+    return Alpha(int((np.bincount(image) > 1).sum()), value, interval)
 
 
 def _sides(judged: Judged) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -11,7 +11,7 @@ from people.models import Project
 from sxs_eval.models import Comparison
 from sxs_eval.rules.across import FEWEST_RANKED, Contest, Pooled, Ranking, pool, rank_models
 from sxs_eval.rules.figures import Undefined, defined
-from sxs_eval.rules.report import Decided, Summary, summarise
+from sxs_eval.rules.report import WIDTH_POINTS, Decided, Summary, summarise
 from sxs_eval.selectors.results import (
     RESAMPLES,
     Evidence,
@@ -24,8 +24,8 @@ from sxs_eval.selectors.results import (
 SEED = 0
 """(ours) Of figures over several comparisons, each of which has a seed of its own; `sxs_report` has the same."""
 
-USUAL_WIDTH = 10.0
-"""(ours) Points: the images for an interval of ± 5 are told unless another width is asked for."""
+USUAL_WIDTH = WIDTH_POINTS
+"""In points, as in each report, unless another width is asked for."""
 
 
 @dataclass(frozen=True)

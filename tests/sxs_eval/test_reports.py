@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from random import Random
 
@@ -15,7 +16,7 @@ from corpus.models import Image
 from inference.models import ModelCaption
 from people.models import Consent, LanguageSkill, Level, Membership, Role
 from people.pseudonyms import pseudonym
-from sxs_eval.models import Comparison, EqualCaptions, Scale, Standing, StandingState
+from sxs_eval.models import Comparison, EqualCaptions, Judgement, Scale, Standing, StandingState
 from sxs_eval.rules.figures import Gain, Undefined
 from sxs_eval.selectors.results import evidence_of, rater_rows
 from sxs_eval.services.raters import exclude_rater, restore_rater
@@ -79,14 +80,24 @@ class TestFigures:
 
     def test_the_page_says_them(self, reader, comparison):
         text = text_of(reader.get(address("comparison-show", comparison)))
-        assert "WINS 50.0% (2)" in text
-        assert "LOSSES 25.0% (1)" in text
+        assert "WINS 50.0% (2 of 4)" in text
+        assert "LOSSES 25.0% (1 of 4)" in text
         assert "ΔSxS +25.0" in text
         assert "Sign test p = 1.0000" in text
         assert "The figures stand on 4 images that have all their judgements." in text
         assert "1 image lacks judgements and is in none of these percentages (0 without any)." in text
         assert "14 judgements count" in text
         assert "Pairs with equal captions are shown to raters like any other." in text
+
+    def test_each_figure_says_what_it_is_of(self, reader, comparison):
+        Judgement.objects.filter(pk=comparison.judgements.earliest("pk").pk).update(active_ms=0)
+        text = text_of(reader.get(address("comparison-show", comparison)))
+        assert re.search(r"Agreement α = \S+ \(5 images\)", text)
+        assert "Seconds per judgement 4.0 (13 of 14)" in text
+        # The variance of the outcome is 3/4 − (1/4)² = 0.6875.
+        needed = math.ceil((2 * 1.959964 * 100 / 10) ** 2 * 0.6875)
+        assert f"Images needed {needed}, {needed - 4} more than now" in text
+        assert re.search(r"(\d+\.\d%) \(\d+ of \d+\) \d+\.\d to \d+\.\d", text.split("Median seconds")[1])
 
     def test_the_distribution_counts_every_judgement_at_its_level(self, reader, comparison):
         text = text_of(reader.get(address("comparison-show", comparison)))

@@ -158,12 +158,13 @@ def test_wins_losses_and_the_gain_by_hand(figures):
 
 def test_images_needed_by_hand(figures):
     # The variance of the outcome is 0.7 − 0.3² = 0.61.
-    needed = math.ceil((2 * 1.959964 * 100 / 5) ** 2 * 0.61)
-    assert figures["precision"] == {"width_points": 5.0, "images": needed, "more": needed - 10}
+    needed = math.ceil((2 * 1.959964 * 100 / 10) ** 2 * 0.61)
+    assert figures["precision"] == {"width_points": 10.0, "images": needed, "more": needed - 10}
 
 
 def test_agreement_and_distribution_by_hand(figures):
     units = [[score for score in scores if score is not None] for scores in SCORES.values()]
+    assert figures["alpha"]["images"] == sum(len(unit) > 1 for unit in units) == 11
     assert figures["alpha"]["value"] == pytest.approx(alpha_by_definition(units))
     interval = figures["alpha"]["interval"]
     assert interval["low"] < figures["alpha"]["value"] < interval["high"]
@@ -230,7 +231,7 @@ def test_the_text_has_each_figure_in_a_line_with_what_it_means(tmp_path):
         "p = 0.4531, 7 decided",
         "61.1% [35.7, 82.7] (18)",
         "50.0% [6.8, 93.2] (4)",
-        "6.0 [3.5, 8.5]",
+        "6.0 [3.5, 8.5] (11)",
         "Region coast",
         "Identical lines, counted once: 1",
         "Judgements of gold pairs, in no figure: 1",
