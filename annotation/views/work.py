@@ -71,7 +71,8 @@ def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug)
     versions = Guidelines.objects.filter(project=project)
     asked = request.GET.get("version", "")
-    shown = versions.filter(version=asked).first() if asked.isdecimal() else versions.order_by("version").last()
+    is_number = asked.isdecimal() and len(asked) < 10
+    shown = versions.filter(version=asked).first() if is_number else versions.order_by("version").last()
     if shown is None:
         raise Http404(_("There are no such guidelines."))
     context = {

@@ -156,8 +156,8 @@ def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 def instructions_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug)
     versions = Instructions.objects.filter(project=project)
-    asked = request.GET.get("version", "")
-    shown = versions.filter(version=asked).first() if asked.isdecimal() else versions.order_by("version").last()
+    number = _whole_number(request.GET.get("version"))
+    shown = versions.order_by("version").last() if number is None else versions.filter(version=number).first()
     if shown is None:
         raise Http404(_("There are no such instructions."))
     context = {"project": project, "instructions": shown, "html": to_html(shown.body)}

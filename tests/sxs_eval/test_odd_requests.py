@@ -1,0 +1,132 @@
+"""Requests that no page of ours sends: they are refused, and nothing falls over."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from sxs_eval.models import Judgement
+from sxs_eval.services import judging
+from tests.factories import NOW, make_comparison, make_rater, make_user
+
+pytestmark = pytest.mark.django_db
+DIGITS = "9" * 5000
+
+
+@pytest.fixture
+def comparison(monkeypatch):
+    monkeypatch.setattr("django.utils.timezone.now", lambda: NOW)
+    return make_comparison(images=3, batch_size=3)
+
+
+@pytest.fixture
+def rater(comparison):
+    return make_rater(comparison)
+
+
+@pytest.fixture
+def batch(comparison, rater):
+    return judging.take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
+
+
+@pytest.fixture
+def browser(rater, batch) -> Client:
+    client = Client()
+    client.force_login(rater)
+    return client
+
+
+def save(batch, position: int = 1) -> str:
+    return reverse("sxs_eval:judgement-save", args=[batch.pk, position])
+
+
+@pytest.mark.parametrize("position", [0, 4, 32768, 2**31, 2**63, 10**40])
+def test_a_position_that_is_not_there_is_not_found(browser, batch, position):
+    assert browser.post(save(batch, position), {"choice": "1"}).status_code == 404
+    assert browser.post(save(batch, position) + "undo/").status_code == 404
+
+
+@pytest.mark.parametrize("choice", ["", "x", "4", "-4", "--1", "1.0", "٣", "9" * 30, DIGITS, "-", "1e0", "\x00", " 1"])
+def test_a_choice_that_is_none_is_said_to_be_so(browser, batch, choice):
+    response = browser.post(save(batch), {"choice": choice}, headers={"accept": "application/json"})
+    assert response.status_code == 422
+    assert not Judgement.objects.filter(choice__isnull=False).exists()
+
+
+@pytest.mark.parametrize("active_ms", ["", "-5", "x", DIGITS, "99999999999", "1.5", "٣"])
+def test_whatever_stands_for_the_time_the_answer_is_kept(browser, batch, active_ms):
+    response = browser.post(
+        save(batch), {"choice": "1", "active_ms": active_ms}, headers={"accept": "application/json"}
+    )
+    assert response.status_code == 200
+    assert Judgement.objects.get(batch=batch, position=1).active_ms == 0
+
+
+@pytest.mark.parametrize(
+    ("comment", "status"),
+    [("😀" * 2000, 200), ("😀" * 2001, 422), ("\u202eabc\u2066", 200), ("a\x00b", 200), ("\r\n" * 1500 + "x", 200)],
+)
+def test_a_comment_is_kept_as_long_as_it_may_be(browser, batch, comment, status):
+    response = browser.post(save(batch), {"choice": "1", "comment": comment}, headers={"accept": "application/json"})
+    assert response.status_code == status
+    kept = Judgement.objects.get(batch=batch, position=1)
+    assert (kept.choice is not None) == (status == 200)
+    assert "\x00" not in kept.comment
+
+
+@pytest.mark.parametrize("name", ["judgement-save", "judgement-undo", "batch-resume", "batch-take"])
+def test_what_changes_something_is_not_done_by_reading(browser, batch, name):
+    args = {"judgement-save": [batch.pk, 1], "judgement-undo": [batch.pk, 1], "batch-resume": [batch.pk]}
+    path = reverse(f"sxs_eval:{name}", args=args.get(name, [batch.comparison_id]))
+    assert {browser.get(path).status_code, browser.head(path).status_code} == {405}
+
+
+def test_without_the_token_of_the_page_nothing_is_kept(rater, batch):
+    stranger = Client(enforce_csrf_checks=True)
+    stranger.force_login(rater)
+    assert stranger.post(save(batch), {"choice": "1"}).status_code == 403
+    assert not Judgement.objects.filter(choice__isnull=False).exists()
+
+
+def test_somebody_elses_batch_is_not_there_in_any_way(comparison, batch):
+    other = Client()
+    other.force_login(make_rater(comparison))
+    for path in (save(batch), save(batch) + "undo/", reverse("sxs_eval:batch-resume", args=[batch.pk])):
+        assert other.post(path, {"choice": "1"}).status_code == 404
+    for name in ("batch-show", "batch-return"):
+        path = reverse(f"sxs_eval:{name}", args=[batch.pk])
+        assert {other.get(path).status_code, other.head(path).status_code, other.post(path).status_code} <= {404, 405}
+    outsider = Client()
+    outsider.force_login(make_user())
+    assert outsider.post(reverse("sxs_eval:batch-take", args=[comparison.pk])).status_code == 404
+
+
+@pytest.mark.parametrize("version", [DIGITS, "9" * 30, "0", "-1", "x", "٣", "²", "\x00"])
+@pytest.mark.parametrize("name", ["sxs_eval:instructions-show", "annotation:guidelines-show"])
+def test_a_version_that_is_none_is_not_found_or_the_newest(browser, comparison, name, version):
+    path = reverse(name, args=[comparison.project.slug])
+    assert browser.get(path, {"version": version}).status_code in (200, 404)
+
+
+@pytest.mark.parametrize("value", [DIGITS, "-1", "0", "x", "\x00", "٣", "9" * 30, "😀"])
+def test_odd_words_in_the_addresses_of_managers_pages_are_no_error(comparison, batch, value):
+    client = Client()
+    client.force_login(comparison.project.created_by)
+    slug = comparison.project.slug
+    for name, args in (
+        ("pair-list", [slug, comparison.pk]),
+        ("rater-list", [slug, comparison.pk]),
+        ("gold-list", [slug, comparison.pk]),
+        ("comparison-show", [slug, comparison.pk]),
+        ("results-show", [slug]),
+        ("comparison-create", [slug]),
+        ("plan-show", [slug]),
+    ):
+        names = ("page", "rater", "collection", "base", "test", "show", "score", "state", "region", "q", "filter")
+        response = client.get(reverse(f"sxs_eval:{name}", args=args), dict.fromkeys(names, value))
+        assert response.status_code in (200, 302, 404, 422), name
+    response = client.get(reverse("sxs_eval:judgements-export", args=[slug, "csv"]), {"comparison": value})
+    assert response.status_code in (200, 302, 404, 422)
