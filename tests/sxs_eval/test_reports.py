@@ -169,7 +169,9 @@ class TestFigures:
 
     def test_the_seed_is_the_comparison_s_and_stands_below(self, reader, comparison):
         Comparison.objects.update(seed=4711)
-        assert "10000 resamples, seed 4711" in text_of(reader.get(address("comparison-show", comparison)))
+        text = text_of(reader.get(address("comparison-show", comparison)))
+        assert "10000 resamples, seed 4711" in text
+        assert "for the downloaded file with --seed 4711 --replication 3;" in text
 
     def test_they_are_the_same_each_time(self, comparison):
         assert report(comparison).as_json() == report(comparison).as_json()
