@@ -38,7 +38,7 @@ class Pool(models.Model):
 
 
 class TaskQuerySet(models.QuerySet["Task"]):
-    def open_for(self, person: User, pool: Pool) -> TaskQuerySet:
+    def open_for(self, person: User, pool: Pool | models.OuterRef) -> TaskQuerySet:
         """Tasks with a free place that `person` never held."""
         had = Assignment.objects.filter(task=models.OuterRef("pk"), person=person)
         return self.filter(~models.Exists(had), pool=pool, places_taken__lt=F("places"))

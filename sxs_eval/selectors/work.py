@@ -9,7 +9,7 @@ from datetime import datetime
 from operator import attrgetter
 from uuid import UUID
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -226,6 +226,13 @@ def is_anything_left(rater: User, comparison: Comparison) -> bool:
     return pool.is_open and Task.objects.open_for(rater, pool).exists()
 
 
+def _with_something_left(rater: User, comparisons: Iterable[Comparison]) -> set[int]:
+    """As `is_anything_left`, for all of `comparisons` in one query."""
+    waiting = Task.objects.open_for(rater, OuterRef("pool"))
+    asked = Comparison.objects.filter(pk__in=[comparison.pk for comparison in comparisons], pool__is_open=True)
+    return set(asked.filter(Exists(waiting)).order_by().values_list("pk", flat=True))
+
+
 def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
     """Every comparison in the languages of `rater`, in projects where they have the role, with what is theirs in it."""
     languages = rater.language_skills.values("language")
@@ -258,6 +265,7 @@ def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
         .annotate(Count("pk"))
     )
     stops = blockers_of_comparisons(rater, comparisons)
+    waiting = _with_something_left(rater, comparisons)
     return [
         ComparisonWork(
             comparison=comparison,
@@ -265,7 +273,7 @@ def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
             resumable=resumable[comparison.pk],
             judged=judged.get(comparison.pk, 0),
             blockers=stops[comparison.pk],
-            is_anything_left=is_anything_left(rater, comparison),
+            is_anything_left=comparison.pk in waiting,
         )
         for comparison in comparisons
     ]

@@ -8,7 +8,9 @@ from html import unescape
 from random import Random
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -16,9 +18,10 @@ from allocation.models import Batch
 from allocation.services import lapse_overdue
 from people.models import Consent, User
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, Scale, Standing, StandingState
+from sxs_eval.selectors.work import work_of
 from sxs_eval.services.judging import LONGEST_COMMENT
 from sxs_eval.views import judging
-from tests.factories import make_captioner, make_collection, make_comparison, make_rater, make_user
+from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater, make_user
 
 pytestmark = pytest.mark.django_db
 JSON = {"Accept": "application/json"}
@@ -369,3 +372,19 @@ def test_an_answer_that_came_too_late_is_said_to_be_so(comparison, desk):
     comparison.pool.save()
     answer(desk, batch, 1)
     assert "It is kept, but does not count" in show(desk, batch)
+
+
+def test_the_queries_for_the_work_of_a_rater_do_not_grow_with_the_comparisons():
+    first = make_comparison(images=2)
+    rater = make_rater(first)
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            work_of(rater, NOW)
+        return len(asked)
+
+    before = queries()
+    for _ in range(3):
+        make_comparison(images=2, project=first.project)
+    assert queries() == before
+    assert [work.is_anything_left for work in work_of(rater, NOW)] == [True] * 4

@@ -13,6 +13,7 @@ from allocation import services as allocation
 from allocation.models import BatchState, Task
 from people.models import User
 from people.qualification import Blocker
+from sxs_eval import permissions
 from sxs_eval.models import Comparison, JudgingBatch
 from sxs_eval.services import judging as services
 from sxs_eval.services.comparisons import change_replication
@@ -96,7 +97,7 @@ def test_batches_are_taken_up_again_while_others_lapse(comparison):
 
 def left_out_just_after_the_check(monkeypatch: pytest.MonkeyPatch, comparison: Comparison) -> None:
     """What keeps somebody from judging is looked up; then a manager leaves them out, before the work is theirs."""
-    check = services.blockers
+    check = permissions.blockers
 
     def check_then_leave_out(rater: User, asked: Comparison) -> list[Blocker]:
         found = check(rater, asked)
