@@ -205,6 +205,20 @@ def reject_work(*, pool: Pool, person: User, now: datetime) -> int:
     return len(tasks)
 
 
+def change_replication(*, pool: Pool, replication: int) -> int:
+    """Ask for more or fewer people per task; returns how many tasks keep more places than that, as people took them.
+
+    Call within a transaction that keeps others from adding tasks.
+    """
+    Pool.objects.filter(pk=pool.pk).update(replication=replication)
+    tasks = Task.objects.filter(pool=pool.pk)
+    # Locked by primary key first, as those do who let a batch go, so that nobody waits in a circle; all of them, as
+    # what is let go right now is still trimmed to the replication before.
+    list(tasks.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+    tasks.exclude(places=replication).update(places=Greatest(F("places_taken"), replication))
+    return tasks.filter(places__gt=replication).count()
+
+
 def return_batch(*, batch: Batch, now: datetime) -> None:
     """Give the places of a locked open batch back."""
     if batch.state == BatchState.OPEN:

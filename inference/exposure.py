@@ -15,18 +15,18 @@ from django.db.models import Q, QuerySet
 from people.models import User
 
 ImagesInHand = Callable[[User], "QuerySet[Any, Any]"]
-_kinds: dict[str, ImagesInHand] = {}
+_kinds: dict[str, tuple[ImagesInHand, ...]] = {}
 
 
-def register(kind: str, images_in_hand: ImagesInHand) -> None:
-    """`images_in_hand` gives a query of primary keys of images; call this when the app `kind` is ready."""
+def register(kind: str, *images_in_hand: ImagesInHand) -> None:
+    """Each of `images_in_hand` gives a query of primary keys of images; call this when the app `kind` is ready."""
     _kinds[kind] = images_in_hand
 
 
 def in_hand(person: User, image: str, *, besides: str = "") -> Q:
     """That the image at the path `image` is in the hands of `person`, in any kind of work but `besides`."""
     found = Q(pk__in=[])
-    for kind, images_in_hand in _kinds.items():
-        if kind != besides:
+    for kind, queries in _kinds.items():
+        for images_in_hand in queries if kind != besides else ():
             found |= Q(**{f"{image}__in": images_in_hand(person)})
     return found

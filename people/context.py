@@ -43,4 +43,5 @@ class Ways:
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
     """`ways`: asked only where a template uses it, so that the annotators' busy pages spend no query on it."""
-    return {"ways": Ways(request.user)}
+    # A request that is refused at the door has no user yet.
+    return {"ways": Ways(getattr(request, "user", None) or AnonymousUser())}

@@ -8,6 +8,6 @@ class SxsEvalConfig(AppConfig):
 
     def ready(self) -> None:
         from inference import exposure
-        from sxs_eval.selectors.work import images_in_hand
+        from sxs_eval.selectors.work import images_in_hand, images_of_worse_captions
 
-        exposure.register("sxs_eval", images_in_hand)
+        exposure.register("sxs_eval", images_in_hand, images_of_worse_captions)

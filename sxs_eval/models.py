@@ -128,6 +128,14 @@ class GoldPair(models.Model):
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
     better = models.TextField()
     worse = models.TextField()
+    other_image = models.ForeignKey(
+        Image,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="What the worse caption was written about, where that is another image.",
+    )
     is_used = models.BooleanField(default=True, help_text="Whether it is still shown.")
 
     class Meta:

@@ -58,9 +58,10 @@ def check_reader(user: User | AnonymousUser) -> None:
 
 def has_pictures_in_hand(user: User, comparisons: list[Comparison]) -> bool:
     """Whether `user` writes about or judges a picture of `comparisons` right now: they must read no more of it then."""
-    in_hand = exposure.in_hand(user, "image")
-    shown = (kind.objects.filter(in_hand, comparison__in=comparisons) for kind in (Pair, GoldPair))
-    return any(rows.exists() for rows in shown)
+    shown = ((Pair, "image"), (GoldPair, "image"), (GoldPair, "other_image"))
+    return any(
+        kind.objects.filter(exposure.in_hand(user, image), comparison__in=comparisons).exists() for kind, image in shown
+    )
 
 
 def blockers(user: User, comparison: Comparison) -> list[Blocker]:

@@ -22,6 +22,7 @@ from tests import servers
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark browser tests, keep what migrations wrote, and on PostgreSQL run only what touches the database."""
     for item in items:
@@ -30,6 +31,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.django_db(transaction=True, serialized_rollback=True), append=False)
         if "page" in getattr(item, "fixturenames", ()) or "/browser/" in item.nodeid:
             item.add_marker("browser")
+    # pytest-django sees to it, but parametrised fixtures of a session bring tests together again.
+    items.sort(key=_is_transactional)
     if "postgresql" not in settings.DATABASES["default"]["ENGINE"]:
         return
     kept = [item for item in items if _runs_on_postgres(item)]

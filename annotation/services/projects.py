@@ -10,12 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import F
-from django.db.models.functions import Greatest
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from allocation.models import Pool, Task
+from allocation import services as allocation
+from allocation.models import Pool
 from annotation import defaults
 from annotation.models import Guidelines, Round, RoundKind
 from annotation.services.rounds import create_round
@@ -132,17 +131,9 @@ def change_round(*, round: Round, settings: RoundSettings) -> int:
         # Background work that is adding tasks holds this row too, so none comes in at the old replication.
         round = Round.objects.select_for_update(no_key=True).get(pk=round.pk)
         Pool.objects.filter(pk=round.pool_id).update(
-            replication=settings.replication,
-            batch_size=settings.batch_size,
-            hold_s=settings.hold_s,
-            is_open=settings.is_open,
+            batch_size=settings.batch_size, hold_s=settings.hold_s, is_open=settings.is_open
         )
-        tasks = Task.objects.filter(pool=round.pool_id)
-        changing = tasks.exclude(places=settings.replication)
-        # Locked by primary key first, as those do who let a batch go, so that nobody waits in a circle.
-        if list(changing.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True)):
-            changing.update(places=Greatest(F("places_taken"), settings.replication))
-        return tasks.filter(places__gt=settings.replication).count()
+        return allocation.change_replication(pool=round.pool, replication=settings.replication)
 
 
 def ask_for_missing_tasks(*, project: Project) -> list[int]:

@@ -20,7 +20,7 @@ from corpus.selectors import Picture, picture_of
 from languages.models import Language
 from people.models import Project, Role, User
 from people.qualification import Blocker
-from sxs_eval.models import Comparison, Judgement, JudgingBatch
+from sxs_eval.models import Comparison, Judgement, JudgingBatch, Standing, StandingState
 from sxs_eval.permissions import blockers_of_comparisons
 from sxs_eval.rules.judging import choices_of
 
@@ -132,8 +132,20 @@ class ComparisonWork:
 
 def images_in_hand(person: User) -> QuerySet[Judgement, int]:
     """Images of batches that `person` has not finished: those could still be shown, with what models say of them."""
-    found = Judgement.objects.filter(person=person).exclude(batch__batch__state=BatchState.DONE)
-    return found.annotate(shown=Coalesce("pair__image", "gold__image")).values_list("shown", flat=True)
+    shown = _unfinished(person).annotate(shown=Coalesce("pair__image", "gold__image"))
+    return shown.values_list("shown", flat=True)
+
+
+def images_of_worse_captions(person: User) -> QuerySet[Judgement, int]:
+    """Images whose captions stand, in such batches, beside another image."""
+    return _unfinished(person).filter(gold__other_image__isnull=False).values_list("gold__other_image", flat=True)
+
+
+def _unfinished(person: User) -> QuerySet[Judgement]:
+    """Without those of comparisons that the person was left out of: they never come back."""
+    left_out = Standing.objects.filter(person=person, state=StandingState.EXCLUDED).values("comparison")
+    found = Judgement.objects.filter(person=person).exclude(comparison__in=left_out)
+    return found.exclude(batch__batch__state=BatchState.DONE)
 
 
 def workable(batch: JudgingBatch) -> QuerySet[Judgement]:

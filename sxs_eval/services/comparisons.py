@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from django.db import transaction
-from django.db.models import F
-from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 
+from allocation import services as allocation
 from allocation.models import Pool, Task
 from corpus.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
@@ -267,7 +266,15 @@ def _draw_gold_pairs(comparison: Comparison) -> None:
         worse = rng.choice([other.base_caption, other.test_caption]).text
         own = (pair.base_caption.text, pair.test_caption.text)
         if other is not pair and not any(are_equal(worse, text) for text in own):
-            golds.append(GoldPair(comparison=comparison, image_id=pair.image_id, better=better, worse=worse))
+            golds.append(
+                GoldPair(
+                    comparison=comparison,
+                    image_id=pair.image_id,
+                    better=better,
+                    worse=worse,
+                    other_image_id=other.image_id,
+                )
+            )
     GoldPair.objects.bulk_create(golds)
 
 
@@ -291,13 +298,7 @@ def change_replication(*, comparison: Comparison, replication: int) -> int:
     """Ask for more or fewer raters per pair; returns how many pairs have more places than that, as people took them."""
     with transaction.atomic():
         comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
-        Pool.objects.filter(pk=comparison.pool_id).update(replication=replication)
-        tasks = Task.objects.filter(pool=comparison.pool_id)
-        # Locked by primary key first, as those do who let a batch go, so that nobody waits in a circle; all of them, as
-        # what is let go right now is still trimmed to the replication before.
-        list(tasks.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
-        tasks.exclude(places=replication).update(places=Greatest(F("places_taken"), replication))
-        return tasks.filter(places__gt=replication).count()
+        return allocation.change_replication(pool=comparison.pool, replication=replication)
 
 
 def ask_for_missing_pairs(*, comparison_ids: Iterable[int]) -> None:

@@ -144,7 +144,9 @@ def _golds_for(comparison: Comparison, rater: User) -> list[GoldPair]:
         return []
     met = Judgement.objects.filter(person=rater, gold__comparison=comparison).values("gold")
     found = GoldPair.objects.filter(comparison=comparison, is_used=True).exclude(pk__in=met)
-    return list(found.exclude(exposure.in_hand(rater, "image", besides="sxs_eval")).order_by("pk"))
+    for image in ("image", "other_image"):
+        found = found.exclude(exposure.in_hand(rater, image, besides="sxs_eval"))
+    return list(found.order_by("pk"))
 
 
 def _unrepeated(comparison: Comparison, rater: User) -> list[Judgement]:

@@ -21,7 +21,7 @@ from people.markdown import to_html
 from people.permissions import project_for
 from people.requests import user_of
 from sxs_eval.models import Instructions, Judgement, JudgingBatch
-from sxs_eval.permissions import batch_for, comparison_to_judge
+from sxs_eval.permissions import batch_for, blockers, comparison_to_judge
 from sxs_eval.selectors.work import is_anything_left, judging_page, work_of
 from sxs_eval.services import judging as services
 
@@ -72,6 +72,9 @@ def batch_take(request: HttpRequest, comparison_id: int) -> HttpResponse:
 def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """The pair that is next, or what became of the batch."""
     batch = batch_for(user_of(request), batch_id)
+    if stops := blockers(user_of(request), batch.comparison):
+        _say(request, services.NotQualified(stops))
+        return redirect("sxs_eval:work-show")
     page = judging_page(batch, user_of(request), timezone.now())
     if page.trial:
         return render(request, "sxs_eval/judge.html", vars(page))

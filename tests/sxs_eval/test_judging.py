@@ -309,6 +309,28 @@ class TestAttention:
             take(comparison, rater)
 
 
+def test_a_gold_pair_does_not_show_what_is_said_of_a_picture_that_one_is_writing_about():
+    round = make_round(images=6, batch_size=3)
+    comparison = make_comparison(
+        project=round.project, collection=round.collection, language="en", batch_size=3, gold_percent=50
+    )
+    person = make_rater(comparison)
+    person.reads_english = True
+    person.save()
+    Membership.objects.create(project=round.project, user=person, role=Role.ANNOTATOR)
+    LanguageSkill.objects.create(user=person, language=round.language, level=Level.NATIVE)
+    writing = batches.take_batch(round=round, annotator=person, now=NOW, rng=Random(1))
+    in_hand = set(writing.items.values_list("image", flat=True))
+    other = next(iter(set(comparison.pairs.values_list("image", flat=True)) - in_hand))
+    golds = comparison.gold_pairs
+    assert golds.filter(other_image__in=in_hand).exists()
+    golds.filter(image=other).update(other_image=next(iter(in_hand)))
+    golds.exclude(image=other).exclude(image__in=in_hand).update(other_image=None)
+    shown = {row.gold_id for row in take(comparison, person).judgements.filter(kind=Kind.GOLD)}
+    assert shown <= set(golds.filter(other_image=None).values_list("pk", flat=True))
+    assert shown or not golds.filter(other_image=None).exists()
+
+
 def test_a_picture_that_one_is_writing_about_does_not_come_side_by_side_nor_the_other_way_round():
     round = make_round(images=6, batch_size=4)
     comparison = make_comparison(project=round.project, collection=round.collection, language="en", batch_size=6)

@@ -33,7 +33,7 @@ def batch(comparison, rater):
 
 
 @pytest.fixture
-def browser(rater, batch) -> Client:
+def desk(rater, batch) -> Client:
     client = Client()
     client.force_login(rater)
     return client
@@ -44,23 +44,21 @@ def save(batch, position: int = 1) -> str:
 
 
 @pytest.mark.parametrize("position", [0, 4, 32768, 2**31, 2**63, 10**40])
-def test_a_position_that_is_not_there_is_not_found(browser, batch, position):
-    assert browser.post(save(batch, position), {"choice": "1"}).status_code == 404
-    assert browser.post(save(batch, position) + "undo/").status_code == 404
+def test_a_position_that_is_not_there_is_not_found(desk, batch, position):
+    assert desk.post(save(batch, position), {"choice": "1"}).status_code == 404
+    assert desk.post(save(batch, position) + "undo/").status_code == 404
 
 
 @pytest.mark.parametrize("choice", ["", "x", "4", "-4", "--1", "1.0", "٣", "9" * 30, DIGITS, "-", "1e0", "\x00", " 1"])
-def test_a_choice_that_is_none_is_said_to_be_so(browser, batch, choice):
-    response = browser.post(save(batch), {"choice": choice}, headers={"accept": "application/json"})
+def test_a_choice_that_is_none_is_said_to_be_so(desk, batch, choice):
+    response = desk.post(save(batch), {"choice": choice}, headers={"accept": "application/json"})
     assert response.status_code == 422
     assert not Judgement.objects.filter(choice__isnull=False).exists()
 
 
 @pytest.mark.parametrize("active_ms", ["", "-5", "x", DIGITS, "99999999999", "1.5", "٣"])
-def test_whatever_stands_for_the_time_the_answer_is_kept(browser, batch, active_ms):
-    response = browser.post(
-        save(batch), {"choice": "1", "active_ms": active_ms}, headers={"accept": "application/json"}
-    )
+def test_whatever_stands_for_the_time_the_answer_is_kept(desk, batch, active_ms):
+    response = desk.post(save(batch), {"choice": "1", "active_ms": active_ms}, headers={"accept": "application/json"})
     assert response.status_code == 200
     assert Judgement.objects.get(batch=batch, position=1).active_ms == 0
 
@@ -69,8 +67,8 @@ def test_whatever_stands_for_the_time_the_answer_is_kept(browser, batch, active_
     ("comment", "status"),
     [("😀" * 2000, 200), ("😀" * 2001, 422), ("\u202eabc\u2066", 200), ("a\x00b", 200), ("\r\n" * 1500 + "x", 200)],
 )
-def test_a_comment_is_kept_as_long_as_it_may_be(browser, batch, comment, status):
-    response = browser.post(save(batch), {"choice": "1", "comment": comment}, headers={"accept": "application/json"})
+def test_a_comment_is_kept_as_long_as_it_may_be(desk, batch, comment, status):
+    response = desk.post(save(batch), {"choice": "1", "comment": comment}, headers={"accept": "application/json"})
     assert response.status_code == status
     kept = Judgement.objects.get(batch=batch, position=1)
     assert (kept.choice is not None) == (status == 200)
@@ -78,10 +76,10 @@ def test_a_comment_is_kept_as_long_as_it_may_be(browser, batch, comment, status)
 
 
 @pytest.mark.parametrize("name", ["judgement-save", "judgement-undo", "batch-resume", "batch-take"])
-def test_what_changes_something_is_not_done_by_reading(browser, batch, name):
+def test_what_changes_something_is_not_done_by_reading(desk, batch, name):
     args = {"judgement-save": [batch.pk, 1], "judgement-undo": [batch.pk, 1], "batch-resume": [batch.pk]}
     path = reverse(f"sxs_eval:{name}", args=args.get(name, [batch.comparison_id]))
-    assert {browser.get(path).status_code, browser.head(path).status_code} == {405}
+    assert {desk.get(path).status_code, desk.head(path).status_code} == {405}
 
 
 def test_without_the_token_of_the_page_nothing_is_kept(rater, batch):
@@ -106,9 +104,9 @@ def test_somebody_elses_batch_is_not_there_in_any_way(comparison, batch):
 
 @pytest.mark.parametrize("version", [DIGITS, "9" * 30, "0", "-1", "x", "٣", "²", "\x00"])
 @pytest.mark.parametrize("name", ["sxs_eval:instructions-show", "annotation:guidelines-show"])
-def test_a_version_that_is_none_is_not_found_or_the_newest(browser, comparison, name, version):
+def test_a_version_that_is_none_is_not_found_or_the_newest(desk, comparison, name, version):
     path = reverse(name, args=[comparison.project.slug])
-    assert browser.get(path, {"version": version}).status_code in (200, 404)
+    assert desk.get(path, {"version": version}).status_code in (200, 404)
 
 
 @pytest.mark.parametrize("value", [DIGITS, "-1", "0", "x", "\x00", "٣", "9" * 30, "😀"])

@@ -341,6 +341,9 @@ def test_an_answer_that_cannot_be_kept_says_why_and_leads_on(comparison, desk, r
     Standing.objects.create(comparison=comparison, person=rater, state=StandingState.PAUSED)
     paused = answer(desk, batch, 2, headers=JSON)
     assert (paused.status_code, paused.json()["location"]) == (410, "/compare/")
+    page = desk.get(reverse("sxs_eval:batch-show", args=[batch.pk]), follow=True)
+    assert page.redirect_chain == [("/compare/", 302)]
+    assert "did not fit together" in page.content.decode()
     assert "A manager of the project looks at it" in desk.get("/compare/").content.decode()
     assert Judgement.objects.filter(choice__isnull=False).count() == 1
 

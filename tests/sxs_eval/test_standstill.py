@@ -90,7 +90,9 @@ def test_batches_are_taken_up_again_while_others_lapse(comparison):
     acts += [partial(leave_out, comparison, rater) for rater in raters[:3]]
     acts += [partial(allocation.lapse_overdue, now=LATER)] * 2
     outcomes = together_with_errors(lambda act: act(), acts)
-    wrong = [one for one in outcomes if isinstance(one, BaseException) and not isinstance(one, services.NotQualified)]
+    # Whoever comes last may find that the places of the lower replication have all gone.
+    expected = (services.NotQualified, allocation.NothingFree)
+    wrong = [one for one in outcomes if isinstance(one, BaseException) and not isinstance(one, expected)]
     assert not wrong
     assert_exact(comparison.pool)
 
