@@ -158,6 +158,10 @@ def beside(report: Report, evidence: Evidence) -> Iterator[str]:
             "%(number)s pairs of equal captions count as SIMILAR without having been shown.",
             images.counted_similar,
         ) % {"number": images.counted_similar}
+        if images.incomplete and images.complete:
+            yield _(
+                "Until every pair is judged the gain leans towards zero, as all pairs of equal captions count already."
+            )
     if images.beyond_replication:
         yield ngettext(
             "%(number)s image has more judgements than asked for; all of them count.",

@@ -156,6 +156,9 @@ class TestFigures:
         client.force_login(comparison.project.created_by)
         text = text_of(client.get(address("comparison-show", comparison)))
         assert "2 pairs of equal captions count as SIMILAR without having been shown." in text
+        assert "leans towards zero" not in text
+        Judgement.objects.filter(pair__image__entries__key=keys[3]).update(is_late=True)
+        assert "leans towards zero" in text_of(client.get(address("comparison-show", comparison)))
         assert "Pairs with equal captions count as SIMILAR without being shown, as this comparison says." in text
         assert "equal, counted as SIMILAR" in text_of(client.get(address("pair-list", comparison)))
 
