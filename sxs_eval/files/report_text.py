@@ -32,7 +32,7 @@ def report_lines(report: Report) -> Iterator[str]:
         _("Ordinal alpha"),
         alpha
         if isinstance(alpha, Undefined)
-        else f"{alpha.value:.3f} {between(alpha.interval, '.3f')} ({alpha.images})",
+        else f"{alpha.value:z.3f} {between(alpha.interval, 'z.3f')} ({alpha.images})",
         _("agreement of raters over images that two or more judged: 1 is full, 0 is chance"),
     )
     yield line(
@@ -137,7 +137,7 @@ def _part(part: Part) -> str | Undefined:
 
 
 def _gain(gain: Gain | Undefined) -> str | Undefined:
-    return gain if isinstance(gain, Undefined) else f"{gain.points:+.1f} {between(gain.interval, '+.1f')}"
+    return gain if isinstance(gain, Undefined) else f"{gain.points:+z.1f} {between(gain.interval, '+z.1f')}"
 
 
 def _sign_test(test: SignTest | Undefined) -> str | Undefined:
@@ -164,7 +164,7 @@ def _rater_line(rater: RaterFigures) -> str:
 
 
 def _model_line(model: RankedModel) -> str:
-    return f"  {model.model:<{LABEL_WIDTH}}  {model.strength:+.3f} {between(model.interval, '+.3f')}"
+    return f"  {model.model:<{LABEL_WIDTH}}  {model.strength:+z.3f} {between(model.interval, '+z.3f')}"
 
 
 def _pair_line(pair: RankedPair) -> str:
@@ -174,4 +174,4 @@ def _pair_line(pair: RankedPair) -> str:
         more = str(pair.more_images.message)
     else:
         more = _("not separable: %(more)s more") % {"more": pair.more_images}
-    return f"  {pair.stronger} > {pair.weaker}:  {pair.difference:.3f} {between(pair.interval, '+.3f')}  {more}"
+    return f"  {pair.stronger} > {pair.weaker}:  {pair.difference:.3f} {between(pair.interval, '+z.3f')}  {more}"

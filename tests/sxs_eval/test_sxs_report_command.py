@@ -17,9 +17,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from scipy.stats import binomtest
 
+from metrics.intervals import Interval
 from metrics.undefined import Reason
+from sxs_eval.files import report_text
 from sxs_eval.files.judgements import COLUMNS
-from sxs_eval.rules.figures import Missing
+from sxs_eval.rules.figures import Gain, Missing
 from sxs_eval.rules.judging import LEVELS
 from tests.servers import ROOT
 
@@ -380,3 +382,7 @@ def test_pairs_that_count_unseen_are_told_apart_from_complete_images(tmp_path):
     assert "2 pairs of equal captions count as SIMILAR without having been shown." in text
     assert outcome["images"]["denominator"] == 4
     assert outcome["wins"]["percent"] == outcome["losses"]["percent"] == 25
+
+
+def test_what_rounds_to_nothing_has_no_sign_of_less_than_nothing():
+    assert report_text._gain(Gain(-0.04, Interval(-0.06, 0.04))) == "+0.0 [-0.1, +0.0]"
