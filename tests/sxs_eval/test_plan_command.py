@@ -119,6 +119,10 @@ def test_a_threshold_in_percent_stands_in_place_of_the_one_in_points_unless_both
     assert languages_of(both) == ["de", "zh"]
 
 
+def test_the_shortest_pace_that_the_command_names_is_taken(file):
+    assert json.loads(run(file, *TWO, "--pace", "0.1", "--json"))["pace"]["seconds"] == 0.1
+
+
 def test_the_cost_follows_images_replication_attention_and_pace(file):
     plan = as_json(file, "--images", "100", "--replication", "2", "--attention-percent", "15", "--pace", "36")
 

@@ -22,10 +22,14 @@ from sxs_eval.rules.planning import Thresholds, cost_of_session, plan_sessions
 from sxs_eval.selectors.planning import FEWEST_TIMED, measured_pace
 
 
-def number(least: float, most: float) -> Callable[[str], Fraction]:
+def number(least: str, most: str) -> Callable[[str], Fraction]:
+    """The bounds as they are written, since 0.1 as a float is more than a tenth."""
+
     def parse(text: str) -> Fraction:
-        if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) or not least <= Fraction(text) <= most:
-            raise ArgumentTypeError(f"must be a number from {least:g} to {most:g}, not {text}")
+        if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) or not Fraction(least) <= Fraction(text) <= Fraction(
+            most
+        ):
+            raise ArgumentTypeError(f"must be a number from {least} to {most}, not {text}")
         return Fraction(text)
 
     return parse
@@ -59,12 +63,12 @@ class Command(BaseCommand):
         parser.add_argument("--sets", nargs=2, metavar=("A", "B"), default=(), help="columns, where there are more")
         parser.add_argument(
             "--small",
-            type=number(0, 10**6),
+            type=number("0", "1000000"),
             help="score points below which a difference is small "
             f"(default {float(planning.SMALL_POINTS):g}, or 0 where --small-percent is given)",
         )
         parser.add_argument(
-            "--small-percent", type=number(0, 100), help="the same in percent of the larger of the two scores"
+            "--small-percent", type=number("0", "100"), help="the same in percent of the larger of the two scores"
         )
         parser.add_argument(
             "--images", type=whole_number(1, 10**6), default=planning.IMAGES, help="of a session (default %(default)s)"
@@ -80,7 +84,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--pace",
-            type=number(0.1, 3600),
+            type=number("0.1", "3600"),
             help="seconds per judgement (default: as measured here, else an assumed one)",
         )
         parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
