@@ -12,10 +12,11 @@ from allocation import services as allocation
 from allocation.models import AssignmentState, BatchState, Task
 from annotation.services import batches
 from people.models import Consent, LanguageSkill, Level, Membership, Role
-from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, Standing, StandingState
+from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, Standing, StandingState
 from sxs_eval.rules import judging as rules
 from sxs_eval.selectors.work import judging_page
 from sxs_eval.services import judging as services
+from sxs_eval.services.gold import use_gold_pair
 from sxs_eval.services.raters import exclude_rater, restore_rater
 from tests.factories import MINUTE, NOW, make_comparison, make_rater, make_round, make_user
 
@@ -321,14 +322,20 @@ def test_a_gold_pair_does_not_show_what_is_said_of_a_picture_that_one_is_writing
     LanguageSkill.objects.create(user=person, language=round.language, level=Level.NATIVE)
     writing = batches.take_batch(round=round, annotator=person, now=NOW, rng=Random(1))
     in_hand = set(writing.items.values_list("image", flat=True))
-    other = next(iter(set(comparison.pairs.values_list("image", flat=True)) - in_hand))
-    golds = comparison.gold_pairs
-    assert golds.filter(other_image__in=in_hand).exists()
-    golds.filter(image=other).update(other_image=next(iter(in_hand)))
-    golds.exclude(image=other).exclude(image__in=in_hand).update(other_image=None)
-    shown = {row.gold_id for row in take(comparison, person).judgements.filter(kind=Kind.GOLD)}
-    assert shown <= set(golds.filter(other_image=None).values_list("pk", flat=True))
-    assert shown or not golds.filter(other_image=None).exists()
+    free = sorted(set(comparison.pairs.values_list("image", flat=True)) - in_hand)
+    comparison.gold_pairs.all().delete()
+    refused, allowed = (
+        GoldPair.objects.create(
+            comparison=comparison, image_id=image, other_image_id=other, better="A dog runs.", worse="A red bus."
+        )
+        for image, other in ((free[0], min(in_hand)), (free[1], free[2]))
+    )
+    shown = set(take(comparison, person).judgements.filter(kind=Kind.GOLD).values_list("gold", flat=True))
+    assert shown == {allowed.pk}
+    # Somebody who writes about none of them gets the other one too.
+    use_gold_pair(comparison=comparison, gold_id=allowed.pk, is_used=False)
+    of_another = take(comparison, make_rater(comparison)).judgements.filter(kind=Kind.GOLD)
+    assert set(of_another.values_list("gold", flat=True)) == {refused.pk}
 
 
 def test_a_picture_that_one_is_writing_about_does_not_come_side_by_side_nor_the_other_way_round():
