@@ -14,6 +14,7 @@ ALLOWED_HOSTS = _environment.allowed_hosts()
 CSRF_TRUSTED_ORIGINS = _environment.csrf_trusted_origins()
 IS_EMBEDDED = _environment.is_embedded
 VAR = _environment.var
+VECTORS = _environment.vectors()
 
 INSTALLED_APPS = [
     "languages",
@@ -23,6 +24,7 @@ INSTALLED_APPS = [
     "inference",
     "annotation",
     "sxs_eval",
+    "gapgame",
     "demo",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -204,6 +206,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-images": {"task": "corpus.tasks.sweep_images", "schedule": 15.0},
     "sweep-rounds": {"task": "annotation.tasks.sweep_rounds", "schedule": 15.0},
     "sweep-comparisons": {"task": "sxs_eval.tasks.sweep_comparisons", "schedule": 15.0},
+    "sweep-seasons": {"task": "gapgame.tasks.sweep_seasons", "schedule": 5.0},
     "sweep-imports": {"task": "corpus.tasks.sweep_imports", "schedule": 15.0},
     "sweep-caption-imports": {"task": "inference.tasks.sweep_caption_imports", "schedule": 15.0},
 }

@@ -18,4 +18,5 @@ urlpatterns = [
     path("", include("inference.urls")),
     path("", include("annotation.urls")),
     path("", include("sxs_eval.urls")),
+    path("", include("gapgame.urls")),
 ]

@@ -36,9 +36,13 @@ class Ways:
         return Role.RATER in self._roles
 
     @property
+    def plays(self) -> bool:
+        return Role.PLAYER in self._roles
+
+    @property
     def annotates(self) -> bool:
         """Also of whom nothing else is known, so that nobody is without a way."""
-        return Role.ANNOTATOR in self._roles or not (self.manages or self.evaluates or self.rates)
+        return Role.ANNOTATOR in self._roles or not (self.manages or self.evaluates or self.rates or self.plays)
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy
 MANAGER, ANNOTATOR, RATER, PLAYER, RESEARCHER = "manager", "annotator", "rater", "player", "researcher"
 OVERSEERS = frozenset({MANAGER, RESEARCHER})
 JUDGES = frozenset({ANNOTATOR, RATER})
+# Who must not see what the project's overseers see: others' answers, the models' captions, the words of the game.
+BLIND = JUDGES | {PLAYER}
 # Whose answers are collected, and who therefore agree to the consent text first.
 CONTRIBUTORS = frozenset({ANNOTATOR, RATER, PLAYER})
 WRITING_LEVELS = frozenset({"native", "fluent"})
@@ -26,11 +28,12 @@ class InvitationState(TextChoices):
 
 def conflicting_roles(roles: Collection[str]) -> str | None:
     """Why nobody may have all of `roles` in one project, as a sentence; None where they go together."""
-    if OVERSEERS.isdisjoint(roles) or JUDGES.isdisjoint(roles):
+    if OVERSEERS.isdisjoint(roles) or BLIND.isdisjoint(roles):
         return None
     return _(
-        "Managers and researchers of a project see what the models and the annotators wrote, so they cannot also be "
-        "annotators or raters of it: their answers would not be independent. Use a second person, or another project."
+        "Managers and researchers of a project see what the models and the annotators wrote and the words of the game, "
+        "so they cannot also be annotators, raters or players of it: their answers would not be independent. Use a "
+        "second person, or another project."
     )
 
 
@@ -66,5 +69,6 @@ def home_of(roles: Collection[str], *, may_start_projects: bool) -> str | None:
         ANNOTATOR: "annotation:work-show",
         RATER: "sxs_eval:work-show",
         RESEARCHER: "sxs_eval:evaluation-list",
+        PLAYER: "gapgame:game-home",
     }
     return next((home for role, home in homes.items() if role in roles), None)

@@ -5,13 +5,18 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import count
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from annotation.models import Guidelines, Round
 from annotation.services.rounds import create_round
 from corpus.models import Collection, CollectionImage, Image, JobState
-from inference.models import CaptioningModel, ModelCaption
+from gapgame.models import Access, Item, ItemImage, ItemSet, Player, RepresentativeSource, Season, SeasonLanguage
+from inference.models import CaptioningModel, ModelCaption, VectorKind, WordVectorSet
+from inference.selectors.word_vectors import folder_of
 from languages.models import Language
+from metrics.word_vectors import TableWriter
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
 from sxs_eval.models import Comparison
 from sxs_eval.services.comparisons import Setting, create_comparison
@@ -128,3 +133,78 @@ def make_annotator(round: Round, name: str | None = None, *, level: Level = Leve
     text = round.project.consent_texts.latest("version")
     Consent.objects.create(text=text, user=user, given_at=NOW)
     return user
+
+
+# Of length 1, so that the similarity of two words is the product of their vectors: dog 0.8, car 0.6, sky -1 to cat.
+WORDS = {"cat": (1.0, 0.0), "dog": (0.8, 0.6), "car": (0.6, 0.8), "tree": (0.0, 1.0), "sky": (-1.0, 0.0)}
+
+
+def make_vectors(language: str = "en", words: dict[str, tuple[float, ...]] | None = None) -> WordVectorSet:
+    """Word vectors in real files; the same words again are the same vectors."""
+    words = words or WORDS
+    unfinished = Path(mkdtemp())
+    writer = TableWriter(unfinished, dimensions=len(next(iter(words.values()))), language=language)
+    for word, vector in words.items():
+        writer.add(word, vector)
+    signature = writer.finish().signature
+    folder = folder_of(signature)
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.rename(folder)
+    about = {"name": f"vectors {signature[:8]}", "kind": VectorKind.TABLE, "words": len(words), "created_at": NOW}
+    about |= {"dimensions": len(next(iter(words.values()))), "source": "made up", "language_id": language}
+    return WordVectorSet.objects.get_or_create(signature=signature, defaults=about)[0]
+
+
+def make_item_set(project: Project | None = None) -> ItemSet:
+    number = next(_numbers)
+    collection = Collection.objects.create(slug=f"items-{number}", name=f"Items {number}")
+    return ItemSet.objects.create(project=project or make_project(), name=f"Items {number}", collection=collection)
+
+
+def make_item(item_set: ItemSet, word: str = "cat", *, images: int = 3, language: str = "en", **fields: Any) -> Item:
+    number = next(_numbers)
+    values: dict[str, Any] = {
+        "key": f"item-{number}",
+        "before": f"Sentence {number}: the ",
+        "after": " is here.",
+        "split": number % 5,
+        "sense": [f"{word}.n.01"],
+        "representative_source": RepresentativeSource.FIRST,
+    }
+    item = Item.objects.create(item_set=item_set, word=word, language_id=language, **(values | fields))
+    ItemImage.objects.bulk_create(
+        ItemImage(item=item, image=make_image(), position=position) for position in range(images)
+    )
+    return item
+
+
+def make_season(*, items: int = 5, language: str = "en", vectors: WordVectorSet | None = None, **fields: Any) -> Season:
+    """A season that began a day before NOW and ends a day after it; every word is "cat"."""
+    number = next(_numbers)
+    values: dict[str, Any] = {
+        "project": fields["item_set"].project if "item_set" in fields else make_project(),
+        "slug": f"season-{number}",
+        "name": f"Season {number}",
+        "starts_at": NOW - timedelta(days=1),
+        "ends_at": NOW + timedelta(days=1),
+        "batch_size": 3,
+        "access": Access.INVITED,
+    }
+    values |= fields
+    values.setdefault("item_set", make_item_set(values["project"]))
+    season = Season.objects.create(**values)
+    for _ in range(items):
+        make_item(season.item_set, language=language)
+    vectors = vectors or make_vectors(language)
+    SeasonLanguage.objects.create(season=season, language_id=language, vectors=vectors, signature=vectors.signature)
+    return season
+
+
+def make_player(season: Season, name: str | None = None, **fields: Any) -> Player:
+    user = make_user(name)
+    Membership.objects.create(project=season.project, user=user, role=Role.PLAYER)
+    for text in season.project.consent_texts.all():
+        Consent.objects.create(text=text, user=user, given_at=NOW)
+    values: dict[str, Any] = {"nickname": f"nick-{user.username}"[:24], "joined_at": NOW}
+    return Player.objects.create(season=season, user=user, **(values | fields))

@@ -1,0 +1,369 @@
+"""Sentences with a gap, the seasons they are played in, who plays, and every turn and guess."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
+
+from corpus.models import Collection, Image
+from gapgame.rules.play import ATTEMPTS, MICRO
+from inference.models import WordVectorSet
+from languages.models import Language
+from people.models import Invitation, Project
+
+
+class Split(models.IntegerChoices):
+    """intersect_N: at least one sense is shared by the word and its translations in N languages."""
+
+    INTERSECT_0 = 0, "intersect_0"
+    INTERSECT_1 = 1, "intersect_1"
+    INTERSECT_2 = 2, "intersect_2"
+    INTERSECT_3 = 3, "intersect_3"
+    INTERSECT_4 = 4, "intersect_4"
+
+
+class ItemSet(models.Model):
+    """Items that are imported and played together; `collection` holds their images under keys that tell nothing."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="item_sets")
+    name = models.CharField(max_length=120)
+    collection = models.OneToOneField(Collection, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["project", "name"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["project", "name"], name="item_set_name_once_per_project"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RepresentativeSource(models.TextChoices):
+    """How the picture of the first hint was chosen."""
+
+    EMBEDDINGS = "embeddings", _("least mean cosine distance to the others")
+    FILE = "file", _("named in the file")
+    FIRST = "first", _("the first of the images")
+
+
+class Item(models.Model):
+    """A sentence with one word blanked: `before` + the gap + `after`. Never edited; who is unhappy switches it off."""
+
+    item_set = models.ForeignKey(ItemSet, on_delete=models.CASCADE, related_name="items")
+    key = models.CharField(max_length=200)
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
+    before = models.TextField(blank=True)
+    after = models.TextField(blank=True)
+    word = models.CharField(max_length=100)
+    split = models.PositiveSmallIntegerField(choices=Split.choices)
+    sense = models.JSONField(default=list, blank=True, help_text="Ids of the synsets that the languages share.")
+    representative_source = models.CharField(max_length=10, choices=RepresentativeSource.choices)
+    is_used = models.BooleanField(default=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["item_set", "pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["item_set", "key"], name="item_key_once_per_set"),
+            models.CheckConstraint(condition=Q(split__in=Split.values), name="item_split_known"),
+            models.CheckConstraint(condition=~Q(word=""), name="item_has_a_word"),
+            models.CheckConstraint(
+                condition=Q(representative_source__in=RepresentativeSource.values), name="item_representative_known"
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["item_set", "language", "split"], condition=Q(is_used=True), name="item_to_draw"),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class ItemImage(models.Model):
+    """An image of an item; the one at position 0 is the representative."""
+
+    item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="images")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
+    position = models.PositiveSmallIntegerField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["item", "position"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["item", "image"], name="item_image_once"),
+            models.UniqueConstraint(fields=["item", "position"], name="item_image_one_per_position"),
+        ]
+
+    def __str__(self) -> str:
+        return f"image {self.position} of item {self.item_id}"
+
+
+class Access(models.TextChoices):
+    OPEN = "open", _("Everybody may sign up")
+    INVITED = "invited", _("Only who is invited to the project as a player")
+
+
+class Season(models.Model):
+    """Play from one instant to another, for one table of scores. What it is played with never changes once it began.
+
+    `invitation` is the door of an open one. `closed_at`: all turns are scored, ranks are given, the board is public.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="seasons")
+    slug = models.SlugField(unique=True)
+    name = models.CharField(max_length=120)
+    description = models.TextField(blank=True, help_text="Markdown")
+    prizes = models.TextField(blank=True, help_text="Markdown")
+    item_set = models.ForeignKey(ItemSet, on_delete=models.PROTECT, related_name="seasons")
+    starts_at = models.DateTimeField()
+    ends_at = models.DateTimeField(help_text="The cut-off: what is guessed at this instant or later counts no more.")
+    time_zone = models.CharField(max_length=64, default="UTC")
+    batch_size = models.PositiveSmallIntegerField(default=100)
+    access = models.CharField(max_length=8, choices=Access.choices, default=Access.INVITED)
+    invitation = models.OneToOneField(Invitation, on_delete=models.PROTECT, null=True, related_name="+")
+    closed_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-starts_at", "pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=Q(ends_at__gt=F("starts_at")), name="season_ends_after_it_starts"),
+            models.CheckConstraint(condition=Q(batch_size__gte=1), name="season_batch_not_empty"),
+            models.CheckConstraint(condition=Q(access__in=Access.values), name="season_access_known"),
+            models.CheckConstraint(
+                condition=Q(closed_at=None) | Q(closed_at__gte=F("ends_at")), name="season_closed_after_cut_off"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SeasonLanguage(models.Model):
+    """A language that a season is played in, and the vectors that its guesses are scored with."""
+
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="languages")
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
+    vectors = models.ForeignKey(WordVectorSet, on_delete=models.PROTECT, related_name="+")
+    signature = models.CharField(max_length=100, help_text="Of the vectors, as they were chosen.")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["season", "language"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["season", "language"], name="season_language_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.language_id} in season {self.season_id}"
+
+
+class Standing(models.TextChoices):
+    """Whether a player can win. The rules only mark; managers decide."""
+
+    PLAYING = "playing", _("Takes part")
+    CLEARED = "cleared", _("Marked, looked at, and takes part")
+    SET_ASIDE = "set_aside", _("Set aside")
+
+
+class Player(models.Model):
+    """Somebody in a season. `total` is in millionths of a point: exact, and the same on every database.
+
+    `reached_at`: when the guess was made that brought the total to where it is; of equal totals the earlier one wins.
+    `rank` is given when the season closes, to all who are neither set aside nor marked without being cleared.
+    """
+
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="players")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    nickname = models.CharField(max_length=24)
+    is_on_board = models.BooleanField(default=True, help_text="Whether the nickname is published at the end.")
+    joined_at = models.DateTimeField()
+    total = models.BigIntegerField(default=0)
+    reached_at = models.DateTimeField(null=True, blank=True)
+    turns = models.PositiveIntegerField(default=0, help_text="Turns that are scored.")
+    streak = models.PositiveIntegerField(default=0, help_text="Words found one turn after the other.")
+    best_streak = models.PositiveIntegerField(default=0)
+    turns_checked = models.PositiveIntegerField(default=0, help_text="Of `turns`, when rules last looked for scripts.")
+    is_marked = models.BooleanField(default=False, help_text="Whether a rule took the play for scripted.")
+    standing = models.CharField(max_length=9, choices=Standing.choices, default=Standing.PLAYING)
+    rank = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["season", "user"], name="player_once_per_season"),
+            models.UniqueConstraint("season", Lower("nickname"), name="player_nickname_once_per_season"),
+            models.UniqueConstraint(fields=["season", "rank"], name="player_rank_once"),
+            models.CheckConstraint(condition=Q(total__gte=0), name="player_total_not_negative"),
+            models.CheckConstraint(condition=Q(total__lte=F("turns") * MICRO), name="player_total_possible"),
+            models.CheckConstraint(condition=Q(standing__in=Standing.values), name="player_standing_known"),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["season", "total"], condition=Q(turns__gte=1), name="player_by_total"),
+            models.Index(fields=["season", "is_marked"], condition=Q(is_marked=True), name="player_marked"),
+            models.Index(fields=["season"], condition=Q(standing="set_aside"), name="player_set_aside"),
+            models.Index(fields=["season"], condition=Q(turns__gt=F("turns_checked")), name="player_to_check"),
+        ]
+
+    def __str__(self) -> str:
+        return self.nickname
+
+
+class ScoreCount(models.Model):
+    """How many players of a season have a total in one stretch of points: what a percentage is summed up from.
+
+    A stretch of level L is 2**L millionths of a point wide and has the number `total >> L`. No constraint says that
+    there are never less than none: both databases would hold it against the -1 that is added to a row that is there.
+    """
+
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="+")
+    level = models.PositiveSmallIntegerField()
+    stretch = models.BigIntegerField()
+    players = models.IntegerField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["season", "level", "stretch"], name="score_count_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.players} players in stretch {self.stretch} of level {self.level}"
+
+
+class GameBatch(models.Model):
+    """The sentences that a player asked for at once; `signature` is of the vectors that they are scored by."""
+
+    player = models.ForeignKey(Player, on_delete=models.CASCADE, related_name="batches")
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
+    signature = models.CharField(max_length=100)
+    number = models.PositiveIntegerField(help_text="The player's first batch is 1.")
+    taken_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["player", "number"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["player", "number"], name="game_batch_number_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"batch {self.number} of player {self.player_id}"
+
+
+class Outcome(models.TextChoices):
+    WAITING = "waiting", _("Not begun")
+    OPEN = "open", _("In progress")
+    ATTEMPT_1 = "attempt_1", _("Found at the first attempt")
+    ATTEMPT_2 = "attempt_2", _("Found at the second attempt")
+    ATTEMPT_3 = "attempt_3", _("Found at the third attempt")
+    FAILED = "failed", _("Not found")
+    SKIPPED = "skipped", _("Skipped")
+    CUT_OFF = "cut_off", _("Ended by the cut-off")
+
+
+UNFINISHED = (Outcome.WAITING, Outcome.OPEN)
+
+
+class SkipReason(models.TextChoices):
+    OFFENSIVE = "offensive", _("The sentence or a picture is offensive")
+    BROKEN = "broken", _("The sentence makes no sense")
+    WRONG_PICTURE = "wrong_picture", _("A picture does not fit")
+    OTHER = "other", _("Something else")
+
+
+class Turn(models.Model):
+    """One player on one item. `seed` orders the pictures, so that their order is the same whenever they are shown.
+
+    `shown_at`: when that was sent which the next guess answers, the sentence or a hint.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    player = models.ForeignKey(Player, on_delete=models.CASCADE, related_name="all_turns")
+    batch = models.ForeignKey(GameBatch, on_delete=models.CASCADE, related_name="all_turns")
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="turns")
+    position = models.PositiveSmallIntegerField(help_text="In the batch, from 1.")
+    seed = models.BigIntegerField()
+    outcome = models.CharField(max_length=9, choices=Outcome.choices, default=Outcome.WAITING)
+    attempts_made = models.PositiveSmallIntegerField(default=0)
+    score = models.PositiveIntegerField(default=0, help_text="millionths of a point")
+    opened_at = models.DateTimeField(null=True, blank=True)
+    shown_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    skip_reason = models.CharField(max_length=13, choices=SkipReason.choices, blank=True)
+    skip_note = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["player", "item"], name="turn_item_once_per_player"),
+            models.UniqueConstraint(fields=["batch", "position"], name="turn_position_once"),
+            models.UniqueConstraint(fields=["player"], condition=Q(outcome="open"), name="turn_one_open_per_player"),
+            models.CheckConstraint(condition=Q(outcome__in=Outcome.values), name="turn_outcome_known"),
+            models.CheckConstraint(condition=Q(attempts_made__lte=ATTEMPTS), name="turn_three_attempts"),
+            models.CheckConstraint(condition=Q(score__lte=MICRO), name="turn_score_at_most_one"),
+            models.CheckConstraint(
+                condition=Q(skip_reason="") | Q(skip_reason__in=SkipReason.values), name="turn_skip_reason_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(outcome__in=UNFINISHED, finished_at=None)
+                | (~Q(outcome__in=UNFINISHED) & Q(finished_at__isnull=False)),
+                name="turn_finished_when_it_says_so",
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["player", "finished_at"], name="turn_of_player"),
+            models.Index(fields=["item"], condition=Q(outcome="skipped"), name="turn_skipped"),
+        ]
+
+    def __str__(self) -> str:
+        return f"turn {self.pk}"
+
+
+class Attempt(models.Model):
+    """A guess, kept for good. `similarity` and `score` in millionths."""
+
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="attempts")
+    number = models.PositiveSmallIntegerField()
+    guess = models.CharField(max_length=100)
+    similarity = models.PositiveIntegerField()
+    score = models.PositiveIntegerField()
+    has_vector = models.BooleanField()
+    made_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["turn", "number"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["turn", "number"], name="attempt_once"),
+            models.CheckConstraint(condition=Q(number__range=(1, ATTEMPTS)), name="attempt_one_to_three"),
+            models.CheckConstraint(condition=Q(similarity__lte=MICRO), name="attempt_similarity_at_most_one"),
+            models.CheckConstraint(condition=Q(score__lte=F("similarity")), name="attempt_score_at_most_similarity"),
+        ]
+
+    def __str__(self) -> str:
+        return f"attempt {self.number} of turn {self.turn_id}"
+
+
+class Mark(models.Model):
+    """That a rule of `rules/scripted.py` took a player's play, or one turn of it, for scripted."""
+
+    player = models.ForeignKey(Player, on_delete=models.CASCADE, related_name="marks")
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, null=True, blank=True, related_name="marks")
+    rule = models.CharField(max_length=20)
+    detail = models.CharField(max_length=200, blank=True)
+    made_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["player", "made_at", "pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["turn", "rule"], condition=Q(turn__isnull=False), name="mark_once_per_turn"
+            ),
+            models.UniqueConstraint(fields=["player", "rule"], condition=Q(turn=None), name="mark_once_per_player"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule}: player {self.player_id}"

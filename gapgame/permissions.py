@@ -1,0 +1,61 @@
+"""Who may play, and who may set up and look at seasons: from (user, slug) to the row, or 404."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Q, QuerySet
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+
+from gapgame.models import Access, ItemSet, Player, Season, Turn
+from people.models import Membership, Role, User
+from people.permissions import project_for
+from people.qualification import still_takes_part
+
+READERS = (Role.MANAGER, Role.RESEARCHER)
+
+
+def season_for(user: User | AnonymousUser, slug: str, season_slug: str, *roles: Role) -> Season:
+    """A season of the project `slug`, for who manages it or does research in it (or has one of `roles`)."""
+    project = project_for(user, slug, *(roles or READERS))
+    return get_object_or_404(Season.objects.select_related("project", "item_set"), slug=season_slug, project=project)
+
+
+def item_set_for(user: User | AnonymousUser, slug: str, item_set_id: int, *roles: Role) -> ItemSet:
+    """Items with their words: for who manages the project or does research in it."""
+    project = project_for(user, slug, *(roles or READERS))
+    return get_object_or_404(ItemSet.objects.select_related("project", "collection"), pk=item_set_id, project=project)
+
+
+def seasons_open_to(user: User | AnonymousUser) -> QuerySet[Season]:
+    """Seasons that `user` may see as a player: open ones, and those of projects that have them as a player."""
+    mine = Membership.objects.filter(user=user.pk, role=Role.PLAYER).values("project")
+    return Season.objects.filter(Q(access=Access.OPEN) | Q(project__in=mine))
+
+
+def season_to_play(user: User | AnonymousUser, season_slug: str) -> Season:
+    """A season as players see it."""
+    found = seasons_open_to(user).select_related("project", "invitation").filter(slug=season_slug).first()
+    if found is None:
+        raise Http404(_("There is no such season among yours."))
+    return found
+
+
+def player_for(user: User | AnonymousUser, season_slug: str) -> Player:
+    """Oneself in a season."""
+    return get_object_or_404(Player.objects.select_related("season__project"), season__slug=season_slug, user=user.pk)
+
+
+def turn_for(user: User | AnonymousUser, turn_id: UUID) -> Turn:
+    """One's own turn, once it was opened; the word is not for who looks at an unfinished one."""
+    found = Turn.objects.select_related("player__season", "batch", "item__language")
+    return get_object_or_404(found.exclude(opened_at=None), pk=turn_id, player__user=user.pk)
+
+
+def may_play(user: User, season: Season, now: datetime) -> bool:
+    """Whether `user` is a player of the project and has agreed to its newest consent text, and the season is on."""
+    return season.starts_at <= now < season.ends_at and still_takes_part(user, season.project_id, Role.PLAYER)

@@ -1,0 +1,79 @@
+"""(ours) When play is taken for that of a script. Such play is marked for managers to look at, never deleted.
+
+The rules are published with the game; changing one changes who is marked from then on, not who was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import fmean, pstdev
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
+
+from gapgame.rules.play import normalised
+
+SHORTEST_PAUSE = timedelta(seconds=1)
+"""A guess sooner than this after what it answers was shown is refused, and costs no attempt."""
+
+LOOKED_AT = 50
+"""The player's last turns that the rules look at."""
+
+READING_S = 1.5
+FAST_TURNS = 10
+STEADY_GUESSES, STEADY_SPREAD = 30, 0.1
+KNOWING_TURNS, KNOWING_SHARE = 40, 0.95
+SAME_TURNS, SAME_SHARE = 20, 0.5
+TIRELESS, BREAK = timedelta(hours=6), timedelta(minutes=5)
+
+
+class Rule(TextChoices):
+    FAST = "fast", _("The first guess came within 1.5 seconds of the sentence, in ten or more of the last 50 turns")
+    STEADY = "steady", _("Thirty or more guesses in the last 50 turns took the same time to within a tenth")
+    KNOWING = "knowing", _("At least 95% of the last 40 or more words were found from the sentence alone")
+    SAME = "same", _("The first guess was the same word in half of the last 20 or more turns")
+    TIRELESS = "tireless", _("Six hours of play without a break of five minutes")
+
+
+@dataclass(frozen=True)
+class Played:
+    """A finished turn: its guesses with the seconds each took, and whether the first was right."""
+
+    opened_at: datetime
+    finished_at: datetime
+    guesses: tuple[str, ...]
+    seconds: tuple[float, ...]
+    is_found_at_once: bool
+
+    @property
+    def is_fast(self) -> bool:
+        """Nobody reads a sentence, thinks of a word and types it in this time."""
+        return bool(self.seconds) and self.seconds[0] < READING_S
+
+
+def rules_broken(turns: Sequence[Played], *, on_end_since: datetime | None = None) -> dict[Rule, str]:
+    """The rules that a player's last turns (at most LOOKED_AT are given) break, each with what was found.
+
+    `on_end_since`: since when the player plays without a break.
+    """
+    found: dict[Rule, str] = {}
+    guessed = [turn for turn in turns if turn.guesses]
+    fast = sum(turn.is_fast for turn in guessed)
+    if fast >= FAST_TURNS:
+        found[Rule.FAST] = f"{fast} / {len(guessed)}"
+    seconds = [each for turn in guessed for each in turn.seconds]
+    if len(seconds) >= STEADY_GUESSES and pstdev(seconds) < STEADY_SPREAD * fmean(seconds):
+        found[Rule.STEADY] = f"{len(seconds)}: {fmean(seconds):.2f} s ± {pstdev(seconds):.2f} s"
+    at_once = sum(turn.is_found_at_once for turn in guessed)
+    if len(guessed) >= KNOWING_TURNS and at_once >= KNOWING_SHARE * len(guessed):
+        found[Rule.KNOWING] = f"{at_once} / {len(guessed)}"
+    if len(guessed) >= SAME_TURNS:
+        (word, times), *_others = Counter(normalised(turn.guesses[0]) for turn in guessed).most_common(1)
+        if times >= SAME_SHARE * len(guessed):
+            found[Rule.SAME] = f"{word}: {times} / {len(guessed)}"
+    if on_end_since and guessed and guessed[-1].finished_at - on_end_since >= TIRELESS:
+        found[Rule.TIRELESS] = f"{guessed[-1].finished_at - on_end_since}"
+    return found

@@ -1,0 +1,11 @@
+"""How a percentage of players is summed up, and how a board is ordered."""
+
+from __future__ import annotations
+
+LEVELS = (14, 24)
+"""Widths of the stretches of totals that players are counted in: 2**14 millionths is 0.016 points, 2**24 is 16.8."""
+
+
+def percent_below(lower: int, players: int) -> int:
+    """The whole percentage of all `players` whose total is lower, rounded down: 100 is never claimed."""
+    return 100 * lower // players if players else 0

@@ -1,0 +1,87 @@
+"""The board of a closed season: in the order of ranks, by nickname, for those who wanted to be on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Max
+
+from gapgame.models import Player, Season, Standing
+from gapgame.rules.play import points
+from people.models import User
+
+ROWS = 50
+
+
+@dataclass(frozen=True)
+class Row:
+    """`nickname` is "" for who prefers not to be named."""
+
+    rank: int
+    nickname: str
+    points: int
+    turns: int
+    best_streak: int
+    is_me: bool
+
+
+@dataclass(frozen=True)
+class BoardPage:
+    """Ranks `first` to `last`; those on them who prefer not to be named are left out. `me` is the viewer's own row."""
+
+    rows: list[Row]
+    number: int
+    pages: int
+    first: int
+    last: int
+    ranked: int
+    set_aside: int
+    me: Row | None
+
+
+def board_page(season: Season, viewer: User | AnonymousUser, asked: str | None) -> BoardPage:
+    """Page `asked` of the board: one stretch of ranks, which costs the same wherever it lies."""
+    players = Player.objects.filter(season=season)
+    ranked = players.aggregate(last=Max("rank"))["last"] or 0
+    pages = max(1, -(-ranked // ROWS))
+    number = min(int(asked), pages) if asked and asked.isdecimal() and int(asked) else 1
+    first, last = (number - 1) * ROWS + 1, min(number * ROWS, ranked)
+    found = players.filter(rank__range=(first, last), is_on_board=True).order_by("rank")
+    mine = players.filter(user=viewer.pk, rank__isnull=False).first()
+    return BoardPage(
+        rows=[_row(player, viewer) for player in found],
+        number=number,
+        pages=pages,
+        first=first,
+        last=last,
+        ranked=ranked,
+        set_aside=_set_aside(season),
+        me=_row(mine, viewer) if mine else None,
+    )
+
+
+def winners_of(season: Season) -> list[Row]:
+    """Winner and runner-up of a closed season; fewer where fewer have a rank."""
+    if season.closed_at is None:
+        return []
+    best = Player.objects.filter(season=season, rank__in=(1, 2)).order_by("rank")
+    return [_row(player, AnonymousUser()) for player in best]
+
+
+def _set_aside(season: Season) -> int:
+    played = Player.objects.filter(season=season, turns__gte=1, rank=None)
+    marked = played.filter(is_marked=True).exclude(standing__in=[Standing.CLEARED, Standing.SET_ASIDE]).count()
+    return marked + played.filter(standing=Standing.SET_ASIDE).count()
+
+
+def _row(player: Player, viewer: User | AnonymousUser) -> Row:
+    is_me = viewer.pk is not None and player.user_id == viewer.pk
+    return Row(
+        rank=player.rank or 0,
+        nickname=player.nickname if player.is_on_board or is_me else "",
+        points=points(player.total),
+        turns=player.turns,
+        best_streak=player.best_streak,
+        is_me=is_me,
+    )

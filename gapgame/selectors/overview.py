@@ -1,0 +1,140 @@
+"""How seasons go, for who runs them: players, turns, skips, marks. Nothing in here is a score."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Count, Q
+from django.utils.functional import cached_property
+
+from gapgame.models import GameBatch, Outcome, Player, Season, SeasonLanguage, Standing, Turn
+from gapgame.selectors.public import State, state_of
+from people.models import Project
+
+ACTIVE = timedelta(minutes=5)
+"""Who was shown a sentence or a hint within that time is at play."""
+
+ENDED = (
+    Outcome.ATTEMPT_1,
+    Outcome.ATTEMPT_2,
+    Outcome.ATTEMPT_3,
+    Outcome.FAILED,
+    Outcome.SKIPPED,
+    Outcome.CUT_OFF,
+)
+
+
+@dataclass(frozen=True)
+class Card:
+    """A season in the list of its project."""
+
+    season: Season
+    state: State
+    players: int
+    languages: Sequence[SeasonLanguage]
+
+
+@dataclass(frozen=True)
+class LanguageProgress:
+    played: SeasonLanguage
+    counts: Mapping[str, int]
+
+    @property
+    def outcomes(self) -> list[int]:
+        """In the order of ENDED."""
+        return [self.counts.get(outcome, 0) for outcome in ENDED]
+
+    @property
+    def ended(self) -> int:
+        return sum(self.outcomes)
+
+    @property
+    def is_open(self) -> int:
+        return self.counts.get(Outcome.OPEN, 0)
+
+    @property
+    def waiting(self) -> int:
+        return self.counts.get(Outcome.WAITING, 0)
+
+
+@dataclass(frozen=True)
+class SeasonProgress:
+    """`undecided`: players whose play a rule took for scripted, and about whom nobody has decided."""
+
+    season: Season
+    state: State
+    now: datetime
+    players: int
+    active: int
+    batches: int
+    marked: int
+    undecided: int
+    set_aside: int
+    languages: Sequence[LanguageProgress]
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        return sum((Counter(row.counts) for row in self.languages), Counter())
+
+    @property
+    def outcomes(self) -> list[tuple[str, int]]:
+        return [(str(outcome.label), self.counts[outcome]) for outcome in ENDED]
+
+    @property
+    def ended(self) -> int:
+        return sum(self.counts[outcome] for outcome in ENDED)
+
+    @property
+    def is_open(self) -> int:
+        return self.counts[Outcome.OPEN]
+
+    @property
+    def waiting(self) -> int:
+        return self.counts[Outcome.WAITING]
+
+    @property
+    def skipped(self) -> int:
+        return self.counts[Outcome.SKIPPED]
+
+    @property
+    def percent_over(self) -> int:
+        """Of the time from start to cut-off."""
+        over = (self.now - self.season.starts_at) / (self.season.ends_at - self.season.starts_at)
+        return int(100 * min(1.0, max(0.0, over)))
+
+
+def seasons_of(project: Project, now: datetime) -> list[Card]:
+    found = Season.objects.filter(project=project).select_related("item_set").annotate(joined=Count("players"))
+    played: dict[int, list[SeasonLanguage]] = {}
+    for row in SeasonLanguage.objects.filter(season__project=project).select_related("language", "vectors"):
+        played.setdefault(row.season_id, []).append(row)
+    return [Card(season, state_of(season, now), season.joined, played.get(season.pk, [])) for season in found]
+
+
+def progress_of(season: Season, now: datetime) -> SeasonProgress:
+    counts: dict[str, dict[str, int]] = {}
+    turns = Turn.objects.filter(player__season=season).order_by()
+    for language, outcome, number in turns.values_list("batch__language", "outcome").annotate(Count("pk")):
+        counts.setdefault(language, {})[outcome] = number
+    people = Player.objects.filter(season=season).aggregate(
+        all=Count("pk"),
+        marked=Count("pk", filter=Q(is_marked=True)),
+        undecided=Count("pk", filter=Q(is_marked=True, standing=Standing.PLAYING)),
+        set_aside=Count("pk", filter=Q(standing=Standing.SET_ASIDE)),
+    )
+    played = season.languages.select_related("language", "vectors")
+    return SeasonProgress(
+        season=season,
+        state=state_of(season, now),
+        now=now,
+        players=people["all"],
+        active=turns.filter(shown_at__gt=now - ACTIVE, shown_at__lte=now).values("player").distinct().count(),
+        batches=GameBatch.objects.filter(player__season=season).count(),
+        marked=people["marked"],
+        undecided=people["undecided"],
+        set_aside=people["set_aside"],
+        languages=[LanguageProgress(row, counts.get(row.language_id, {})) for row in played],
+    )

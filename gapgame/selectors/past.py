@@ -1,0 +1,96 @@
+"""A player's own account: finished turns with their words, and what a batch came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Count, Max, Q, QuerySet, Sum
+
+from gapgame.models import UNFINISHED, GameBatch, Outcome, Player, Turn
+from gapgame.rules.play import MICRO, points
+from gapgame.selectors.play import FOUND, TurnPage, turn_page
+
+LOOKED_AT_AGAIN = 12
+SHOWN = {"found": Q(outcome__in=FOUND), "missed": Q(outcome__in=[Outcome.FAILED, Outcome.CUT_OFF])}
+
+
+@dataclass(frozen=True)
+class BatchSummary:
+    """What a batch came to. `nearest` is the wrong guess that came nearest, if there was one: guess, word, percentage.
+
+    `again`: the first turns whose word was not found, to look at once more; `more_missed` is how many others there are.
+    """
+
+    batch: GameBatch
+    size: int
+    at_1: int
+    at_2: int
+    at_3: int
+    failed: int
+    skipped: int
+    points: int
+    best_streak: int
+    nearest: tuple[str, str, int] | None
+    again: list[Turn]
+    more_missed: int
+
+    @property
+    def found(self) -> int:
+        return self.at_1 + self.at_2 + self.at_3
+
+
+def past_turns(
+    player: Player, show: str, page: str | None, *, per_page: int, now: datetime
+) -> tuple[Page[Turn], list[TurnPage]]:
+    """A page of finished turns, the last one first, and what it shows; `show` is "found", "missed" or else for all."""
+    finished = Turn.objects.filter(player=player).exclude(outcome__in=UNFINISHED).filter(SHOWN.get(show, Q()))
+    found = finished.select_related("player", "batch", "item__language").prefetch_related("attempts")
+    turns = Paginator(found.order_by("-finished_at", "-batch__number", "-position"), per_page).get_page(page)
+    return turns, [turn_page(turn, now=now) for turn in turns.object_list]
+
+
+def last_batch(player: Player) -> BatchSummary | None:
+    """The player's newest batch, if it is done."""
+    batch = player.batches.order_by("-number").first()
+    if batch is None or batch.all_turns.filter(outcome__in=UNFINISHED).exists():
+        return None
+    turns: QuerySet[Turn] = batch.all_turns.all()
+    counts = turns.aggregate(
+        size=Count("pk"),
+        score=Sum("score"),
+        **{outcome.value: Count("pk", filter=Q(outcome=outcome)) for outcome in Outcome},
+    )
+    return BatchSummary(
+        batch=batch,
+        size=counts["size"],
+        at_1=counts["attempt_1"],
+        at_2=counts["attempt_2"],
+        at_3=counts["attempt_3"],
+        failed=counts["failed"] + counts["cut_off"],
+        skipped=counts["skipped"],
+        points=points(counts["score"] or 0),
+        best_streak=_best_streak(turns),
+        nearest=_nearest(turns),
+        again=list(turns.filter(SHOWN["missed"]).select_related("item__language").order_by("position")[:LOOKED_AT_AGAIN]),
+        more_missed=max(0, counts["failed"] + counts["cut_off"] - LOOKED_AT_AGAIN),
+    )
+
+
+def _best_streak(turns: QuerySet[Turn]) -> int:
+    """Words found one after the other within the batch; a skipped sentence breaks none."""
+    outcomes = turns.exclude(outcome=Outcome.SKIPPED).order_by("position").values_list("outcome", flat=True)
+    return max((len(list(run)) for is_found, run in groupby(outcomes, FOUND.__contains__) if is_found), default=0)
+
+
+def _nearest(turns: QuerySet[Turn]) -> tuple[str, str, int] | None:
+    """Guess, word and percentage of the wrong guess that came nearest; skipped sentences keep their words."""
+    told = turns.exclude(outcome=Outcome.SKIPPED)
+    best = told.aggregate(best=Max("attempts__similarity", filter=Q(attempts__similarity__lt=MICRO)))["best"]
+    if not best:
+        return None
+    found = told.filter(attempts__similarity=best).values_list("attempts__guess", "item__word").order_by("position")
+    guess, word = found[0]
+    return guess, word, 100 * best // MICRO

@@ -1,0 +1,174 @@
+"""The player's page: a sentence, what was guessed, the hints that are due, and where the player stands."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from datetime import datetime
+from random import Random
+
+from django.urls import reverse
+from django.utils.crypto import salted_hmac
+
+from corpus.models import Image
+from corpus.rules.sizes import sizes_of
+from gapgame.models import UNFINISHED, Attempt, ItemImage, Outcome, Player, Turn
+from gapgame.rules import play as rules
+from gapgame.selectors.standing import percent_of
+
+ADDRESS_HOURS = 3
+"""An address of a picture holds for the rest of its hour and so many more."""
+
+PICTURE_SIZE = 800
+FOUND = (Outcome.ATTEMPT_1, Outcome.ATTEMPT_2, Outcome.ATTEMPT_3)
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A picture of a turn. Its name, author and licence might tell the word: `image` is there once the turn is over."""
+
+    src: str
+    width: int
+    height: int
+    image: Image | None
+
+
+@dataclass(frozen=True)
+class Guess:
+    """`percent` is the similarity; `points` what the attempt is worth, both of 100 and rounded down."""
+
+    number: int
+    text: str
+    percent: int
+    points: int
+    has_vector: bool
+    is_exact: bool
+    is_near: bool
+
+
+@dataclass(frozen=True)
+class TurnPage:
+    """All that may be known of a turn in its present state: `word` is "" until the turn is over.
+
+    `seconds_left`: to the cut-off, at least 0. `is_stopped`: it has come, and the turn is about to be scored.
+    """
+
+    turn: Turn
+    before: str
+    after: str
+    language: str
+    direction: str
+    guesses: list[Guess]
+    hints: list[Hint]
+    word: str
+    next_number: int
+    weight_percent: int
+    is_finished: bool
+    is_found: bool
+    points: int
+    seconds_left: int
+    is_stopped: bool
+
+
+@dataclass(frozen=True)
+class Score:
+    """The head of the page. `percent`: above how many of all players, None before the first scored turn."""
+
+    player: Player
+    points: int
+    percent: int | None
+    done: int
+    size: int
+
+
+def turn_page(turn: Turn, *, now: datetime) -> TurnPage:
+    """`turn` with its player, batch, item and the item's language at hand; two queries at most."""
+    is_finished = turn.outcome not in UNFINISHED
+    is_told = is_finished and turn.outcome != Outcome.SKIPPED
+    guesses = [_guess(attempt) for attempt in turn.attempts.all()] if turn.attempts_made else []
+    left = max(0, int((turn.player.season.ends_at - now).total_seconds()))
+    return TurnPage(
+        turn=turn,
+        before=turn.item.before,
+        after=turn.item.after,
+        language=turn.item.language_id,
+        direction=turn.item.language.direction,
+        guesses=guesses,
+        hints=_hints(turn, now, is_told=is_told),
+        word=turn.item.word if is_told else "",
+        next_number=min(turn.attempts_made + 1, rules.ATTEMPTS),
+        weight_percent=rules.WEIGHT_PERCENT[min(turn.attempts_made, rules.ATTEMPTS - 1)],
+        is_finished=is_finished,
+        is_found=turn.outcome in FOUND,
+        points=rules.points(turn.score),
+        seconds_left=left,
+        is_stopped=not is_finished and turn.player.season.ends_at <= now,
+    )
+
+
+def score_of(player: Player, turn: Turn | None) -> Score:
+    size = turn.batch.all_turns.count() if turn else 0
+    done = (turn.position - (turn.outcome in UNFINISHED)) if turn else 0
+    return Score(player, rules.points(player.total), percent_of(player), done, size)
+
+
+def _guess(attempt: Attempt) -> Guess:
+    return Guess(
+        number=attempt.number,
+        text=attempt.guess,
+        percent=100 * attempt.similarity // rules.MICRO,
+        points=rules.points(attempt.score),
+        has_vector=attempt.has_vector,
+        is_exact=attempt.similarity == rules.MICRO,
+        is_near=rules.is_near_miss(attempt.similarity),
+    )
+
+
+def _hints(turn: Turn, now: datetime, *, is_told: bool) -> list[Hint]:
+    return [
+        Hint(picture_address(turn, image, now), *_shown_size(image), image if is_told else None)
+        for image in images_shown(turn)
+    ]
+
+
+def images_shown(turn: Turn) -> list[Image]:
+    """The images that the player of `turn` may see by now, in the order they are shown; the representative first."""
+    is_finished = turn.outcome not in UNFINISHED
+    if turn.outcome == Outcome.SKIPPED:
+        is_finished = False
+    if not turn.attempts_made and not is_finished:
+        return []
+    entries = list(ItemImage.objects.filter(item=turn.item_id).order_by("position").select_related("image"))
+    first, others = entries[:1], entries[1:]
+    Random(turn.seed).shuffle(others)
+    due = rules.pictures_shown(turn.attempts_made, len(entries), is_finished=is_finished)
+    return [entry.image for entry in (first + others)[:due]]
+
+
+def picture_address(turn: Turn, image: Image, now: datetime) -> str:
+    """Good for this turn and this image, for some hours; it tells neither the image nor its place among the others."""
+    hour = int(now.timestamp()) // 3600
+    return reverse("gapgame:picture-show", args=[turn.pk, _signature(turn, image, hour)])
+
+
+def image_at(turn: Turn, signature: str, now: datetime) -> Image | None:
+    """The image that `signature` stands for, if it may be seen by now and the address has not run out."""
+    hour = int(now.timestamp()) // 3600
+    for image in images_shown(turn):
+        if signature in (_signature(turn, image, hour - age) for age in range(ADDRESS_HOURS)):
+            return image
+    return None
+
+
+def served_size(image: Image) -> int:
+    """The largest size that is shown in the game: what picture of the game is asked for never depends on the screen."""
+    return max(size for size in sizes_of(image.width, image.height) if size <= PICTURE_SIZE)
+
+
+def _shown_size(image: Image) -> tuple[int, int]:
+    return sizes_of(image.width, image.height)[served_size(image)]
+
+
+def _signature(turn: Turn, image: Image, hour: int) -> str:
+    digest = salted_hmac("gapgame.picture", f"{turn.pk.hex}:{image.pk}:{hour}", algorithm="sha256").digest()
+    return base64.urlsafe_b64encode(digest[:18]).decode()

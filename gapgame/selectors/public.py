@@ -1,0 +1,114 @@
+"""Seasons as players see them: what is on, what comes, what is over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from zoneinfo import ZoneInfo
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
+
+from gapgame.models import UNFINISHED, Access, Player, Season, SeasonLanguage, Turn
+from gapgame.selectors.past import BatchSummary, last_batch
+from gapgame.selectors.play import Score, score_of
+from people.markdown import to_html
+from people.models import Membership, Role, User
+from people.qualification import still_takes_part
+
+
+class State(StrEnum):
+    """`COUNTING`: the cut-off has passed, and the last turns are being scored."""
+
+    COMING = "coming"
+    ON = "on"
+    COUNTING = "counting"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True)
+class Card:
+    """A season in a list. Times are in its own zone."""
+
+    season: Season
+    state: State
+    starts_at: datetime
+    ends_at: datetime
+    is_player: bool
+
+
+@dataclass(frozen=True)
+class SeasonPage:
+    """A season's own page, for who may or may not take part yet.
+
+    `needs`: what to do first: "sign-in" (open to everybody, with `join_token`), "invitation" (signed in, but no player
+    of the project), "consent", or "" for who can join or has joined.
+    """
+
+    season: Season
+    state: State
+    starts_at: datetime
+    ends_at: datetime
+    description: str
+    prizes: str
+    languages: list[SeasonLanguage]
+    needs: str
+    join_token: str
+    player: Player | None
+    score: Score | None
+    batch: BatchSummary | None
+    has_turns_left: bool
+
+
+def state_of(season: Season, now: datetime) -> State:
+    if season.closed_at is not None:
+        return State.CLOSED
+    if now < season.starts_at:
+        return State.COMING
+    return State.ON if now < season.ends_at else State.COUNTING
+
+
+def season_cards(seasons: QuerySet[Season], viewer: User, now: datetime) -> list[Card]:
+    mine = set(Player.objects.filter(user=viewer).values_list("season", flat=True))
+    return [
+        Card(
+            season=season,
+            state=state_of(season, now),
+            starts_at=season.starts_at.astimezone(ZoneInfo(season.time_zone)),
+            ends_at=season.ends_at.astimezone(ZoneInfo(season.time_zone)),
+            is_player=season.pk in mine,
+        )
+        for season in seasons.order_by("ends_at", "pk")
+    ]
+
+
+def season_page(season: Season, viewer: User | AnonymousUser, now: datetime) -> SeasonPage:
+    player = Player.objects.filter(season=season, user=viewer.pk).first() if viewer.pk else None
+    if player:
+        player.season = season
+    zone = ZoneInfo(season.time_zone)
+    token = season.invitation.token if season.access == Access.OPEN and season.invitation else ""
+    return SeasonPage(
+        season=season,
+        state=state_of(season, now),
+        starts_at=season.starts_at.astimezone(zone),
+        ends_at=season.ends_at.astimezone(zone),
+        description=to_html(season.description),
+        prizes=to_html(season.prizes),
+        languages=list(season.languages.select_related("language")),
+        needs=_needs(season, viewer),
+        join_token=token,
+        player=player,
+        score=score_of(player, None) if player else None,
+        batch=last_batch(player) if player else None,
+        has_turns_left=bool(player) and Turn.objects.filter(player=player, outcome__in=UNFINISHED).exists(),
+    )
+
+
+def _needs(season: Season, viewer: User | AnonymousUser) -> str:
+    if not isinstance(viewer, User):
+        return "sign-in"
+    if not Membership.objects.filter(user=viewer, project=season.project_id, role=Role.PLAYER).exists():
+        return "invitation"
+    return "" if still_takes_part(viewer, season.project_id, Role.PLAYER) else "consent"

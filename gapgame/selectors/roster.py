@@ -1,0 +1,94 @@
+"""The players of a season as managers see them: who is marked, and why. Totals only once the season is closed."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Count, F, TextChoices
+from django.utils.translation import gettext_lazy as _
+
+from gapgame.models import Mark, Player, Season, Standing
+from gapgame.rules.play import MICRO
+from gapgame.rules.scripted import Rule
+
+PER_PAGE = 50
+
+
+class Show(TextChoices):
+    ALL = "all", _("All")
+    MARKED = "marked", _("Marked")
+    UNDECIDED = "undecided", _("To be decided")
+    SET_ASIDE = "set-aside", _("Set aside")
+
+
+@dataclass(frozen=True)
+class RuleBroken:
+    """`detail`: what was found, of play as a whole; `turns`: single turns that are marked by this rule."""
+
+    label: str
+    detail: str
+    turns: int
+
+
+@dataclass(frozen=True)
+class PlayerRow:
+    """`points` and `turns` are None until the season is closed."""
+
+    player: Player
+    rules: Sequence[RuleBroken]
+    points: float | None
+    turns: int | None
+
+    @property
+    def is_undecided(self) -> bool:
+        return self.player.is_marked and self.player.standing == Standing.PLAYING
+
+    @property
+    def is_set_aside(self) -> bool:
+        return self.player.standing == Standing.SET_ASIDE
+
+    @property
+    def is_cleared(self) -> bool:
+        return self.player.standing == Standing.CLEARED
+
+
+def players_page(season: Season, show: Show, *, number: str) -> tuple[Page[Player], list[PlayerRow]]:
+    """One page: while the season is on by when they joined, afterwards by rank."""
+    # While the season is on no score of anybody is even read.
+    found = Player.objects.filter(season=season).select_related("user")
+    if season.closed_at is None:
+        found = found.defer("total", "turns", "streak", "best_streak", "reached_at", "rank")
+    order = ["joined_at", "pk"] if season.closed_at is None else [F("rank").asc(nulls_last=True), "joined_at", "pk"]
+    chosen = {
+        Show.ALL: found,
+        Show.MARKED: found.filter(is_marked=True),
+        Show.UNDECIDED: found.filter(is_marked=True, standing=Standing.PLAYING),
+        Show.SET_ASIDE: found.filter(standing=Standing.SET_ASIDE),
+    }[show]
+    page = Paginator(chosen.order_by(*order), PER_PAGE).get_page(number)
+    players = list(page.object_list)
+    rules = _rules_of(players)
+    return page, [_row(season, player, rules.get(player.pk, [])) for player in players]
+
+
+def _row(season: Season, player: Player, rules: Sequence[RuleBroken]) -> PlayerRow:
+    if season.closed_at is None:
+        return PlayerRow(player, rules, points=None, turns=None)
+    return PlayerRow(player, rules, points=player.total / MICRO, turns=player.turns)
+
+
+def _rules_of(players: Sequence[Player]) -> dict[int, list[RuleBroken]]:
+    marks = Mark.objects.filter(player__in=players).order_by()
+    details = {(player, rule): detail for player, rule, detail in marks.filter(turn=None).values_list("player", "rule", "detail")}
+    of_turns = Counter[tuple[int, str]]()
+    single = marks.exclude(turn=None).values_list("player", "rule").annotate(Count("pk"))
+    for player, rule, turns in single:
+        of_turns[player, rule] = turns
+    found = defaultdict(list)
+    for player, rule in sorted(details.keys() | of_turns.keys()):
+        label = str(Rule(rule).label) if rule in Rule.values else rule
+        found[player].append(RuleBroken(label, details.get((player, rule), ""), of_turns[player, rule]))
+    return found

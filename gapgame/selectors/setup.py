@@ -1,0 +1,120 @@
+"""What a season can be made of: sentences whose pictures are ready, and vectors for their words."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils.translation import gettext as _
+
+from corpus.models import JobState
+from gapgame.models import Item, ItemImage, ItemSet, SeasonLanguage
+from inference.models import VectorKind, WordVectorSet
+from inference.selectors.word_vectors import VectorsUnavailable, vectors_of
+from languages.models import Language
+from people.models import Project
+
+MOST_NAMED = 20
+"""Words without a vector that are named; all of them are counted."""
+
+WORDS_AT_ONCE = 2000
+
+
+@dataclass(frozen=True)
+class Playable:
+    """The sentences in use of one language: how many, and of how many all pictures are ready. `offered`: its vectors."""
+
+    language: Language
+    items: int
+    ready: int
+    offered: list[WordVectorSet]
+
+    @property
+    def waiting(self) -> int:
+        return self.items - self.ready
+
+
+@dataclass(frozen=True)
+class Unscored:
+    """Words that are worth nothing unless they are guessed exactly. `why` where the vectors cannot be read at all."""
+
+    language: Language
+    vectors: WordVectorSet
+    number: int
+    named: list[str]
+    why: str = ""
+
+    @property
+    def is_shortened(self) -> bool:
+        return self.number > len(self.named)
+
+
+@dataclass(frozen=True)
+class ItemSetChoice:
+    item_set: ItemSet
+    items: int
+    languages: int
+
+
+def item_sets_of(project: Project) -> list[ItemSetChoice]:
+    """The sets of a project that have sentences in use."""
+    in_use = Q(items__is_used=True)
+    sets = ItemSet.objects.filter(project=project).annotate(
+        in_use=Count("items", filter=in_use), tongues=Count("items__language", filter=in_use, distinct=True)
+    )
+    return [ItemSetChoice(found, found.in_use, found.tongues) for found in sets.filter(in_use__gte=1)]
+
+
+def playable_of(item_set: ItemSet) -> list[Playable]:
+    """The languages of a set, those with the most sentences first."""
+    items = Item.objects.filter(item_set=item_set, is_used=True).order_by()
+    counts = dict(items.values_list("language").annotate(Count("pk")))
+    ready = dict(with_ready_images(items).values_list("language").annotate(Count("pk")))
+    offered = defaultdict(list)
+    for vectors in WordVectorSet.objects.filter(language__in=counts).order_by("name", "pk"):
+        offered[vectors.language_id].append(vectors)
+    rows = [
+        Playable(language, counts[language.pk], ready.get(language.pk, 0), offered[language.pk])
+        for language in Language.objects.filter(pk__in=counts)
+    ]
+    return sorted(rows, key=lambda row: (-row.items, row.language.pk))
+
+
+def with_ready_images(items: QuerySet[Item]) -> QuerySet[Item]:
+    """Those of `items` that have pictures, all of them in the sizes that are shown."""
+    images = ItemImage.objects.filter(item=OuterRef("pk"))
+    return items.filter(Exists(images)).exclude(Exists(images.exclude(image__sizes_state=JobState.DONE)))
+
+
+def unscored_of(item_set: ItemSet, chosen: Mapping[str, WordVectorSet]) -> list[Unscored]:
+    """For each language of `chosen`, by its tag, the words in use that its vectors lack; only where there are some."""
+    languages = Language.objects.in_bulk(list(chosen))
+    found = [_unscored(item_set, languages[tag], vectors) for tag, vectors in sorted(chosen.items())]
+    return [row for row in found if row.number or row.why]
+
+
+def vectors_chosen(season_id: int) -> dict[str, WordVectorSet]:
+    """By the tag of the language."""
+    played = SeasonLanguage.objects.filter(season=season_id).select_related("vectors")
+    return {row.language_id: row.vectors for row in played}
+
+
+def _unscored(item_set: ItemSet, language: Language, vectors: WordVectorSet) -> Unscored:
+    try:
+        table = vectors_of(vectors.signature)
+    except VectorsUnavailable as unavailable:
+        return Unscored(language, vectors, 0, [], str(unavailable))
+    if vectors.kind == VectorKind.ENCODER:
+        return Unscored(language, vectors, 0, [])
+    words = Item.objects.filter(item_set=item_set, language=language, is_used=True).order_by("word").distinct()
+    known = words.values_list("word", flat=True).iterator(chunk_size=WORDS_AT_ONCE)
+    missing = [word for word in known if table.vector(word) is None]
+    return Unscored(language, vectors, len(missing), missing[:MOST_NAMED])
+
+
+def named(unscored: Unscored) -> str:
+    """The words, as a sentence has them."""
+    words = ", ".join(unscored.named)
+    return _("%(words)s and others") % {"words": words} if unscored.is_shortened else words

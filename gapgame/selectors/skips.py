@@ -1,0 +1,73 @@
+"""Sentences that were skipped: how often, why, and what was said about them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Count, Q, QuerySet
+
+from gapgame.models import Item, Outcome, Season, SkipReason, Turn
+
+PER_PAGE = 25
+MOST_NOTES = 10
+
+
+@dataclass(frozen=True)
+class SkippedItem:
+    """`notes` are the newest ones; `opened` counts the players who have met it."""
+
+    item: Item
+    skips: int
+    opened: int
+    reasons: Sequence[tuple[str, int]]
+    notes: Sequence[tuple[str, str]]
+
+
+def skips_page(season: Season, *, number: str) -> tuple[Page[Item], list[SkippedItem]]:
+    """Those skipped most often first; those switched off already last."""
+    skips = Q(turns__outcome=Outcome.SKIPPED, turns__player__season=season)
+    met = Q(turns__opened_at__isnull=False, turns__player__season=season)
+    found: QuerySet[Item] = (
+        Item.objects.filter(pk__in=_skipped(season).values("item"))
+        .select_related("language")
+        .annotate(skips=Count("turns", filter=skips), met=Count("turns", filter=met))
+        .order_by("-is_used", "-skips", "pk")
+    )
+    page = Paginator(found, PER_PAGE).get_page(number)
+    items = list(page.object_list)
+    reasons, notes = _reasons(season, items), _notes(season, items)
+    rows = [
+        SkippedItem(item, item.skips, item.met, reasons.get(item.pk, []), notes.get(item.pk, []))  # type: ignore[attr-defined]
+        for item in items
+    ]
+    return page, rows
+
+
+def _skipped(season: Season) -> QuerySet[Turn]:
+    return Turn.objects.filter(outcome=Outcome.SKIPPED, player__season=season).order_by()
+
+
+def _reasons(season: Season, items: Sequence[Item]) -> Mapping[int, list[tuple[str, int]]]:
+    counted: dict[int, Counter[str]] = defaultdict(Counter)
+    rows = _skipped(season).filter(item__in=items).values_list("item", "skip_reason").annotate(Count("pk"))
+    for item, reason, number in rows:
+        counted[item][reason] = number
+    labels = dict(SkipReason.choices)
+    return {
+        item: [(str(labels.get(reason, reason)), number) for reason, number in counts.most_common()]
+        for item, counts in counted.items()
+    }
+
+
+def _notes(season: Season, items: Sequence[Item]) -> Mapping[int, list[tuple[str, str]]]:
+    """Each with its reason; who wrote it is not told."""
+    found: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    labels = dict(SkipReason.choices)
+    written = _skipped(season).filter(item__in=items).exclude(skip_note="").order_by("-finished_at", "pk")
+    for item, reason, note in written.values_list("item", "skip_reason", "skip_note"):
+        if len(found[item]) < MOST_NOTES:
+            found[item].append((note, str(labels.get(reason, reason))))
+    return found

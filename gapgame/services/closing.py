@@ -1,0 +1,61 @@
+"""The end of a season: turns in progress are scored, ranks are given, and the board is public."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from gapgame.models import Attempt, Outcome, Player, Season, Turn
+from gapgame.services.marking import check_players
+from gapgame.services.playing import finish
+from gapgame.services.standing import give_ranks
+
+GRACE = timedelta(seconds=10)
+"""A guess that arrived before the cut-off is written by then, however busy the server is."""
+
+PLAYERS_AT_ONCE = 500
+
+
+def close_overdue(*, now: datetime) -> int:
+    """Close every season whose cut-off has passed; returns how many were closed."""
+    overdue = Season.objects.filter(closed_at=None, ends_at__lte=now - GRACE)
+    for season in overdue:
+        close_season(season_id=season.pk, now=now)
+    return len(overdue)
+
+
+def close_season(*, season_id: int, now: datetime) -> None:
+    """Score what is in progress with what was guessed by the cut-off, then rank; can be broken off and done again.
+
+    Raises
+    ------
+    ValueError
+        The cut-off, with the grace for what is being written, has not passed.
+    """
+    season = Season.objects.get(pk=season_id)
+    if season.closed_at is not None:
+        return
+    if now < season.ends_at + GRACE:
+        raise ValueError(f"Season {season.slug} ends at {season.ends_at.isoformat()}; now it is {now.isoformat()}.")
+    open_turns = Turn.objects.filter(player__season=season, outcome=Outcome.OPEN)
+    while players := list(open_turns.order_by("player").values_list("player", flat=True)[:PLAYERS_AT_ONCE]):
+        for player in players:
+            _cut_off(player, season)
+    check_players(season_id=season.pk, now=now)
+    with transaction.atomic():
+        season = Season.objects.select_for_update(no_key=True).get(pk=season_id)
+        give_ranks(season=season)
+        season.closed_at = now
+        season.save(update_fields=["closed_at"])
+
+
+def _cut_off(player_id: int, season: Season) -> None:
+    with transaction.atomic():
+        player = Player.objects.select_for_update(of=("self",), no_key=True).select_related("season").get(pk=player_id)
+        turn = Turn.objects.filter(player=player, outcome=Outcome.OPEN).first()
+        if turn is None:
+            return
+        turn.player = player
+        attempts: list[Attempt] = list(turn.attempts.all())
+        finish(turn=turn, outcome=Outcome.CUT_OFF, attempts=attempts, now=season.ends_at)

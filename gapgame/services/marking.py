@@ -1,0 +1,98 @@
+"""Looking through what was played for scripts, and what managers decide about who is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from django.db import transaction
+from django.db.models import F
+
+from gapgame.models import Attempt, Mark, Outcome, Player, Season, Standing, Turn
+from gapgame.rules.scripted import BREAK, LOOKED_AT, TIRELESS, Played, Rule, rules_broken
+from gapgame.services.standing import give_ranks
+
+PLAYERS_AT_ONCE = 500
+SCORED = (Outcome.ATTEMPT_1, Outcome.ATTEMPT_2, Outcome.ATTEMPT_3, Outcome.FAILED, Outcome.CUT_OFF)
+
+
+def check_players(*, season_id: int | None = None, now: datetime) -> int:
+    """Look at all who have played since they were last looked at; returns how many."""
+    waiting = Player.objects.filter(turns__gt=F("turns_checked"))
+    if season_id is not None:
+        waiting = waiting.filter(season=season_id)
+    checked = 0
+    after = 0
+    while players := list(waiting.filter(pk__gt=after).order_by("pk").values_list("pk", flat=True)[:PLAYERS_AT_ONCE]):
+        for player_id in players:
+            _check(player_id, now)
+        checked += len(players)
+        after = players[-1]
+    return checked
+
+
+def _check(player_id: int, now: datetime) -> None:
+    with transaction.atomic():
+        player = Player.objects.select_for_update(no_key=True).get(pk=player_id)
+        turns = list(
+            Turn.objects.filter(player=player, outcome__in=SCORED)
+            .order_by("-finished_at", "-batch__number", "-position")
+            .prefetch_related("attempts")[:LOOKED_AT]
+        )
+        turns.reverse()
+        played = [_played(turn, turn.attempts.all()) for turn in turns]
+        unseen = player.turns - player.turns_checked
+        marks = [
+            Mark(player=player, turn=turn, rule=Rule.FAST, made_at=now, detail=f"{about.seconds[0]:.2f} s")
+            for turn, about in list(zip(turns, played, strict=True))[-unseen:]
+            if about.is_fast
+        ]
+        broken = rules_broken(played, on_end_since=_on_end_since(player))
+        marks += [Mark(player=player, rule=rule, detail=detail, made_at=now) for rule, detail in broken.items()]
+        # A mark once made stays as it was.
+        Mark.objects.bulk_create(marks, ignore_conflicts=True)
+        player.turns_checked = player.turns
+        player.is_marked = player.is_marked or bool(broken)
+        player.save(update_fields=["turns_checked", "is_marked"])
+
+
+def _played(turn: Turn, attempts: Iterable[Attempt]) -> Played:
+    made = list(attempts)
+    assert turn.opened_at is not None
+    assert turn.finished_at is not None
+    times = [turn.opened_at, *(attempt.made_at for attempt in made)]
+    return Played(
+        opened_at=turn.opened_at,
+        finished_at=turn.finished_at,
+        guesses=tuple(attempt.guess for attempt in made),
+        seconds=tuple((after - before).total_seconds() for before, after in pairwise(times)),
+        is_found_at_once=turn.outcome == Outcome.ATTEMPT_1,
+    )
+
+
+def _on_end_since(player: Player) -> datetime | None:
+    """Since when the player's last play has had no break, looking back no further than the rule does."""
+    newest = Turn.objects.filter(player=player, outcome__in=SCORED, opened_at__isnull=False).order_by("-finished_at")
+    last = newest.first()
+    if last is None or last.finished_at is None:
+        return None
+    since = last.finished_at
+    window = newest.filter(finished_at__gt=last.finished_at - TIRELESS - timedelta(hours=1))
+    for turn in window.only("opened_at", "finished_at").iterator(chunk_size=500):
+        if turn.opened_at is None or turn.finished_at is None or since - turn.finished_at > BREAK:
+            break
+        since = min(since, turn.opened_at)
+    return since
+
+
+def decide(*, player_id: int, season: Season, standing: Standing) -> Player:
+    """A manager lets a player take part, or sets them aside; once the season is closed the ranks are given anew."""
+    with transaction.atomic():
+        locked = Season.objects.select_for_update(no_key=True).get(pk=season.pk)
+        player = Player.objects.select_for_update(no_key=True).get(pk=player_id, season=locked)
+        player.standing = standing
+        player.save(update_fields=["standing"])
+        if locked.closed_at is not None:
+            give_ranks(season=locked)
+    return player

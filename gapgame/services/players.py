@@ -1,0 +1,62 @@
+"""Taking part in a season, under a nickname."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from gapgame.models import Player, Season
+from gapgame.rules.nicknames import clean_nickname
+from people.models import Role, User
+from people.qualification import still_takes_part
+
+
+class CannotJoin(Exception):
+    """Why somebody does not take part, as a sentence."""
+
+
+def join_season(*, season: Season, user: User, nickname: str, is_on_board: bool, now: datetime) -> Player:
+    """Take part; who does already keeps what they have.
+
+    Raises
+    ------
+    CannotJoin
+        The season is over, the person is no player of the project or has not agreed to its consent text, or somebody
+        has the nickname.
+    NicknameRefused
+    """
+    if now >= season.ends_at:
+        raise CannotJoin(_("The season is over."))
+    if not still_takes_part(user, season.project_id, Role.PLAYER):
+        raise CannotJoin(_("Only players of the project who have agreed to its consent text can join."))
+    nickname = clean_nickname(nickname)
+    try:
+        with transaction.atomic():
+            player, _is_new = Player.objects.get_or_create(
+                season=season,
+                user=user,
+                defaults={"nickname": nickname, "is_on_board": is_on_board, "joined_at": now},
+            )
+    except IntegrityError as error:
+        raise CannotJoin(_("Another player has this nickname. Choose another.")) from error
+    return player
+
+
+def change_player(*, player: Player, nickname: str, is_on_board: bool) -> Player:
+    """Another nickname, or on or off the board; at any time, also when the board is public.
+
+    Raises
+    ------
+    CannotJoin
+        Somebody has the nickname.
+    NicknameRefused
+    """
+    player.nickname, player.is_on_board = clean_nickname(nickname), is_on_board
+    try:
+        with transaction.atomic():
+            player.save(update_fields=["nickname", "is_on_board"])
+    except IntegrityError as error:
+        raise CannotJoin(_("Another player has this nickname. Choose another.")) from error
+    return player

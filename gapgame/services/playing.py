@@ -1,0 +1,239 @@
+"""A batch of sentences, one turn after the other, and every guess exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import groupby
+from random import Random
+from uuid import UUID
+
+from django.db import transaction
+
+from gapgame.models import (
+    UNFINISHED,
+    Attempt,
+    GameBatch,
+    Item,
+    Outcome,
+    Player,
+    SeasonLanguage,
+    SkipReason,
+    Turn,
+)
+from gapgame.permissions import may_play
+from gapgame.rules import play as rules
+from gapgame.rules.scripted import SHORTEST_PAUSE
+from gapgame.services.standing import credit
+from inference.selectors.word_vectors import vectors_of
+from people.models import User
+
+SEEDS = 2**62
+
+
+class Refused(Exception):
+    """The game does not go on in this way; nothing was changed."""
+
+
+class NotPlaying(Refused):
+    """The season has not begun or is over, or the person takes part in it no more."""
+
+
+class TooSoon(Refused):
+    """A guess came sooner than a person can make one; it cost no attempt."""
+
+
+class MovedOn(Refused):
+    """The turn is further than the request thinks: a double click, or another device."""
+
+
+class NotAGuess(Refused):
+    """Empty, longer than a word may be, or guessed in this turn before; it cost no attempt."""
+
+
+class BatchUnfinished(Refused):
+    """The next batch is for who finished the last one."""
+
+
+class NothingLeft(Refused):
+    """The player has met every sentence that there is in this language."""
+
+
+def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng: Random) -> GameBatch:
+    """Draw the player's next sentences: again and again one of the splits, then one of its items, all alike likely.
+
+    Raises
+    ------
+    NotPlaying, BatchUnfinished, NothingLeft
+    SeasonLanguage.DoesNotExist
+        The season is not played in `language`.
+    """
+    with transaction.atomic():
+        player = _locked_player(player_id, user)
+        season = player.season
+        if not may_play(user, season, now):
+            raise NotPlaying
+        played = SeasonLanguage.objects.get(season=season, language=language)
+        if Turn.objects.filter(player=player, outcome__in=UNFINISHED).exists():
+            raise BatchUnfinished
+        items = _draw(player, language, season.batch_size, rng)
+        if not items:
+            raise NothingLeft
+        batch = GameBatch.objects.create(
+            player=player,
+            language_id=language,
+            signature=played.signature,
+            number=player.batches.count() + 1,
+            taken_at=now,
+        )
+        Turn.objects.bulk_create(
+            Turn(player=player, batch=batch, item_id=item, position=position, seed=rng.randrange(SEEDS))
+            for position, item in enumerate(items, start=1)
+        )
+    return batch
+
+
+def _draw(player: Player, language: str, size: int, rng: Random) -> list[int]:
+    met = Turn.objects.filter(player=player).values("item")
+    found = Item.objects.filter(item_set=player.season.item_set_id, language=language, is_used=True)
+    rows = found.exclude(pk__in=met).order_by("split", "pk").values_list("split", "pk")
+    pools = [[item for _, item in of_split] for _, of_split in groupby(rows, key=lambda row: row[0])]
+    drawn: list[int] = []
+    while pools and len(drawn) < size:
+        pool = rng.choice(pools)
+        chosen = rng.randrange(len(pool))
+        pool[chosen], pool[-1] = pool[-1], pool[chosen]
+        drawn.append(pool.pop())
+        if not pool:
+            pools.remove(pool)
+    return drawn
+
+
+def open_turn(*, player_id: int, user: User, now: datetime) -> Turn | None:
+    """The turn in progress, or the next sentence of the batch; None when the batch is done.
+
+    Raises
+    ------
+    NotPlaying
+    """
+    with transaction.atomic():
+        player = _locked_player(player_id, user)
+        if not may_play(user, player.season, now):
+            raise NotPlaying
+        turns = Turn.objects.filter(player=player)
+        turn = turns.filter(outcome=Outcome.OPEN).first()
+        if turn is not None:
+            return turn
+        turn = turns.filter(outcome=Outcome.WAITING).order_by("batch__number", "position").first()
+        if turn is not None:
+            turn.outcome, turn.opened_at, turn.shown_at = Outcome.OPEN, now, now
+            turn.save(update_fields=["outcome", "opened_at", "shown_at"])
+    return turn
+
+
+def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datetime) -> Turn:
+    """Take `guess` as attempt `number` of one's own turn.
+
+    What counts is `now`, when the guess arrived: at the cut-off or later it does not.
+
+    Raises
+    ------
+    NotPlaying, TooSoon, MovedOn, NotAGuess
+    Turn.DoesNotExist
+    """
+    guess = " ".join(guess.split())
+    if not guess or len(guess) > rules.LONGEST_GUESS:
+        raise NotAGuess
+    asked = Turn.objects.select_related("item", "batch").get(pk=turn_id, player__user=user)
+    # Before the transaction: the vectors are on the disk, and on SQLite a transaction stops all other writers.
+    similarity, has_vector = similarity_of(guess, asked.item.word, asked.batch.signature)
+    with transaction.atomic():
+        turn = _locked_turn(turn_id, user)
+        _check(turn, number, now)
+        earlier = list(turn.attempts.all()) if number > 1 else []
+        if any(rules.is_exact(guess, attempt.guess) for attempt in earlier):
+            raise NotAGuess
+        attempt = Attempt.objects.create(
+            turn=turn,
+            number=number,
+            guess=guess,
+            similarity=similarity,
+            score=rules.attempt_score(number, similarity),
+            has_vector=has_vector,
+            made_at=now,
+        )
+        turn.attempts_made, turn.shown_at = number, now
+        # Another word may have the very same vector; only the word itself ends the turn.
+        if rules.is_exact(guess, asked.item.word):
+            finish(turn=turn, outcome=Outcome(f"attempt_{number}"), attempts=[*earlier, attempt], now=now)
+        elif number == rules.ATTEMPTS:
+            finish(turn=turn, outcome=Outcome.FAILED, attempts=[*earlier, attempt], now=now)
+        else:
+            turn.save(update_fields=["attempts_made", "shown_at"])
+    return turn
+
+
+def similarity_of(guess: str, word: str, signature: str) -> tuple[int, bool]:
+    """How near `guess` comes, in millionths, and whether there is a vector to tell by."""
+    if rules.is_exact(guess, word):
+        return rules.MICRO, True
+    vectors = vectors_of(signature)
+    similarity = vectors.similarity(guess, word)
+    has_vector = similarity is not None or vectors.vector(guess) is not None
+    return rules.millionths(similarity or 0.0), has_vector
+
+
+def _check(turn: Turn, number: int, now: datetime) -> None:
+    season = turn.player.season
+    if turn.outcome != Outcome.OPEN or number != turn.attempts_made + 1:
+        raise MovedOn
+    if season.closed_at is not None or not season.starts_at <= now < season.ends_at:
+        raise NotPlaying
+    if turn.shown_at is not None and now - turn.shown_at < SHORTEST_PAUSE:
+        raise TooSoon
+
+
+def skip(*, turn_id: UUID, user: User, reason: SkipReason, note: str = "", now: datetime) -> Turn:
+    """Leave a sentence with a reason, which managers see. It scores nothing, whatever was guessed.
+
+    Raises
+    ------
+    NotPlaying, MovedOn
+    Turn.DoesNotExist
+    """
+    with transaction.atomic():
+        turn = _locked_turn(turn_id, user)
+        season = turn.player.season
+        if turn.outcome != Outcome.OPEN:
+            raise MovedOn
+        if season.closed_at is not None or not season.starts_at <= now < season.ends_at:
+            raise NotPlaying
+        turn.outcome, turn.finished_at = Outcome.SKIPPED, now
+        turn.skip_reason, turn.skip_note = reason, note.strip()[:500]
+        turn.save(update_fields=["outcome", "finished_at", "skip_reason", "skip_note"])
+    return turn
+
+
+def finish(*, turn: Turn, outcome: Outcome, attempts: Iterable[Attempt], now: datetime) -> None:
+    """Score a turn whose player is locked, once: the best of its attempts, credited to the total."""
+    made = list(attempts)
+    turn.outcome, turn.finished_at = outcome, now
+    turn.score = rules.turn_score(attempt.score for attempt in made)
+    turn.save(update_fields=["outcome", "finished_at", "score", "attempts_made", "shown_at"])
+    reached_at = max((attempt.made_at for attempt in made), default=now)
+    found = outcome in (Outcome.ATTEMPT_1, Outcome.ATTEMPT_2, Outcome.ATTEMPT_3)
+    credit(player=turn.player, score=turn.score, is_found=found, reached_at=reached_at)
+
+
+def _locked_player(player_id: int, user: User) -> Player:
+    found = Player.objects.select_for_update(of=("self",), no_key=True).select_related("season")
+    return found.get(pk=player_id, user=user)
+
+
+def _locked_turn(turn_id: UUID, user: User) -> Turn:
+    """A turn under the lock of its player, who alone changes it: player first, as everywhere."""
+    player = Player.objects.select_for_update(of=("self",), no_key=True).select_related("season")
+    locked = player.get(pk=Turn.objects.values_list("player", flat=True).get(pk=turn_id, player__user=user))
+    turn = Turn.objects.get(pk=turn_id)
+    turn.player = locked
+    return turn

@@ -1,0 +1,240 @@
+"""Setting seasons up. What a season is played with never changes once it has begun; its texts may."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, transaction
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+
+from gapgame.models import Access, GameBatch, ItemSet, Season, SeasonLanguage
+from gapgame.rules.clock import time_zones
+from gapgame.selectors.setup import playable_of
+from inference.models import WordVectorSet
+from people.models import Invitation, Project, Role, User
+from people.services import invite, revoke_invitation
+
+STILL = timedelta(seconds=30)
+"""Before the start nothing of the terms changes any more: what is being written then would meet the first sentences."""
+
+PUNCTUAL = timedelta(minutes=15)
+"""So long ago a start may lie when it is set: who means "now" needs a while to fill in the form."""
+
+PLACES = 10_000_000
+"""Of the invitation that lets everybody in: more than there will be players."""
+
+SLUG_LENGTH = 40
+TAKEN = frozenset({"new", "items", "turns", "vectors"})
+"""Parts of addresses that stand where the name of a season would."""
+
+
+class Refused(Exception):
+    """Something that may not be; says why and what to do."""
+
+
+class Begun(Refused):
+    """The season is being played, or is about to be."""
+
+
+class NameTaken(Refused):
+    pass
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What may change as long as there is a season."""
+
+    name: str
+    description: str = ""
+    prizes: str = ""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What never changes once the season has begun. `vectors` by the tag of the language they score guesses in."""
+
+    starts_at: datetime
+    ends_at: datetime
+    time_zone: str
+    vectors: Mapping[str, WordVectorSet]
+    batch_size: int = 100
+    access: Access = Access.INVITED
+
+
+def create_season(
+    *, project: Project, item_set: ItemSet, texts: Texts, terms: Terms, by: User, now: datetime
+) -> Season:
+    """Make a season; one that everybody may sign up for gets the invitation behind its door.
+
+    Raises
+    ------
+    NameTaken
+        The project has a season of this name, as when a form is sent twice.
+    Refused
+        It could not be played so.
+    """
+    _check(terms, item_set, now=now, is_new_start=True)
+    with transaction.atomic():
+        # Whoever makes another one in this project waits here.
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        _check_name(project, texts.name)
+        season = _insert(project, item_set, texts, terms, by)
+        _set_languages(season, terms.vectors)
+        _set_door(season, by=by, now=now)
+    return season
+
+
+def change_season(*, season: Season, texts: Texts, terms: Terms | None, by: User, now: datetime) -> Season:
+    """Change the texts, at any time, and the `terms` where there are some, before the season begins.
+
+    Raises
+    ------
+    Begun
+        There are terms, and it has begun or does within seconds; also where another manager moved the start meanwhile.
+    NameTaken
+    Refused
+        It could not be played so.
+    """
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=season.project_id)
+        if terms is None:
+            season = Season.objects.select_for_update(no_key=True).get(pk=season.pk)
+        else:
+            season = _locked_before_start(season_id=season.pk, now=now)
+        _check_name(season.project, texts.name, besides=season)
+        season.name, season.description, season.prizes = texts.name, texts.description, texts.prizes
+        season.save(update_fields=["name", "description", "prizes"])
+        if terms is not None:
+            _check(terms, season.item_set, now=now, is_new_start=terms.starts_at != season.starts_at)
+            _set_terms(season, terms, by=by, now=now)
+    return season
+
+
+def delete_season(*, season: Season, now: datetime) -> None:
+    """Take back a season that has not begun; who came in by its invitation stays in the project.
+
+    Raises
+    ------
+    Begun
+    """
+    with transaction.atomic():
+        season = _locked_before_start(season_id=season.pk, now=now)
+        if season.invitation is not None:
+            revoke_invitation(invitation=season.invitation, now=now)
+        season.delete()
+
+
+def _locked_before_start(*, season_id: int, now: datetime) -> Season:
+    """The season as it is now that nobody else can change it."""
+    found = Season.objects.select_for_update(of=("self",)).select_related("item_set", "project", "invitation")
+    season = found.get(pk=season_id)
+    if has_begun(season, now) or GameBatch.objects.filter(player__season=season).exists():
+        raise Begun(
+            _("“%(season)s” has begun. Its sentences, languages, vectors, batches, times and doors stay as they are.")
+            % {"season": season.name}
+        )
+    return season
+
+
+def _set_terms(season: Season, terms: Terms, *, by: User, now: datetime) -> None:
+    season.starts_at, season.ends_at, season.time_zone = terms.starts_at, terms.ends_at, terms.time_zone
+    season.batch_size, season.access = terms.batch_size, terms.access
+    season.save(update_fields=["starts_at", "ends_at", "time_zone", "batch_size", "access"])
+    _set_languages(season, terms.vectors)
+    _set_door(season, by=by, now=now)
+
+
+def has_begun(season: Season, now: datetime) -> bool:
+    """Whether what it is played with is settled."""
+    return season.starts_at - STILL <= now
+
+
+def _check(terms: Terms, item_set: ItemSet, *, now: datetime, is_new_start: bool) -> None:
+    if terms.time_zone not in time_zones():
+        raise Refused(_("There is no time zone %(zone)s.") % {"zone": terms.time_zone})
+    if terms.ends_at <= terms.starts_at:
+        raise Refused(_("The cut-off is to come after the start."))
+    if terms.ends_at <= now:
+        raise Refused(_("This cut-off has passed. Choose one that is to come."))
+    if is_new_start and terms.starts_at < now - PUNCTUAL:
+        raise Refused(_("This start has passed. Choose one that is to come, or the present minute to begin at once."))
+    if not terms.vectors:
+        raise Refused(_("Choose at least one language with its word vectors."))
+    playable = {row.language.pk: row for row in playable_of(item_set)}
+    for tag, vectors in terms.vectors.items():
+        if vectors.language_id != tag:
+            text = _("The vectors “%(vectors)s” are not of the language %(language)s.")
+            raise Refused(text % {"vectors": vectors.name, "language": tag})
+        if tag not in playable or not playable[tag].ready:
+            text = _("No sentence in use of the language %(language)s has pictures that are ready.")
+            raise Refused(text % {"language": tag})
+
+
+def _check_name(project: Project, name: str, *, besides: Season | None = None) -> None:
+    same = Season.objects.filter(project=project, name=name)
+    if same.exclude(pk=besides.pk if besides else None).exists():
+        text = _("The project has a season named “%(name)s” already. Choose another name.")
+        raise NameTaken(text % {"name": name})
+
+
+def _insert(project: Project, item_set: ItemSet, texts: Texts, terms: Terms, by: User) -> Season:
+    wanted = slugify(texts.name)[:SLUG_LENGTH].strip("-") or "season"
+    number = 0
+    while True:
+        number += 1
+        slug = wanted if number == 1 else f"{wanted}-{number}"
+        if slug in TAKEN or Season.objects.filter(slug=slug).exists():
+            continue
+        try:
+            # Another project may take the address in between.
+            with transaction.atomic():
+                return Season.objects.create(
+                    project=project,
+                    item_set=item_set,
+                    slug=slug,
+                    name=texts.name,
+                    description=texts.description,
+                    prizes=texts.prizes,
+                    starts_at=terms.starts_at,
+                    ends_at=terms.ends_at,
+                    time_zone=terms.time_zone,
+                    batch_size=terms.batch_size,
+                    access=terms.access,
+                    created_by=by,
+                )
+        except IntegrityError:
+            if not Season.objects.filter(slug=slug).exists():
+                raise
+
+
+def _set_languages(season: Season, vectors: Mapping[str, WordVectorSet]) -> None:
+    SeasonLanguage.objects.filter(season=season).delete()
+    SeasonLanguage.objects.bulk_create(
+        SeasonLanguage(season=season, language_id=tag, vectors=chosen, signature=chosen.signature)
+        for tag, chosen in sorted(vectors.items())
+    )
+
+
+def _set_door(season: Season, *, by: User, now: datetime) -> None:
+    """The invitation of an open season runs out at the cut-off; one that is no longer open has none."""
+    invitation = season.invitation
+    if season.access == Access.OPEN and invitation is not None:
+        Invitation.objects.filter(pk=invitation.pk).update(expires_at=season.ends_at)
+        invitation.expires_at = season.ends_at
+        return
+    if season.access == Access.OPEN:
+        season.invitation = invite(
+            project=season.project,
+            role=Role.PLAYER,
+            places=PLACES,
+            note=season.name,
+            expires_at=season.ends_at,
+            created_by=by,
+        )
+    elif invitation is not None:
+        revoke_invitation(invitation=invitation, now=now)
+        season.invitation = None
+    season.save(update_fields=["invitation"])

@@ -1,0 +1,60 @@
+"""Totals, the counts that percentages are summed up from, and ranks."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import connection
+
+from gapgame.models import Player, ScoreCount, Season, Standing
+from gapgame.rules.standing import LEVELS
+
+
+def credit(*, player: Player, score: int, is_found: bool, reached_at: datetime) -> None:
+    """Add a turn's score to the total of a player who is locked."""
+    before = player.total if player.turns else None
+    player.turns += 1
+    player.total += score
+    if score or player.reached_at is None:
+        player.reached_at = reached_at
+    player.streak = player.streak + 1 if is_found else 0
+    player.best_streak = max(player.best_streak, player.streak)
+    player.save(update_fields=["turns", "total", "reached_at", "streak", "best_streak"])
+    _recount(player.season_id, before, player.total)
+
+
+def _recount(season_id: int, before: int | None, after: int) -> None:
+    changes = []
+    for level in LEVELS:
+        old, new = None if before is None else before >> level, after >> level
+        if old != new:
+            changes += [(level, new, 1)] + ([] if old is None else [(level, old, -1)])
+    if not changes:
+        return
+    table = connection.ops.quote_name(ScoreCount._meta.db_table)
+    # In one order whoever writes, so that no two wait for each other.
+    rows = [(season_id, *change) for change in sorted(changes)]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {table} (season_id, level, stretch, players) VALUES "  # noqa: S608
+            + ", ".join(["(%s, %s, %s, %s)"] * len(rows))
+            + f" ON CONFLICT (season_id, level, stretch) DO UPDATE SET players = {table}.players + excluded.players",
+            [value for row in rows for value in row],
+        )
+
+
+def give_ranks(*, season: Season) -> None:
+    """Rank 1 for the highest total; of equal ones, who reached it earlier, then who joined earlier.
+
+    Without a rank stay those without a scored turn, those set aside, and the marked whom nobody has cleared.
+    """
+    players = connection.ops.quote_name(Player._meta.db_table)
+    Player.objects.filter(season=season, rank__isnull=False).update(rank=None)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {players} SET rank = ranked.place FROM ("  # noqa: S608
+            f" SELECT id, ROW_NUMBER() OVER (ORDER BY total DESC, reached_at, joined_at, id) AS place FROM {players}"
+            " WHERE season_id = %s AND turns > 0 AND (standing = %s OR (standing = %s AND NOT is_marked))"
+            f") AS ranked WHERE ranked.id = {players}.id",
+            [season.pk, Standing.CLEARED, Standing.PLAYING],
+        )

@@ -1,0 +1,33 @@
+"""The pictures of a turn, at addresses that say nothing and work only when their hint is due."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from corpus.services.files import read_size
+from gapgame.permissions import turn_for
+from gapgame.selectors.play import image_at, served_size
+from people.requests import user_of
+
+RETRY_AFTER_S = 5
+
+
+@require_safe
+@login_required
+def picture_show(request: HttpRequest, turn_id: UUID, signature: str) -> HttpResponse:
+    """A picture of one's own turn; at an address that was not given out, or has run out, there is nothing."""
+    image = image_at(turn_for(user_of(request), turn_id), signature, timezone.now())
+    if image is None:
+        raise Http404
+    content = read_size(image.public_id, served_size(image))
+    if content is None:
+        return HttpResponse(status=503, headers={"Retry-After": str(RETRY_AFTER_S), "Cache-Control": "no-store"})
+    response = HttpResponse(content, content_type="image/webp")
+    response["Cache-Control"] = "private, max-age=3600, immutable"
+    response["X-Content-Type-Options"] = "nosniff"
+    return response

@@ -1,0 +1,151 @@
+"""The player's pages: one sentence after the other, three guesses each, and what came of them."""
+
+from __future__ import annotations
+
+from random import Random, SystemRandom
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from gapgame.models import Outcome, SeasonLanguage, SkipReason, Turn
+from gapgame.permissions import player_for, turn_for
+from gapgame.selectors.play import score_of, turn_page
+from gapgame.services import playing
+from people.requests import is_htmx, user_of
+
+# What is drawn must not be guessed from what was drawn before.
+RNG: Random = SystemRandom()
+
+
+@require_POST
+@login_required
+def batch_take(request: HttpRequest, slug: str) -> HttpResponse:
+    player = player_for(user_of(request), slug)
+    language = request.POST.get("language", "")
+    get_object_or_404(SeasonLanguage, season=player.season, language=language)
+    try:
+        playing.take_batch(player_id=player.pk, user=user_of(request), language=language, now=timezone.now(), rng=RNG)
+    except playing.NothingLeft:
+        messages.info(request, _("You have met every sentence that there is in this language. Well done!"))
+        return redirect("gapgame:season-show", slug)
+    except playing.BatchUnfinished:
+        messages.info(request, _("Here is the batch that you have begun."))
+    except playing.NotPlaying:
+        return _not_playing(request, slug)
+    return _next(request, slug)
+
+
+@require_POST
+@login_required
+def turn_open(request: HttpRequest, slug: str) -> HttpResponse:
+    player_for(user_of(request), slug)
+    return _next(request, slug)
+
+
+@require_safe
+@never_cache
+@login_required
+def turn_show(request: HttpRequest, turn_id: UUID) -> HttpResponse:
+    return _show(request, turn_for(user_of(request), turn_id))
+
+
+@require_POST
+@never_cache
+@login_required
+def guess_make(request: HttpRequest, turn_id: UUID) -> HttpResponse:
+    """Take a guess; a form is sent back to the turn, the page's script gets the turn in the same answer."""
+    number = request.POST.get("number", "")
+    try:
+        playing.make_guess(
+            turn_id=turn_id,
+            user=user_of(request),
+            number=int(number) if number.isdecimal() and len(number) == 1 else 0,
+            guess=request.POST.get("guess", ""),
+            now=timezone.now(),
+        )
+    except playing.Refused as refused:
+        return _refused(request, turn_id, refused)
+    return _changed(request, turn_id)
+
+
+@require_POST
+@never_cache
+@login_required
+def turn_skip(request: HttpRequest, turn_id: UUID) -> HttpResponse:
+    reason = request.POST.get("reason", "")
+    turn = turn_for(user_of(request), turn_id)
+    if reason not in SkipReason.values:
+        messages.error(request, _("Say why you skip the sentence."))
+        return _changed(request, turn_id)
+    note = request.POST.get("note", "")
+    try:
+        playing.skip(turn_id=turn_id, user=user_of(request), reason=SkipReason(reason), note=note, now=timezone.now())
+    except playing.Refused as refused:
+        return _refused(request, turn_id, refused)
+    messages.success(request, _("Skipped. Thank you; those who look after the sentences will see it."))
+    return _next(request, turn.player.season.slug)
+
+
+def _next(request: HttpRequest, slug: str) -> HttpResponse:
+    player = player_for(user_of(request), slug)
+    try:
+        turn = playing.open_turn(player_id=player.pk, user=user_of(request), now=timezone.now())
+    except playing.NotPlaying:
+        return _not_playing(request, slug)
+    return _to_season(request, slug) if turn is None else _changed(request, turn.pk)
+
+
+def _changed(request: HttpRequest, turn_id: UUID) -> HttpResponse:
+    if not is_htmx(request):
+        return redirect("gapgame:turn-show", turn_id)
+    return _show(request, turn_for(user_of(request), turn_id))
+
+
+def _show(request: HttpRequest, turn: Turn, status: int = 200) -> HttpResponse:
+    """The turn as it is now. What was typed and not taken is still there to be put right."""
+    context = {
+        "page": turn_page(turn, now=timezone.now()),
+        "score": score_of(turn.player, turn),
+        "skip_reasons": SkipReason.choices,
+        "typed": request.POST.get("guess", "") if status in (422, 429) else "",
+    }
+    template = "gapgame/_turn.html" if is_htmx(request) else "gapgame/turn.html"
+    return render(request, template, context, status=status)
+
+
+def _refused(request: HttpRequest, turn_id: UUID, refused: playing.Refused) -> HttpResponse:
+    """Say why, with the turn as it is now; nothing was changed."""
+    turn = turn_for(user_of(request), turn_id)
+    match refused:
+        case playing.NotPlaying():
+            # The turn itself says that the cut-off has come.
+            status, text = 410, ""
+        case playing.TooSoon():
+            status, text = 429, _("That was too quick: a guess can be made once a second. This cost no attempt.")
+        case playing.MovedOn():
+            over = turn.outcome != Outcome.OPEN
+            status, text = 409, _("This turn is over.") if over else _("This guess was made already; here is the turn.")
+        case _:
+            status, text = 422, _("Type a word that you have not tried in this turn. This cost no attempt.")
+    if text:
+        messages.warning(request, text)
+    if status in (409, 410) and not is_htmx(request):
+        return redirect("gapgame:turn-show", turn_id)
+    return _show(request, turn, status)
+
+
+def _not_playing(request: HttpRequest, slug: str) -> HttpResponse:
+    messages.info(request, _("The season is not on, or you take part in it no more."))
+    return _to_season(request, slug)
+
+
+def _to_season(request: HttpRequest, slug: str) -> HttpResponse:
+    response = redirect("gapgame:season-show", slug)
+    return HttpResponse(headers={"HX-Redirect": response["Location"]}) if is_htmx(request) else response

@@ -1,0 +1,102 @@
+"""Where players begin: the seasons there are, taking part, one's own past turns, the rules, and the board."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from gapgame.permissions import player_for, season_to_play, seasons_open_to
+from gapgame.rules.nicknames import NicknameRefused
+from gapgame.rules.scripted import SHORTEST_PAUSE, Rule
+from gapgame.selectors.board import board_page, winners_of
+from gapgame.selectors.past import past_turns
+from gapgame.selectors.public import season_cards, season_page
+from gapgame.services import players as services
+from people.requests import user_of
+
+TURNS_PER_PAGE = 20
+
+
+@require_safe
+@never_cache
+@login_required
+def game_home(request: HttpRequest) -> HttpResponse:
+    cards = season_cards(seasons_open_to(user_of(request)), user_of(request), timezone.now())
+    return render(request, "gapgame/home.html", {"cards": cards})
+
+
+@require_safe
+@never_cache
+def season_show(request: HttpRequest, slug: str) -> HttpResponse:
+    """A season, also for who is not signed in where it is open to everybody."""
+    season = season_to_play(request.user, slug)
+    page = season_page(season, request.user, timezone.now())
+    return render(request, "gapgame/season.html", {"page": page, "winners": winners_of(season)})
+
+
+@require_POST
+@login_required
+def season_join(request: HttpRequest, slug: str) -> HttpResponse:
+    season = season_to_play(request.user, slug)
+    try:
+        services.join_season(
+            season=season,
+            user=user_of(request),
+            nickname=request.POST.get("nickname", ""),
+            is_on_board="is_on_board" in request.POST,
+            now=timezone.now(),
+        )
+    except (services.CannotJoin, NicknameRefused) as refused:
+        messages.error(request, str(refused))
+    return redirect("gapgame:season-show", slug)
+
+
+@never_cache
+@login_required
+def player_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    player = player_for(user_of(request), slug)
+    if request.method != "POST":
+        return render(request, "gapgame/player.html", {"player": player})
+    nickname, is_on_board = request.POST.get("nickname", ""), "is_on_board" in request.POST
+    try:
+        services.change_player(player=player, nickname=nickname, is_on_board=is_on_board)
+    except (services.CannotJoin, NicknameRefused) as refused:
+        messages.error(request, str(refused))
+        return render(request, "gapgame/player.html", {"player": player}, status=422)
+    messages.success(request, _("Saved."))
+    return redirect("gapgame:season-show", slug)
+
+
+@require_safe
+@never_cache
+@login_required
+def turn_list(request: HttpRequest, slug: str) -> HttpResponse:
+    """One's own finished turns, with the words."""
+    player = player_for(user_of(request), slug)
+    show, now = request.GET.get("show", ""), timezone.now()
+    page, turns = past_turns(player, show, request.GET.get("page"), per_page=TURNS_PER_PAGE, now=now)
+    return render(request, "gapgame/turns.html", {"player": player, "page": page, "turns": turns, "show": show})
+
+
+@require_safe
+@never_cache
+def board_show(request: HttpRequest, slug: str) -> HttpResponse:
+    """The board, once the season is closed."""
+    season = season_to_play(request.user, slug)
+    if season.closed_at is None:
+        raise Http404(_("The board is published when the season is over."))
+    page = board_page(season, request.user, request.GET.get("page"))
+    return render(request, "gapgame/board.html", {"season": season, "page": page, "winners": winners_of(season)})
+
+
+@require_safe
+def rules_show(request: HttpRequest, slug: str) -> HttpResponse:
+    season = season_to_play(request.user, slug)
+    context = {"season": season, "scripted": Rule.choices, "pause_s": SHORTEST_PAUSE.total_seconds()}
+    return render(request, "gapgame/rules.html", context)
