@@ -110,6 +110,7 @@ class CollectionImage(models.Model):
 class ImportKind(models.TextChoices):
     IMAGES = "images", _("Images")
     CAPTIONS = "captions", _("Captions by a model")
+    ITEMS = "items", _("Sentences with a gap")
 
 
 class ImportJob(models.Model):

@@ -100,7 +100,7 @@ def _line(record: Record | BrokenRecord) -> Line | BrokenLine:
     file = given if isinstance(given, str) and is_text(given) else ""
     try:
         path = inside(file)
-        return Line(record.number, path, _attribution(values))
+        return Line(record.number, path, attribution_of(values))
     except _Wrong as wrong:
         return BrokenLine(record.number, file, str(wrong))
 
@@ -126,7 +126,15 @@ def inside(file: str) -> str:
     return str(path)
 
 
-def _attribution(values: Mapping[str, Any]) -> Attribution:
+def attribution_of(values: Mapping[str, Any]) -> Attribution:
+    """What the columns of a line besides its file say.
+
+    Raises
+    ------
+    ValueError
+        With a message for people, where one of them cannot be kept.
+    """
+    values = {ALIASES.get(name, name): value for name, value in values.items()}
     texts = {name: _text(name, values.get(name), longest) for name, longest in TEXT_COLUMNS.items()}
     if any(not character.isprintable() for character in texts["key"]):
         raise _Wrong(_("The key holds control characters."))

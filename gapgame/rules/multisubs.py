@@ -1,4 +1,4 @@
-"""Objects of MultiSubs' files as lines of a file of items. Which names are published and which are ours: docs/game-files.md."""
+"""Objects of MultiSubs' files as lines of a file of items. docs/game-files.md tells which names are published."""
 
 from __future__ import annotations
 

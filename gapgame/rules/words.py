@@ -16,7 +16,9 @@ JOINERS = "\u200c\u200d"
 """Zero-width characters that stand inside words, as in Persian."""
 
 # Vowel points, harakat and the tatweel may be written or not; the word is the same.
-_POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]")
+_POINTS = re.compile(
+    "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]"
+)
 
 
 def folded(text: str) -> str:

@@ -1,0 +1,98 @@
+"""Vectors of images from a file, for choosing the picture of the first hint."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
+from typing import IO, Any
+
+import numpy as np
+from django.utils.translation import gettext as _
+from numpy.typing import NDArray
+
+from corpus.rules.records import BrokenRecord, FileRefused, json_records
+from metrics.central import most_central
+
+Vectors = Mapping[str, NDArray[np.float32]]
+ZIP_START = b"PK\x03\x04"
+
+
+def read_embeddings(file: IO[bytes]) -> Vectors:
+    """Image to vector, of a NumPy archive (.npz) or of JSON lines with “image” and “vector”.
+
+    The archive holds one array named after each image, or two: “images”, the names, and “vectors”, a row for each.
+
+    Raises
+    ------
+    FileRefused
+        Where it is neither, or two vectors have different lengths, or one has no direction.
+    """
+    file.seek(0)
+    is_archive = file.read(len(ZIP_START)) == ZIP_START
+    file.seek(0)
+    vectors = _archive(file) if is_archive else _lines(file)
+    if not vectors:
+        raise FileRefused(_("The file of embeddings holds no vector."))
+    length = next(iter(vectors.values())).size
+    for name, vector in vectors.items():
+        if vector.size != length or not np.isfinite(vector).all() or not vector.any():
+            raise FileRefused(
+                _("The embedding of “%(image)s” is not %(length)s finite numbers that are not all 0.")
+                % {"image": name[:200], "length": length}
+            )
+    return vectors
+
+
+def central_of(vectors: Vectors, images: Iterable[Iterable[str]]) -> tuple[int | None, int]:
+    """The place of the most central image, each given by the names it may have, or None; and how many lack a vector."""
+    found = [next((vectors[name] for name in names if name in vectors), None) for names in images]
+    known = [vector for vector in found if vector is not None]
+    missing = len(found) - len(known)
+    return (None if missing else most_central(np.stack(known))), missing
+
+
+def names_of(reference: str, *more: str) -> list[str]:
+    """The names under which a file of embeddings may know an image, the likeliest first."""
+    path = PurePosixPath(reference.replace("\\", "/"))
+    return list(dict.fromkeys([reference, path.name, path.stem, *more]))
+
+
+def _archive(file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            if set(archive.files) == {"images", "vectors"}:
+                names, rows = [str(name) for name in archive["images"]], np.asarray(archive["vectors"], np.float32)
+                if rows.ndim != 2 or len(names) != len(rows):
+                    raise FileRefused(_("“images” and “vectors” of the embeddings are not of one length."))
+                return dict(zip(names, rows, strict=True))
+            return {name: np.asarray(archive[name], np.float32).ravel() for name in archive.files}
+    except (ValueError, TypeError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise FileRefused(_("The file of embeddings is no NumPy archive of numbers, or was cut off.")) from error
+
+
+def _lines(file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
+    vectors = {}
+    for record in json_records(file):
+        if isinstance(record, BrokenRecord):
+            raise FileRefused(
+                _("Embeddings, line %(number)s: %(reason)s") % {"number": record.number, "reason": record.reason}
+            )
+        name, vector = _line(record.value)
+        if name is None or vector is None:
+            raise FileRefused(
+                _("Embeddings, line %(number)s: not an object with “image”, a text, and “vector”, a list of numbers.")
+                % {"number": record.number}
+            )
+        vectors[name] = vector
+    return vectors
+
+
+def _line(value: Any) -> tuple[str | None, NDArray[np.float32] | None]:
+    name, given = (value.get("image"), value.get("vector")) if isinstance(value, dict) else (None, None)
+    if not isinstance(name, str) or not isinstance(given, list) or not given:
+        return None, None
+    if not all(isinstance(number, int | float) and not isinstance(number, bool) for number in given):
+        return None, None
+    with np.errstate(over="ignore"):
+        return name, np.asarray(given, np.float32)

@@ -1,0 +1,117 @@
+"""A folder in the layout of MultiSubs' monolingual files, as lines of a file of items."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+
+from corpus.rules.records import BrokenRecord, FileRefused, Record
+from gapgame.rules.multisubs import cut
+
+TABLE = ".items.tsv"
+SENTENCES = (".sents.det", ".sents.tok")
+FRAGMENTS = ".fragments"
+COLUMNS = ("sentence-id", "word", "split", "synsets", "images")
+
+
+class _Row(NamedTuple):
+    number: int
+    cells: list[str]
+
+
+class _Fragment(NamedTuple):
+    start: int
+    end: int
+    raw: str
+    tokenised: str
+
+
+def is_layout(path: Path) -> bool:
+    return path.is_dir() and any(path.glob(f"*{TABLE}"))
+
+
+def records_of(folder: Path) -> Iterator[Record | BrokenRecord]:
+    """The rows of `LANGUAGE.items.tsv`, each with its sentence cut where `LANGUAGE.fragments` says the word is.
+
+    Only the sentences that the table names are kept in memory: there may be tens of millions of others.
+
+    Raises
+    ------
+    FileRefused
+        Where a file is missing, or there are several tables.
+    """
+    tables = sorted(folder.glob(f"*{TABLE}"))
+    if len(tables) != 1:
+        raise FileRefused(
+            _("The folder holds %(count)s tables “LANGUAGE.items.tsv”; there must be one.") % {"count": len(tables)}
+        )
+    language = tables[0].name.removesuffix(TABLE)
+    rows = [_Row(number, cells) for number, cells in _cells(tables[0]) if cells[0] != COLUMNS[0]]
+    wanted = {row.cells[0] for row in rows}
+    sentences = [_sentences(folder / f"{language}{ending}", wanted) for ending in SENTENCES]
+    if not any(sentences):
+        raise FileRefused(
+            _("None of the sentences of the table is in “%(name)s”.") % {"name": f"{language}{SENTENCES[0]}"}
+        )
+    fragments = _fragments(folder / f"{language}{FRAGMENTS}", wanted)
+    for row in rows:
+        yield _record(row, language, sentences, fragments)
+
+
+def _record(
+    row: _Row, language: str, sentences: list[dict[str, str]], fragments: dict[str, list[_Fragment]]
+) -> Record | BrokenRecord:
+    if len(row.cells) != len(COLUMNS):
+        return BrokenRecord(
+            row.number,
+            _("%(found)s cells, parted by tabs; there must be %(wanted)s: %(names)s.")
+            % {"found": len(row.cells), "wanted": len(COLUMNS), "names": ", ".join(COLUMNS)},
+        )
+    sentence_id, word, split, synsets, images = row.cells
+    texts = [found[sentence_id] for found in sentences if sentence_id in found]
+    if not texts:
+        return BrokenRecord(row.number, _("There is no sentence of this id."))
+    meant = [one for one in fragments.get(sentence_id, ()) if word.casefold() in (one.raw.casefold(), one.tokenised)]
+    gapped = (cut(text, one.start, one.end, raw) for text in texts for one in meant for raw in (one.raw, one.tokenised))
+    sentence = next((found for found in gapped if found), None)
+    if meant and sentence is None:
+        return BrokenRecord(row.number, _("The fragment of this sentence does not stand where the file says."))
+    value: dict[str, Any] = {
+        "key": f"{sentence_id}-{word}",
+        "language": language,
+        "sentence": sentence or texts[0],
+        "word": word,
+        "split": split,
+        "sense": _several(synsets),
+        "images": _several(images),
+    }
+    return Record(row.number, value)
+
+
+def _several(cell: str) -> list[str]:
+    return [part.strip() for part in cell.split(",") if part.strip()]
+
+
+def _sentences(path: Path, wanted: set[str]) -> dict[str, str]:
+    return {cells[0]: cells[1] for _number, cells in _cells(path) if len(cells) > 1 and cells[0] in wanted}
+
+
+def _fragments(path: Path, wanted: set[str]) -> dict[str, list[_Fragment]]:
+    found: dict[str, list[_Fragment]] = defaultdict(list)
+    for _number, cells in _cells(path):
+        if len(cells) > 5 and cells[0] in wanted and cells[1].isdecimal() and cells[2].isdecimal():
+            found[cells[0]].append(_Fragment(int(cells[1]), int(cells[2]), cells[4], cells[5].casefold()))
+    return found
+
+
+def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
+    if not path.is_file():
+        return
+    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                yield number, line.rstrip("\r\n").split("\t")

@@ -1,0 +1,249 @@
+"""Finding the images that a line names, and taking them into an item set so that nothing about them tells the word."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import IO, Protocol
+
+from django.core.files.storage import default_storage
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
+
+from corpus.models import Collection, CollectionImage, Image
+from corpus.rules.manifests import Attribution, inside
+from corpus.rules.pictures import PictureFacts, PictureRefused, check_name, inspect
+from corpus.services.collections import file_name_of, put_in
+from corpus.services.images import image_of, sha256_of, store_original
+from corpus.services.sources import Content, Entry, Problem, spooled
+from gapgame.models import ItemSet
+from gapgame.rules.items import ImageReference, ItemRefused
+from gapgame.rules.stripping import stripped, words_beside
+from gapgame.rules.words import is_named_in
+from inference.services.lookup import images_named
+
+STRIPPED_OF = "stripped_of"
+WITHHELD_TITLE = "withheld_title"
+KEY_CHARACTERS = 20
+MOST_REMEMBERED = 2_000
+FILLED_IN = ("key", "title", "author", "licence", "licence_url", "source")
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A picture that lies in storage and waits for its row. `facts` is None where there is a row already."""
+
+    sha256: str
+    facts: PictureFacts | None
+    size_bytes: int
+    attribution: Attribution
+    file_name: str
+    notes: tuple[str, ...]
+
+
+class Announce(Protocol):
+    def __call__(self, image_id: int, /) -> None: ...
+
+
+class Files:
+    """Pictures that came with the items: what a manifest, a zip or a form named, and what lies in folders."""
+
+    def __init__(self, plan: Iterable[Entry | Problem] = (), homes: Sequence[Path] = ()) -> None:
+        self._homes = [home.resolve() for home in homes]
+        self._named: dict[str, Entry | Problem] = {}
+        self._by_base: dict[str, list[Entry | Problem]] = {}
+        for item in plan:
+            self._named.setdefault(item.name, item)
+            self._by_base.setdefault(PurePosixPath(item.name).name, []).append(item)
+            if isinstance(item, Entry) and item.attribution.key:
+                self._by_base.setdefault(item.attribution.key, []).append(item)
+
+    def find(self, name: str) -> Entry | Problem | None:
+        with suppress(ValueError):
+            path = inside(name)
+            found = self._named.get(path) or self._in_folders(path)
+            if found is not None:
+                return found
+        several = self._by_base.get(name) or self._by_base.get(PurePosixPath(name).name, [])
+        return several[0] if len(several) == 1 else None
+
+    def _in_folders(self, path: str) -> Entry | None:
+        for home in self._homes:
+            with suppress(OSError, ValueError, RuntimeError):
+                found = (home / path).resolve()
+                if found.is_relative_to(home) and found.is_file():
+                    listed = self._named.get(found.relative_to(home).as_posix())
+                    attribution = listed.attribution if isinstance(listed, Entry) else Attribution()
+                    return Entry(0, path, _on_disk(found), attribution)
+        return None
+
+
+class Pictures:
+    """Where lines' images are looked for: with the items, in the item set's own collection, in others named."""
+
+    def __init__(self, item_set: ItemSet, files: Files, others: Sequence[Collection] = ()) -> None:
+        self._own = item_set.collection
+        self._salt = f"gapgame.image.{item_set.pk}"
+        self._files = files
+        self._collections = [self._own, *others]
+        self._words: dict[str, str] = {}
+        self._stored: dict[str, list[Image]] = {}
+
+    def look_up(self, references: Iterable[ImageReference]) -> None:
+        """Find the images of many lines at once, so that the database is asked little."""
+        wanted = {reference.name for reference in references if self._files.find(reference.name) is None}
+        self._stored = {}
+        for collection in self._collections:
+            if wanted:
+                found = images_named(wanted, collection)
+                self._stored |= {name: images for name, images in found.items() if images}
+                wanted -= self._stored.keys()
+
+    def take(self, reference: ImageReference, word: str, number: int) -> Taken:
+        """Store the picture, or a copy without words; call after `look_up` and outside of a transaction.
+
+        Raises
+        ------
+        ItemRefused
+            Where there is no such image, or it cannot be taken.
+        """
+        try:
+            found = self._files.find(reference.name)
+            if isinstance(found, Problem):
+                raise PictureRefused(found.reason)
+            if found is not None:
+                with spooled(found.content) as file:
+                    return self._new(file, found, reference, word, number)
+            return self._known(reference, word, number)
+        except PictureRefused as refused:
+            raise ItemRefused(_("Image %(number)s: %(reason)s") % {"number": number, "reason": refused}) from refused
+
+    def put(self, taken: Taken, word: str, *, announce: Announce, now: datetime) -> Image:
+        """The image's row, in the item set's own collection under a key that tells nothing. Within a transaction."""
+        image, is_new = image_of(
+            sha256=taken.sha256,
+            facts=taken.facts,
+            attribution=taken.attribution,
+            size_bytes=taken.size_bytes,
+            now=now,
+        )
+        entry = CollectionImage.objects.filter(collection=self._own, image=image).first()
+        if entry is None:
+            key = salted_hmac(self._salt, taken.sha256, algorithm="sha256").hexdigest()[:KEY_CHARACTERS]
+            put_in(self._own, image, key=key, file_name=taken.file_name, is_new=is_new)
+        elif is_named_in(entry.file_name, word):
+            CollectionImage.objects.filter(pk=entry.pk).update(file_name="")
+        if is_new:
+            announce(image.pk)
+        return Image.objects.get(pk=image.pk)
+
+    def _new(self, file: IO[bytes], entry: Entry, reference: ImageReference, word: str, number: int) -> Taken:
+        size_bytes = file.seek(0, 2)
+        check_name(file, name=entry.name, size_bytes=size_bytes)
+        sha256 = sha256_of(file)
+        about = merged(reference.attribution, entry.attribution)
+        stored = Image.objects.filter(sha256=sha256).first()
+        said = "\n".join((self._words_of(sha256, file, entry.name), about.title, stored.title if stored else ""))
+        is_named = any(is_named_in(name, word) for name in (reference.name, entry.name, about.key))
+        notes = (_renamed(number),) if is_named else ()
+        if is_named_in(said, word):
+            return self._stripped(file, sha256, entry.name, about, stored, notes, number)
+        sha256, facts = store_original(file, name=entry.name, size_bytes=size_bytes)
+        file_name = "" if is_named else file_name_of(entry.name)
+        return Taken(sha256, facts, size_bytes, replace(about, key=""), file_name, notes)
+
+    def _known(self, reference: ImageReference, word: str, number: int) -> Taken:
+        images = self._stored.get(reference.name, [])
+        if not images:
+            raise PictureRefused(
+                _("No such file came with the items, and no image has this key, file name or SHA-256 in the collections.")
+            )
+        if len(images) > 1:
+            raise PictureRefused(_("%(count)s different images have this name.") % {"count": len(images)})
+        image = images[0]
+        entries = image.entries.filter(collection__in=self._collections)
+        names = [name for pair in entries.values_list("key", "file_name") for name in pair]
+        notes = (_renamed(number),) if any(is_named_in(name, word) for name in [reference.name, *names]) else ()
+        about = replace(reference.attribution, key="")
+        try:
+            with default_storage.open(image.original) as file:
+                said = self._words_of(image.sha256, file, "")
+                if is_named_in("\n".join((said, about.title, image.title)), word):
+                    return self._stripped(file, image.sha256, "", about, image, notes, number)
+        except OSError as error:
+            raise PictureRefused(_("Its file is no longer in storage.")) from error
+        return Taken(image.sha256, None, image.bytes, about, "", notes)
+
+    def _stripped(
+        self,
+        file: IO[bytes],
+        sha256: str,
+        name: str,
+        about: Attribution,
+        stored: Image | None,
+        notes: tuple[str, ...],
+        number: int,
+    ) -> Taken:
+        """A copy of the picture that holds nothing but pixels, and of what is known of it all but the title."""
+        note = _("Image %(number)s: its title or its file holds the word; a copy without any words is used.")
+        notes = (*notes, note % {"number": number})
+        size_bytes = file.seek(0, 2)
+        facts = inspect(file, name=name, size_bytes=size_bytes)
+        if stored is not None:
+            about = merged(about, _known_of(stored))
+        extra = {STRIPPED_OF: sha256} | ({WITHHELD_TITLE: about.title} if about.title else {})
+        about = Attribution(
+            author=about.author or facts.author,
+            licence=about.licence,
+            licence_url=about.licence_url,
+            source=about.source,
+            latitude=about.latitude,
+            longitude=about.longitude,
+            extra=extra,
+        )
+        before = Image.objects.filter(entries__collection=self._own, extra__stripped_of=sha256).first()
+        if before is not None:
+            return Taken(before.sha256, None, before.bytes, about, "", notes)
+        content, ending = stripped(file, kind=facts.format)
+        copy = io.BytesIO(content)
+        copy_sha256, copy_facts = store_original(copy, name=f"copy{ending}", size_bytes=len(content))
+        return Taken(copy_sha256, copy_facts, len(content), about, "", notes)
+
+    def _words_of(self, sha256: str, file: IO[bytes], name: str) -> str:
+        if sha256 not in self._words:
+            if len(self._words) >= MOST_REMEMBERED:
+                self._words.clear()
+            size_bytes = file.seek(0, 2)
+            kind = check_name(file, name=name, size_bytes=size_bytes)
+            try:
+                self._words[sha256] = words_beside(file, kind=kind)
+            except Exception as error:  # decoders raise nearly anything on a broken file
+                inspect(file, name=name, size_bytes=size_bytes)
+                raise PictureRefused(_("What is written in its file cannot be read. Save it anew.")) from error
+        return self._words[sha256]
+
+
+def merged(first: Attribution, second: Attribution) -> Attribution:
+    """What `first` says, and `second` where it says nothing."""
+    values = {name: getattr(first, name) or getattr(second, name) for name in FILLED_IN}
+    place = first if first.latitude is not None else second
+    return Attribution(
+        **values, latitude=place.latitude, longitude=place.longitude, extra={**second.extra, **first.extra}
+    )
+
+
+def _known_of(image: Image) -> Attribution:
+    texts = {name: getattr(image, name) for name in FILLED_IN if name != "key"}
+    return Attribution(**texts, latitude=image.latitude, longitude=image.longitude)
+
+
+def _renamed(number: int) -> str:
+    return _("Image %(number)s: its name holds the word; it goes by a key that tells nothing.") % {"number": number}
+
+
+def _on_disk(path: Path) -> Content:
+    return Content(path.stat().st_size, lambda: path.open("rb"))

@@ -1,0 +1,42 @@
+"""Item sets, and switching items off."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+
+from corpus.services.collections import create_collection
+from gapgame.models import Item, ItemSet, Season
+from people.models import Project, User
+
+
+class NameTaken(Exception):
+    """Another item set of the project has the name."""
+
+
+def create_item_set(*, project: Project, name: str, by: User | None) -> ItemSet:
+    """An empty item set, with a collection of its own for its images."""
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        if ItemSet.objects.filter(project=project, name=name).exists():
+            raise NameTaken
+        longest = ItemSet._meta.get_field("name").max_length
+        collection = create_collection(name=f"{project.slug}: {name}"[:longest], by=by)
+        return ItemSet.objects.create(project=project, name=name, collection=collection, created_by=by)
+
+
+def item_set_named(*, project: Project, name: str) -> ItemSet:
+    """The item set of this name, made where there is none."""
+    found = ItemSet.objects.filter(project=project, name=name).select_related("collection").first()
+    return found or create_item_set(project=project, name=name, by=None)
+
+
+def use_item(*, item: Item, is_used: bool) -> None:
+    """Have the item drawn, or not any more. Turns on it that players have already stay."""
+    Item.objects.filter(pk=item.pk).update(is_used=is_used)
+
+
+def is_closed(item_set: ItemSet, now: datetime) -> bool:
+    """Whether a season has begun with these items, so that none may be added."""
+    return Season.objects.filter(item_set=item_set, starts_at__lte=now).exists()
