@@ -9,7 +9,7 @@ from itertools import pairwise
 from django.db import transaction
 from django.db.models import F
 
-from gapgame.models import Attempt, Mark, Outcome, Player, Season, Standing, Turn
+from gapgame.models import UNFINISHED, Attempt, Mark, Outcome, Player, Season, Standing, Turn
 from gapgame.rules.scripted import BREAK, LOOKED_AT, TIRELESS, Played, Rule, rules_broken
 from gapgame.services.standing import give_ranks
 
@@ -72,17 +72,22 @@ def _played(turn: Turn, attempts: Iterable[Attempt]) -> Played:
 
 
 def _on_end_since(player: Player) -> datetime | None:
-    """Since when the player's last play has had no break, looking back no further than the rule does."""
-    newest = Turn.objects.filter(player=player, outcome__in=SCORED, opened_at__isnull=False).order_by("-finished_at")
-    last = newest.first()
+    """Since when the player's last play has had no break, looking back no further than the rule does.
+
+    A turn that lay open for as long as a break was one.
+    """
+    finished = Turn.objects.filter(player=player).exclude(outcome__in=UNFINISHED).order_by("-finished_at")
+    last = finished.first()
     if last is None or last.finished_at is None:
         return None
     since = last.finished_at
-    window = newest.filter(finished_at__gt=last.finished_at - TIRELESS - timedelta(hours=1))
+    window = finished.filter(finished_at__gt=last.finished_at - TIRELESS - timedelta(hours=1))
     for turn in window.only("opened_at", "finished_at").iterator(chunk_size=500):
-        if turn.opened_at is None or turn.finished_at is None or since - turn.finished_at > BREAK:
+        if turn.opened_at is None or turn.finished_at is None:
             break
-        since = min(since, turn.opened_at)
+        if max(since - turn.finished_at, turn.finished_at - turn.opened_at) > BREAK:
+            break
+        since = turn.opened_at
     return since
 
 

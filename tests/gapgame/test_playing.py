@@ -270,7 +270,7 @@ def test_the_last_attempt_is_scored_once_however_often_it_is_sent(turn):
 def test_control_without_the_lock_a_turn_is_scored_more_than_once(turn, monkeypatch):
     """The same race where the look and the write are two transactions: it shows what the lock is for."""
     monkeypatch.setattr(playing, "_locked_turn", lambda turn_id, user: Turn.objects.get(pk=turn_id))
-    monkeypatch.setattr(playing.Attempt.objects, "create", lambda **values: Attempt(**values))
+    monkeypatch.setattr(playing.Attempt.objects, "create", Attempt)
     monkeypatch.setattr(playing.transaction, "atomic", _no_transaction)
     results = together(lambda _: _outcome(lambda: guess(turn, 1, "cat")), range(16))
     assert results.count("taken") > 1
