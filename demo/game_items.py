@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from hashlib import sha256
+from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from demo.game_english import ENGLISH
@@ -140,6 +142,14 @@ def items() -> list[GapItem]:
         for language, sentences in SENTENCES.items()
         for subject, word, split, sentence in sentences
     ]
+
+
+def write(folder: Path) -> Path:
+    """Put the items beside their pictures, as the file that an import reads."""
+    path = folder / "items.jsonl"
+    lines = (json.dumps(item, ensure_ascii=False) for item in items())
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
 
 
 def names_of_pictures() -> set[str]:

@@ -99,6 +99,10 @@ class TestSentences:
         undisambiguated = [item for item in game_items.items() if item["split"] == "intersect_0"]
         assert all(len(item["images"]) > 1 and item["sense"] == [] for item in undisambiguated)
 
+    def test_they_are_written_one_a_line(self, tmp_path):
+        lines = game_items.write(tmp_path).read_text(encoding="utf-8").splitlines()
+        assert [json.loads(line) for line in lines] == game_items.items()
+
     def test_every_subject_is_in_a_sentence(self):
         used = {subject for sentences in game_items.SENTENCES.values() for subject, *_ in sentences}
         assert used == game_items.SUBJECTS.keys()
