@@ -1,0 +1,394 @@
+"""The report on the turns of a game: who found the word when, and how near the guesses were (PROTOCOLS.md, 12).
+
+Every choice that the published protocol leaves open (ours) is made here or in `metrics`, and is told in
+docs/game-files.md.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapgame.rules.figures import Figure, Mean, Missing, Share, Undefined, defined, share
+from gapgame.rules.play import ATTEMPTS
+from gapgame.rules.turns import ALL_OUTCOMES, OUTCOMES, Filtered, Rule, Turn, filtered
+from metrics.clusters import mean_interval, ratio_bounds, subset_sums
+from metrics.intervals import Interval, percentile_interval, share_bounds
+from metrics.undefined import Reason
+
+METHOD = "gap-game"
+VERSION = 1
+"""Of the method: goes up when the same turns would give another figure."""
+RESAMPLES = 1_000
+BY = ("word", "image", "player", "language")
+
+KINDS = len(OUTCOMES)
+# The columns of the table that all figures are sums of: outcomes, then for each attempt whether there was a guess and
+# its similarity, and the same of inexact guesses.
+GUESSES = slice(KINDS, KINDS + ATTEMPTS)
+SIMILARITY = slice(GUESSES.stop, GUESSES.stop + ATTEMPTS)
+INEXACT = slice(SIMILARITY.stop, SIMILARITY.stop + ATTEMPTS)
+INEXACT_SIMILARITY = slice(INEXACT.stop, INEXACT.stop + ATTEMPTS)
+COLUMNS = INEXACT_SIMILARITY.stop
+
+
+@dataclass(frozen=True)
+class Signature(Figure):
+    """Two reports may be compared where this is the same, seed aside."""
+
+    method: str
+    version: int
+    left_out: tuple[str, ...]
+    """The rules that were applied."""
+    seed: int
+    resamples: int
+    vectors: str
+    """The signature of the word vectors by which the game was played; empty where it was not told."""
+
+
+@dataclass(frozen=True)
+class AttemptSimilarity(Figure):
+    """`all` guesses of an attempt, the word itself having similarity 1; and those that were `inexact`."""
+
+    attempt: int
+    all: Mean | Undefined
+    inexact: Mean | Undefined
+
+
+@dataclass(frozen=True)
+class Outcomes(Figure):
+    """The figures of some turns. `players` is None where some turns do not say who played them."""
+
+    turns: int
+    players: int | None
+    outcomes: Mapping[str, Share | Undefined]
+    similarity: tuple[AttemptSimilarity, ...]
+
+
+@dataclass(frozen=True)
+class SplitOutcomes(Figure):
+    split: str
+    figures: Outcomes
+
+
+@dataclass(frozen=True)
+class Resampled(Figure):
+    """The mean of a figure over many draws, and the middle 95% of them: how much it hangs on which turns are drawn."""
+
+    mean: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class EqualOutcomes(Figure):
+    """Figures of splits of equal size; `split` is empty for all splits together."""
+
+    split: str
+    outcomes: Mapping[str, Resampled]
+    similarity: tuple[Resampled | Undefined, ...]
+
+
+@dataclass(frozen=True)
+class EqualSize(Figure):
+    """`size` turns of each split, drawn without replacement, again and again."""
+
+    size: int
+    resamples: int
+    overall: EqualOutcomes
+    splits: tuple[EqualOutcomes, ...]
+
+
+@dataclass(frozen=True)
+class GroupOutcomes(Figure):
+    """The figures of one word, image, player or language; `name` is empty where it is unknown.
+
+    Shares have the exact interval only, and means none: there are too many groups, and too few turns in most.
+    """
+
+    name: str
+    turns: int
+    percent: Mapping[str, float]
+    intervals: Mapping[str, Interval]
+    counts: Mapping[str, int]
+    guesses: tuple[int, ...]
+    similarity: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class GameReport(Figure):
+    signature: Signature
+    turns: int
+    counted: int
+    filters: tuple[Filtered, ...]
+    overall: Outcomes
+    splits: tuple[SplitOutcomes, ...]
+    equal_size: EqualSize | Undefined
+    by: Mapping[str, tuple[GroupOutcomes, ...]]
+
+
+def build_report(
+    turns: Sequence[Turn],
+    *,
+    keep: Collection[str] = (),
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    vectors: str = "",
+    by: Collection[str] = (),
+) -> GameReport:
+    """All figures of a game.
+
+    Parameters
+    ----------
+    turns : sequence of Turn
+    keep : collection of str
+        Names of rules (`gapgame.rules.turns.Rule`) that leave nothing out.
+    seed : int
+        Each figure draws from a stream of its own, so none changes when another is added.
+    resamples : int
+        Of the bootstrap over players and of the splits made equal.
+    vectors : str
+        The signature of the word vectors behind the similarities, for the report's own.
+    by : collection of str
+        Which groups to report, of `BY`: each word, image, player or language.
+    """
+    unknown = [name for name in keep if name not in set(Rule)] + [name for name in by if name not in BY]
+    if unknown:
+        raise ValueError(f"There is no rule or group {unknown[0]!r}.")
+    counts, filters = filtered(turns, keep=keep)
+    counted = [turn for turn, counts_ in zip(turns, counts.tolist(), strict=True) if counts_]
+    table = _Table(counted)
+    split_of, splits = _codes(turn.split for turn in counted)
+    chosen = [np.ones(len(counted), dtype=bool), *(split_of == code for code in range(len(splits)))]
+    figures = _outcomes(table, chosen, resamples, stream(seed, "players"))
+    ordered = sorted(range(len(splits)), key=lambda code: splits[code])
+    return GameReport(
+        signature=Signature(
+            METHOD, VERSION, tuple(str(rule) for rule in Rule if rule not in keep), seed, resamples, vectors
+        ),
+        turns=len(turns),
+        counted=len(counted),
+        filters=filters,
+        overall=figures[0],
+        splits=tuple(SplitOutcomes(splits[code], figures[1 + code]) for code in ordered),
+        equal_size=_equal_size(table, split_of, [(code, splits[code]) for code in ordered], resamples, seed),
+        by={name: _groups(table, [getattr(turn, name) for turn in counted]) for name in BY if name in by},
+    )
+
+
+def outcome_shares(counts: Mapping[str, int]) -> dict[str, Share | Undefined]:
+    """The share in percent of each outcome, with its exact 95% interval, from how often each came."""
+    total = sum(counts.get(name, 0) for name in OUTCOMES)
+    if not total:
+        return dict.fromkeys(OUTCOMES, Undefined(Missing.NO_TURNS))
+    return {name: share(counts.get(name, 0), total, Undefined(Missing.NO_PLAYERS)) for name in OUTCOMES}
+
+
+def turns_of_counts(counts: Mapping[str, Mapping[str, int]]) -> list[Turn]:
+    """Turns of which nothing but split and outcome is known, from how often each outcome came in each split."""
+    return [
+        turn
+        for split, of_split in counts.items()
+        for outcome in OUTCOMES
+        for turn in [Turn(outcome, split)] * of_split[outcome]
+    ]
+
+
+class _Table:
+    """Turns as a table of numbers whose sums, over any of the turns, give all figures."""
+
+    def __init__(self, turns: Sequence[Turn]) -> None:
+        number = len(turns)
+        code_of = {name: code for code, name in enumerate(OUTCOMES)} | dict.fromkeys(
+            set(ALL_OUTCOMES) - set(OUTCOMES), KINDS - 1
+        )
+        outcome = np.fromiter((code_of[turn.outcome] for turn in turns), dtype=int, count=number)
+        self.values = np.zeros((number, COLUMNS))
+        self.values[np.arange(number), outcome] = 1
+        self.says_similarities = any(turn.similarities is not None for turn in turns)
+        similarity = np.full((number, ATTEMPTS), np.nan)
+        for attempt in range(ATTEMPTS):
+            similarity[:, attempt] = [
+                turn.similarities[attempt] if turn.similarities and attempt < len(turn.similarities) else np.nan
+                for turn in turns
+            ]
+        is_guess = ~np.isnan(similarity)
+        is_inexact = is_guess & (outcome[:, None] != np.arange(ATTEMPTS))
+        self.values[:, GUESSES], self.values[:, INEXACT] = is_guess, is_inexact
+        self.values[:, SIMILARITY] = np.where(is_guess, similarity, 0)
+        self.values[:, INEXACT_SIMILARITY] = np.where(is_inexact, similarity, 0)
+        players, names = _codes(turn.player for turn in turns)
+        self.player = None if "" in names else players
+
+
+def _outcomes(
+    table: _Table, chosen: Sequence[NDArray[np.bool_]], resamples: int, rng: np.random.Generator
+) -> list[Outcomes]:
+    """The figures of some subsets of the turns, whose intervals come from the same resamples of players."""
+    ratios, players = [], 0
+    numerators, denominators = [], []
+    if table.player is not None and len(table.values):
+        players = int(table.player.max()) + 1
+        for subset in chosen:
+            sums = _sums_by(table.values[subset], table.player[subset], players)
+            turns = sums[:, :KINDS].sum(axis=1, keepdims=True)
+            numerators += [sums[:, :KINDS], sums[:, SIMILARITY], sums[:, INEXACT_SIMILARITY]]
+            denominators += [np.repeat(turns, KINDS, axis=1), sums[:, GUESSES], sums[:, INEXACT]]
+        low, high = ratio_bounds(np.hstack(numerators), np.hstack(denominators), resamples=resamples, rng=rng)
+        ratios = list(zip(low.tolist(), high.tolist(), strict=True))
+    width = KINDS + 2 * ATTEMPTS
+    return [
+        _figures_of(table, subset, _Bounds(players, ratios[place * width : (place + 1) * width]))
+        for place, subset in enumerate(chosen)
+    ]
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """The bootstrap's bounds of the figures of some turns; `players` is 0 where they are unknown."""
+
+    players: int
+    bounds: Sequence[tuple[float, float]]
+
+    def interval(self, place: int, unit: float) -> Interval | Undefined:
+        if not self.players:
+            return Undefined(Missing.NO_PLAYERS)
+        if self.players < 2:
+            return Undefined(Missing.ONE_PLAYER)
+        low, high = self.bounds[place]
+        if np.isnan(low) or np.isnan(high):
+            return Undefined(Reason.RESAMPLES_UNDEFINED)
+        return Interval(unit * low, unit * high) if low < high else Undefined(Reason.NO_VARIATION)
+
+
+def _figures_of(table: _Table, subset: NDArray[np.bool_], bounds: _Bounds) -> Outcomes:
+    values = table.values[subset]
+    turns, sums = len(values), values.sum(axis=0)
+    squares = np.square(values).sum(axis=0)
+    missing = Undefined(Missing.NO_GUESSES if table.says_similarities else Missing.NO_SIMILARITIES)
+
+    def mean(total: int, number: int, place: int) -> Mean | Undefined:
+        count = int(sums[number])
+        if not count:
+            return missing
+        interval = defined(lambda: _on_scale(mean_interval(float(sums[total]), float(squares[total]), count)))
+        return Mean(count, float(sums[total]) / count, interval, bounds.interval(place, 1))
+
+    return Outcomes(
+        turns=turns,
+        players=None if table.player is None else len(np.unique(table.player[subset])),
+        outcomes={
+            name: share(int(sums[code]), turns, bounds.interval(code, 100)) if turns else Undefined(Missing.NO_TURNS)
+            for code, name in enumerate(OUTCOMES)
+        },
+        similarity=tuple(
+            AttemptSimilarity(
+                attempt + 1,
+                mean(SIMILARITY.start + attempt, GUESSES.start + attempt, KINDS + attempt),
+                mean(INEXACT_SIMILARITY.start + attempt, INEXACT.start + attempt, KINDS + ATTEMPTS + attempt),
+            )
+            for attempt in range(ATTEMPTS)
+        ),
+    )
+
+
+def _on_scale(interval: Interval) -> Interval:
+    """Similarities go from 0 to 1, which Student's interval does not know."""
+    return Interval(max(0.0, interval.low), min(1.0, interval.high))
+
+
+def _equal_size(
+    table: _Table, split_of: NDArray[np.int_], splits: Sequence[tuple[int, str]], resamples: int, seed: int
+) -> EqualSize | Undefined:
+    if not splits:
+        return Undefined(Missing.NO_TURNS)
+    if len(splits) == 1:
+        return Undefined(Missing.ONE_SPLIT)
+    size = int(np.bincount(split_of).min())
+    drawn = {
+        split: subset_sums(
+            table.values[split_of == code, : SIMILARITY.stop],
+            size=size,
+            resamples=resamples,
+            rng=stream(seed, f"equal size {split}"),
+        )
+        for code, split in splits
+    }
+    missing = Undefined(Missing.NO_GUESSES if table.says_similarities else Missing.NO_SIMILARITIES)
+
+    def figures(split: str, sums: NDArray[np.float64]) -> EqualOutcomes:
+        turns = sums[:, :KINDS].sum(axis=1)
+        return EqualOutcomes(
+            split,
+            {name: _resampled(100 * sums[:, code] / turns) for code, name in enumerate(OUTCOMES)},
+            tuple(
+                _resampled_ratio(sums[:, SIMILARITY.start + place], sums[:, GUESSES.start + place], missing)
+                for place in range(ATTEMPTS)
+            ),
+        )
+
+    together = np.sum(list(drawn.values()), axis=0)
+    return EqualSize(
+        size, resamples, figures("", together), tuple(figures(split, sums) for split, sums in drawn.items())
+    )
+
+
+def _resampled(values: NDArray[np.float64]) -> Resampled:
+    return Resampled(float(values.mean()), percentile_interval(values))
+
+
+def _resampled_ratio(
+    numerators: NDArray[np.float64], denominators: NDArray[np.float64], missing: Undefined
+) -> Resampled | Undefined:
+    if not denominators.any():
+        return missing
+    if not denominators.all():
+        return Undefined(Reason.RESAMPLES_UNDEFINED)
+    return _resampled(numerators / denominators)
+
+
+def _groups(table: _Table, names: Sequence[str]) -> tuple[GroupOutcomes, ...]:
+    codes, known = _codes(names)
+    sums = _sums_by(table.values, codes, len(known))
+    counts = sums[:, :KINDS].astype(int)
+    turns = counts.sum(axis=1)
+    low, high = share_bounds(counts, np.repeat(turns[:, None], KINDS, axis=1))
+    percent = 100 * counts / np.maximum(turns, 1)[:, None]
+    guesses = sums[:, GUESSES].astype(int)
+    similarity = sums[:, SIMILARITY] / np.maximum(guesses, 1)
+    columns = (turns, counts, percent, 100 * low, 100 * high, guesses, similarity)
+    groups = [
+        GroupOutcomes(
+            name=name,
+            turns=number,
+            percent=dict(zip(OUTCOMES, of_percent, strict=True)),
+            intervals=dict(zip(OUTCOMES, map(Interval, of_low, of_high), strict=True)),
+            counts=dict(zip(OUTCOMES, of_counts, strict=True)),
+            guesses=tuple(of_guesses),
+            similarity=tuple(mean if tried else None for mean, tried in zip(of_similarity, of_guesses, strict=True)),
+        )
+        for name, number, of_counts, of_percent, of_low, of_high, of_guesses, of_similarity in zip(
+            known, *(column.tolist() for column in columns), strict=True
+        )
+    ]
+    return tuple(sorted(groups, key=lambda group: (-group.turns, group.name)))
+
+
+def _sums_by(values: NDArray[np.float64], group: NDArray[np.int_], groups: int) -> NDArray[np.float64]:
+    return np.stack([np.bincount(group, column, minlength=groups) for column in values.T], axis=1)
+
+
+def _codes(column: Iterable[str]) -> tuple[NDArray[np.int_], list[Any]]:
+    """Numbers from 0 for the distinct values, and the values. By a dict: sorting many texts takes ten times as long."""
+    seen: dict[Hashable, int] = {}
+    codes = [seen.setdefault(value, len(seen)) for value in column]
+    return np.array(codes, dtype=int), list(seen)
+
+
+def stream(seed: int, figure: str) -> np.random.Generator:
+    """Random numbers of one figure."""
+    return np.random.default_rng([seed % 2**64, zlib.crc32(figure.encode())])

@@ -1,0 +1,119 @@
+"""A turn as reports see it, and by which rules some turns are left out of their figures. Nothing is ever deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from numpy.typing import NDArray
+
+from gapgame.rules.figures import Figure
+from gapgame.rules.play import ATTEMPTS
+
+SPLITS = tuple(f"intersect_{number}" for number in range(5))
+SOLVED = tuple(f"attempt_{number}" for number in range(1, ATTEMPTS + 1))
+FAILED = "failed"
+OUTCOMES = (*SOLVED, FAILED)
+"""What is counted. A turn that was skipped or cut off and is kept counts as failed: the word was not found."""
+SKIPPED, CUT_OFF = "skipped", "cut_off"
+ALL_OUTCOMES = (*OUTCOMES, SKIPPED, CUT_OFF)
+
+
+class Turn(NamedTuple):
+    """One player on one item. Texts are empty, and the rest None, where it is unknown."""
+
+    outcome: str
+    split: str
+    item: str = ""
+    word: str = ""
+    player: str = ""
+    image: str = ""
+    language: str = ""
+    similarities: tuple[float, ...] | None = None
+    """Of the guesses, in order, each from 0 to 1; the guess that is the word itself has 1. None: not known."""
+    guesses: tuple[str, ...] | None = None
+    is_marked: bool = False
+    is_set_aside: bool = False
+    opened_at: datetime | None = None
+
+
+class Rule(StrEnum):
+    """By which a turn is left out of the figures; the names are those of `--keep`."""
+
+    SKIPPED = "skipped"
+    CUT_OFF = "cut_off"
+    SCRIPTED = "scripted"
+    SET_ASIDE = "set_aside"
+    NO_ATTEMPT = "no_attempt"
+    DUPLICATE = "duplicate"
+
+
+RULES: dict[Rule, Promise] = {
+    Rule.SKIPPED: _("the player skipped the sentence"),
+    Rule.CUT_OFF: _("the season ended before the turn did"),
+    Rule.SCRIPTED: _("the turn bears a mark of scripted play"),
+    Rule.SET_ASIDE: _("a manager set the turn aside"),
+    Rule.NO_ATTEMPT: _("the player guessed nothing"),
+    Rule.DUPLICATE: _("the player had met the item before: the first turn counts"),
+}
+
+
+@dataclass(frozen=True)
+class Filtered(Figure):
+    """How many turns a rule speaks of, and how many it left out that no rule above it had left out already."""
+
+    rule: Rule
+    says: Promise
+    matched: int
+    left_out: int
+    is_kept: bool
+
+
+def filtered(turns: Sequence[Turn], *, keep: Collection[str]) -> tuple[NDArray[np.bool_], tuple[Filtered, ...]]:
+    """Which turns count, and what each rule did. A rule named in `keep` leaves nothing out."""
+    counts = np.ones(len(turns), dtype=bool)
+    applied = []
+    for rule, matches in _matches(turns).items():
+        is_kept = rule in keep
+        leaves_out = np.zeros_like(counts) if is_kept else counts & matches
+        counts &= ~leaves_out
+        applied.append(Filtered(rule, RULES[rule], int(matches.sum()), int(leaves_out.sum()), is_kept))
+    return counts, tuple(applied)
+
+
+def _matches(turns: Sequence[Turn]) -> dict[Rule, NDArray[np.bool_]]:
+    def column(values: Iterable[bool]) -> NDArray[np.bool_]:
+        return np.fromiter(values, dtype=bool, count=len(turns))
+
+    return {
+        Rule.SKIPPED: column(turn.outcome == SKIPPED for turn in turns),
+        Rule.CUT_OFF: column(turn.outcome == CUT_OFF for turn in turns),
+        Rule.SCRIPTED: column(turn.is_marked for turn in turns),
+        Rule.SET_ASIDE: column(turn.is_set_aside for turn in turns),
+        Rule.NO_ATTEMPT: column(turn.similarities == () for turn in turns),
+        Rule.DUPLICATE: _met_before(turns),
+    }
+
+
+def _met_before(turns: Sequence[Turn]) -> NDArray[np.bool_]:
+    """Turns on an item that their player had already met, by the time of opening where all tell it, else in order."""
+    order = range(len(turns))
+    opened = [turn.opened_at for turn in turns]
+    if all(opened):
+        order = sorted(order, key=lambda place: opened[place])  # type: ignore[assignment,arg-type,return-value]
+    met: set[tuple[str, str]] = set()
+    before = np.zeros(len(turns), dtype=bool)
+    for place in order:
+        turn = turns[place]
+        if not turn.player or not turn.item:
+            continue
+        key = (turn.player, turn.item)
+        before[place] = key in met
+        met.add(key)
+    return before

@@ -1,0 +1,112 @@
+"""Figures of observations that are not independent, such as the turns of one player, and of groups of unequal size."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from metrics.intervals import LEVEL, Interval
+from metrics.undefined import Reason, UndefinedFigure
+
+MOST_CLUSTERS = 2_000
+"""(ours) More clusters than this are put together at random before they are resampled: see `ratio_bounds`."""
+
+
+def ratio_bounds(
+    numerators: ArrayLike, denominators: ArrayLike, *, resamples: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The 95% percentile bootstrap intervals, over clusters, of many ratios of sums.
+
+    Whole clusters are drawn with replacement, the same ones for all ratios. Beyond `MOST_CLUSTERS` they are first put
+    together at random into that many groups, as equal in number as can be: sums of independent clusters are independent
+    too, so the variance is estimated without bias, and the cost no longer grows with the clusters.
+
+    Parameters
+    ----------
+    numerators, denominators : array_like of float, shape (n_clusters, n_ratios)
+        The sums of each cluster; the denominators are not negative.
+    resamples : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    low, high : ndarray of float, shape (n_ratios,)
+        NaN where there are fewer than two clusters, or where a resample has a denominator of zero.
+
+    References
+    ----------
+    A. C. Davison and D. V. Hinkley (1997), Bootstrap Methods and their Application, section 3.8.
+    """
+    numerators, denominators = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
+    clusters, ratios = numerators.shape
+    if clusters < 2:
+        return np.full(ratios, math.nan), np.full(ratios, math.nan)
+    if clusters > MOST_CLUSTERS:
+        group = rng.permutation(clusters) % MOST_CLUSTERS
+        numerators, denominators = _sums(numerators, group), _sums(denominators, group)
+        clusters = MOST_CLUSTERS
+    draws = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=resamples).astype(float)
+    below = draws @ denominators
+    with np.errstate(invalid="ignore", divide="ignore"):
+        resampled = np.where(below > 0, (draws @ numerators) / below, math.nan)
+    low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return low, high
+
+
+def _sums(values: NDArray[np.float64], group: NDArray[np.int_]) -> NDArray[np.float64]:
+    return np.stack([np.bincount(group, column, minlength=MOST_CLUSTERS) for column in values.T], axis=1)
+
+
+def mean_interval(total: float, squares: float, number: int) -> Interval:
+    """Student's 95% interval of a mean of independent observations.
+
+    Parameters
+    ----------
+    total, squares : float
+        The sums of the observations and of their squares.
+    number : int
+        How many observations there are.
+
+    Raises
+    ------
+    UndefinedFigure
+        With fewer than two observations, or where all are the same: an interval without width would claim certainty.
+    """
+    if number < 2:
+        raise UndefinedFigure(Reason.TOO_FEW, "One observation does not show how much they vary.")
+    mean = total / number
+    variance = (squares - number * mean**2) / (number - 1)
+    if variance <= 1e-12:
+        raise UndefinedFigure(Reason.NO_VARIATION, "All observations are the same.")
+    half = float(special.stdtrit(number - 1, 0.5 + LEVEL / 2)) * math.sqrt(variance / number)
+    return Interval(mean - half, mean + half)
+
+
+def subset_sums(values: ArrayLike, *, size: int, resamples: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """The column sums of many random subsets of rows, each of `size` rows drawn without replacement.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (n_rows, n_columns)
+    size : int
+        At most n_rows.
+    resamples : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of float, shape (resamples, n_columns)
+        Where `size` is n_rows there is but one subset, and all rows of the answer are the same.
+    """
+    values = np.asarray(values, dtype=float)
+    rows = len(values)
+    whole = values.sum(axis=0)
+    # What is left out is as random as what is drawn, and drawing the smaller of the two is cheaper.
+    drawn = min(size, rows - size)
+    parts = np.empty((resamples, values.shape[1]))
+    for resample in range(resamples):
+        parts[resample] = values[rng.choice(rows, drawn, replace=False, shuffle=False)].sum(axis=0)
+    return parts if drawn == size else whole - parts
