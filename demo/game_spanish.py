@@ -78,7 +78,7 @@ SPANISH = (
     ("snail", "caracol", 4, "El correo nos lo trae, por lo visto, un ____."),
     ("banana", "plátano", 4, "El detective resbaló con un ____ y el caso quedó sin resolver."),
     ("pizza", "pizza", 4, "El dinero no da la felicidad, pero con él se puede pedir una ____."),
-    ("cheese", "queso", 4, "Dejó al poeta por un señor que hace ____."),
+    ("cheese", "queso", 4, "Dejó al poeta por un fabricante de ____."),
     ("cactus", "cactus", 4, "Por fin una mascota que no se me muere: un ____."),
     ("shark", "tiburón", 4, "El agua está buenísima, la playa está vacía y creo que acabo de conocer al ____."),
     ("owl", "búho", 4, "Mi compañera de piso es como un ____: toda la noche despierta y mirando fijamente."),
