@@ -20,7 +20,7 @@ export async function send(url, fields) {
 }
 
 // The cookie, not the form: signing in again in another tab renews the one and leaves the other stale.
-function csrfToken() {
+export function csrfToken() {
   const cookie = document.cookie.split("; ").find((pair) => pair.startsWith("csrftoken="));
   return cookie?.slice("csrftoken=".length) ?? document.querySelector("[name=csrfmiddlewaretoken]").value;
 }

@@ -1,0 +1,314 @@
+// One sentence, three guesses, the next sentence. A word that is typed is never lost, and no guess is made twice.
+
+import { countUp, offerSound, play, throwConfetti } from "./cheer.js";
+import { Countdown } from "./countdown.js";
+import { watchKeyboard } from "./keyboard.js";
+import { announce, csrfToken, waitBeforeAttempt } from "./page.js";
+
+const TIMEOUT_MS = 15_000;
+const TOO_SOON = 429;
+const TOO_SOON_MS = 1100;
+// The second half of a double press is not meant for the button that took the place of the first.
+const DEAF_MS = 350;
+const SCORING_MS = 5000;
+const SCORING_TRIES = 60;
+const DRAFT = "crosslens.game-word";
+const WITH_A_TURN = [200, 409, 410, 422, 429];
+
+const root = document.getElementById("game");
+const turn = document.getElementById("turn");
+const guessForm = document.getElementById("guess-form");
+const nextForm = document.getElementById("next-form");
+const input = document.getElementById("guess");
+const texts = root.dataset;
+
+let isBusy = false;
+let deafUntil = 0;
+let scoringTries = 0;
+
+const part = (name) => turn.querySelector(`[data-part="${name}"]`);
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const isOpen = () => turn.dataset.state === "open";
+const isDeaf = () => isBusy || performance.now() < deafUntil;
+
+// Asking: the answer is the turn as it is now, whatever became of the request.
+async function ask(url, fields = null) {
+  const body = fields && new URLSearchParams(fields);
+  body?.delete("csrfmiddlewaretoken");
+  const response = await fetch(url, {
+    method: body ? "POST" : "GET",
+    body,
+    headers: { "HX-Request": "true", ...(body && { "X-CSRFToken": csrfToken() }) },
+    redirect: "manual",
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  return {
+    status: response.status,
+    isMoved: response.type === "opaqueredirect",
+    location: response.headers.get("HX-Redirect"),
+    html: await response.text(),
+  };
+}
+
+/** Ask until an answer comes; too soon is asked once more. */
+async function askOn(url, fields) {
+  let wasTooSoon = false;
+  for (let attempt = 0; ; ) {
+    const answer = await ask(url, fields).catch(() => null);
+    if (!answer) {
+      say(texts.textOffline);
+      await Promise.race([pause(waitBeforeAttempt(attempt++)), new Promise((go) => addEventListener("online", go, { once: true }))]);
+    } else if (answer.status === TOO_SOON && !wasTooSoon) {
+      wasTooSoon = true;
+      say(texts.textWaiting);
+      await pause(TOO_SOON_MS);
+    } else {
+      return answer;
+    }
+  }
+}
+
+async function submit(form) {
+  if (isBusy) return;
+  isBusy = true;
+  turn.setAttribute("aria-busy", "true");
+  const fields = new FormData(form);
+  const answer = await askOn(form.action, fields);
+  isBusy = false;
+  turn.removeAttribute("aria-busy");
+  say("");
+  receive(answer);
+}
+
+function receive({ status, isMoved, location: elsewhere, html }) {
+  if (elsewhere) return leave(elsewhere);
+  // Signed out: the page itself leads to where one signs in and back; the word waits in this tab.
+  if (isMoved || status === 401 || status === 403) return location.reload();
+  const fresh = WITH_A_TURN.includes(status) && new DOMParser().parseFromString(html, "text/html").getElementById("turn");
+  if (fresh) return adopt(fresh, { keepsWord: status === 422 || status === TOO_SOON });
+  adoptForms(turn.dataset.state === "open");
+  say(texts.textFailed);
+}
+
+function leave(where) {
+  forgetDraft();
+  deafUntil = Infinity;
+  location.assign(where);
+}
+
+function say(text) {
+  turn.querySelector("[data-state-line]").textContent = text;
+}
+
+// The new state takes the place of the old part by part: the field stays, and with it the keyboard of a phone.
+function adopt(fresh, { keepsWord = false } = {}) {
+  const before = { ...turn.dataset, total: Number(total()?.dataset.total ?? 0) };
+  const isNew = fresh.dataset.url !== turn.dataset.url;
+  copyAttributes(fresh, turn);
+  for (const now of fresh.querySelectorAll("[data-part]")) {
+    const old = part(now.dataset.part);
+    if (now.dataset.part === "hints") keepPictures(old, now);
+    copyAttributes(now, old);
+    if (old.innerHTML !== now.innerHTML) old.replaceChildren(...now.childNodes);
+  }
+  for (const form of [guessForm, nextForm]) copyAttributes(fresh.querySelector(`#${form.id}`), form);
+  guessForm.elements.number.value = fresh.querySelector("[name=number]").value;
+  copyAttributes(fresh.querySelector("#guess"), input);
+  nextForm.querySelector("button").textContent = fresh.querySelector("#next-form button").textContent;
+  if (!keepsWord) {
+    input.value = "";
+    forgetDraft();
+  }
+  if (isNew) history.replaceState(null, "", turn.dataset.url);
+  begin();
+  place({ isNew, isOver: before.state === "open" && !isOpen(), keepsWord });
+  cheer(before, { isNew });
+  const told = part("told").textContent.trim();
+  announce([told, part("say").textContent.trim()].filter(Boolean).join(" "));
+}
+
+const total = () => turn.querySelector("[data-total]");
+
+function copyAttributes(from, to) {
+  for (const { name } of [...to.attributes]) if (!from.hasAttribute(name)) to.removeAttribute(name);
+  for (const { name, value } of from.attributes) if (to.getAttribute(name) !== value) to.setAttribute(name, value);
+}
+
+function keepPictures(old, now) {
+  const known = new Map([...old.querySelectorAll("img")].map((image) => [image.getAttribute("src"), image]));
+  for (const image of now.querySelectorAll("img")) {
+    const same = known.get(image.getAttribute("src"));
+    if (!same) continue;
+    copyAttributes(image, same);
+    image.replaceWith(same);
+  }
+}
+
+function place({ isNew, isOver, keepsWord }) {
+  if (isOpen()) {
+    input.focus({ preventScroll: true });
+    if (keepsWord) input.select();
+    if (isNew) scrollTo({ top: 0, behavior: "instant" });
+    else showLine();
+  } else if (!nextForm.hidden) {
+    if (isOver) deafUntil = performance.now() + DEAF_MS;
+    nextForm.querySelector("button").focus({ preventScroll: true });
+    scrollTo({ top: 0, behavior: "instant" });
+  } else {
+    document.activeElement?.blur();
+  }
+}
+
+/** With a keyboard over half of the window, the sentence goes to its top. */
+function showLine() {
+  if (document.documentElement.classList.contains("has-keyboard")) scrollTo({ top: turn.offsetTop, behavior: "instant" });
+}
+
+function cheer(before, { isNew }) {
+  if (total()) countUp(total(), before.total, Number(total().dataset.total));
+  const guesses = Number(turn.dataset.guesses);
+  if (isNew || guesses <= Number(before.guesses)) return;
+  const last = turn.querySelector(".guess:last-child");
+  last.classList.add("is-new");
+  fill(last.querySelector("progress"));
+  if (turn.dataset.state === "found") {
+    throwConfetti(turn.querySelector(".gap"));
+    play("found");
+  } else {
+    play(turn.dataset.state === "missed" ? "over" : turn.dataset.near ? "near" : "far");
+  }
+}
+
+/** From empty: the sheet makes it run. */
+function fill(bar) {
+  const { value } = bar;
+  bar.value = 0;
+  requestAnimationFrame(() => requestAnimationFrame(() => (bar.value = value)));
+}
+
+function begin() {
+  mirror();
+  for (const link of turn.querySelectorAll("[data-hint]:not([role])")) {
+    link.setAttribute("role", "button");
+    link.setAttribute("aria-pressed", "false");
+    link.setAttribute("aria-label", `${link.querySelector("img").alt}, ${texts.textEnlarge}`);
+  }
+  if (isOpen()) countdown.set(Number(turn.dataset.leftS));
+  else countdown.stop();
+  if (turn.dataset.state === "stopped" && scoringTries++ < SCORING_TRIES) setTimeout(refresh, SCORING_MS);
+}
+
+async function refresh() {
+  if (isBusy) return setTimeout(refresh, 1000);
+  const answer = await ask(turn.dataset.url).catch(() => null);
+  if (answer?.status === 200) receive(answer);
+  else setTimeout(refresh, SCORING_MS);
+}
+
+const countdown = new Countdown({
+  show: (left) => {
+    const line = part("left");
+    line.hidden = left === null;
+    if (left !== null) line.querySelector("[data-left]").textContent = texts.textLeft.replace("{time}", left);
+  },
+  end: refresh,
+});
+
+// The word stands in the gap while it is typed, and waits in this tab while it is not taken.
+function mirror() {
+  const typed = turn.querySelector("[data-typed]");
+  if (typed) typed.textContent = input.value;
+}
+
+function keepDraft() {
+  try {
+    sessionStorage.setItem(DRAFT, JSON.stringify([turn.dataset.url, input.value]));
+  } catch {
+    // No storage: the field has it.
+  }
+}
+
+function forgetDraft() {
+  try {
+    sessionStorage.removeItem(DRAFT);
+  } catch {
+    // No storage.
+  }
+}
+
+function bringDraft() {
+  try {
+    const [url, word] = JSON.parse(sessionStorage.getItem(DRAFT)) ?? [];
+    if (url === turn.dataset.url && isOpen() && !input.value) input.value = word;
+  } catch {
+    // No storage, or nothing in it.
+  }
+}
+
+function adoptForms(isGuessing) {
+  guessForm.hidden = !isGuessing;
+  nextForm.hidden = isGuessing;
+}
+
+root.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (isDeaf()) return;
+  if (event.target === guessForm && !input.value.trim()) return input.focus();
+  if (event.target === nextForm) {
+    // A phone opens its keyboard only for a field that gets the focus within the tap itself.
+    adoptForms(true);
+    input.value = "";
+    input.focus({ preventScroll: true });
+  }
+  submit(event.target);
+});
+
+input.addEventListener("input", () => {
+  mirror();
+  keepDraft();
+  say("");
+});
+input.addEventListener("focus", () => setTimeout(showLine, 300));
+
+root.addEventListener("click", (event) => {
+  const link = event.target.closest("[data-hint]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const isLarge = link.closest(".hint").classList.toggle("is-large");
+  link.setAttribute("aria-pressed", isLarge);
+});
+
+// Pressing these must not take the focus from the field: the keyboard would close.
+root.addEventListener("mousedown", (event) => {
+  if (isOpen() && event.target.closest(".bar__go, [data-hint]")) event.preventDefault();
+});
+
+addEventListener("keydown", (event) => {
+  if (!event.key || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+  const skip = turn.querySelector("[data-skip]");
+  if (event.key === "Escape" && skip?.open) {
+    skip.open = false;
+    return input.focus();
+  }
+  if (event.key === " " && event.target.matches?.("[data-hint]")) {
+    event.preventDefault();
+    return event.target.click();
+  }
+  // Enter held down on a guess must not go on to the next sentence.
+  if (event.key === "Enter" && (event.repeat || performance.now() < deafUntil)) return event.preventDefault();
+  if (event.target !== document.body && event.target !== turn) return;
+  if (event.key === "Enter" && !nextForm.hidden) nextForm.requestSubmit();
+  else if (isOpen() && event.key.length === 1) input.focus();
+});
+
+root.addEventListener("toggle", (event) => event.target.matches("[data-skip]") && event.target.open && event.target.querySelector("input").focus(), true);
+
+// Not kept in the history: the turn may be over by the time one comes back.
+addEventListener("pageshow", (event) => event.persisted && location.reload());
+
+watchKeyboard();
+offerSound(document.getElementById("sound"));
+bringDraft();
+begin();
+if (isOpen()) input.focus({ preventScroll: true });
+else if (!nextForm.hidden) nextForm.querySelector("button").focus({ preventScroll: true });
