@@ -29,6 +29,7 @@ REQUIRED = {
 }
 OPTIONAL = {
     "CROSSLENS_VAR": "folder of all local files; production keeps little there (default: var/ of the checkout)",
+    "VECTORS_FOLDER": "/srv/crosslens/vectors, which all processes see (default: vectors/ in CROSSLENS_VAR)",
     "CSRF_TRUSTED_ORIGINS": "https://crosslens.example.org (default: https:// before each of ALLOWED_HOSTS)",
     "CACHE_URL": "redis://HOST:6379/1 (default: the broker's server)",
     "PROXIES": "how many reverse proxies of yours add to X-Forwarded-For (default: 1 in production, 0 embedded)",
@@ -75,6 +76,14 @@ class Environment:
         if not value.isascii() or not value.isdecimal() or int(value) > 9:
             raise self._malformed("PROXIES", f"is {value!r}, not a number from 0 to 9")
         return int(value)
+
+    def vectors(self) -> Path:
+        value = self.variables.get("VECTORS_FOLDER")
+        if not value:
+            return self.var / "vectors"
+        if not Path(value).is_absolute():
+            raise self._malformed("VECTORS_FOLDER", f"is {value!r}, which is no absolute folder")
+        return Path(value)
 
     def secret_key(self) -> str:
         if self.is_embedded:

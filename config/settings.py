@@ -208,6 +208,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-comparisons": {"task": "sxs_eval.tasks.sweep_comparisons", "schedule": 15.0},
     "sweep-seasons": {"task": "gapgame.tasks.sweep_seasons", "schedule": 5.0},
     "sweep-imports": {"task": "corpus.tasks.sweep_imports", "schedule": 15.0},
+    "sweep-item-imports": {"task": "gapgame.tasks.sweep_item_imports", "schedule": 15.0},
     "sweep-caption-imports": {"task": "inference.tasks.sweep_caption_imports", "schedule": 15.0},
 }
 

@@ -12,8 +12,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from corpus.permissions import check_manager
 from corpus.views.imports import TooMuchSent, receive
-from inference import selectors
 from inference.forms import CaptionsForm
+from inference.selectors.captions import models_with_counts
 from inference.services.imports import start_upload
 from inference.tasks import ask_for_caption_import
 from people.requests import user_of
@@ -23,7 +23,7 @@ from people.requests import user_of
 @login_required
 def model_list(request: HttpRequest) -> HttpResponse:
     check_manager(request.user)
-    return render(request, "inference/models.html", {"models": selectors.models_with_counts()})
+    return render(request, "inference/models.html", {"models": models_with_counts()})
 
 
 @csrf_exempt  # checked below, once it is clear who sends and how much

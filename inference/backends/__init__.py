@@ -1,0 +1,1 @@
+"""Engines, one file each. They load when they are first used."""

