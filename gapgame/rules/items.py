@@ -225,7 +225,7 @@ def _sense(given: Any) -> tuple[str, ...]:
     if given is None:
         return ()
     if not isinstance(given, list):
-        raise ItemRefused(_("“sense” is not a list. Write the ids of synsets as [\"…\", \"…\"]."))
+        raise ItemRefused(_('“sense” is not a list. Write the ids of synsets as ["…", "…"].'))
     if len(given) > MOST_SENSES or not all(
         isinstance(sense, str) and is_text(sense) and 0 < len(sense.strip()) <= LONGEST_SENSE for sense in given
     ):

@@ -56,8 +56,7 @@ def _joined(value: dict[str, Any]) -> str:
     tokens = [str(token) for token in value[TOKENS]]
     place = next((value[name] for name in POSITIONS if isinstance(value.get(name), int)), None)
     word = value.get("word")
-    is_there = place is not None and 0 <= place < len(tokens) and isinstance(word, str)
-    if is_there and tokens[place].casefold() == word.casefold():
+    if isinstance(place, int) and 0 <= place < len(tokens) and tokens[place].casefold() == str(word).casefold():
         tokens[place] = GAP
     return " ".join(tokens)
 

@@ -85,7 +85,7 @@ def _is_akin(word: str, other: str) -> bool:
     if len(shorter) >= SHORTEST_PART and shorter in longer and (shorter == word or longer.startswith(shorter)):
         return True
     common = next((place for place, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), len(shorter))
-    return common >= max(SHORTEST_STEM, 2 * len(longer) / 3)
+    return common >= max(SHORTEST_STEM, 3 * len(longer) / 5)
 
 
 def _is_mark(character: str) -> bool:

@@ -160,7 +160,7 @@ class Pictures:
         images = self._stored.get(reference.name, [])
         if not images:
             raise PictureRefused(
-                _("No such file came with the items, and no image has this key, file name or SHA-256 in the collections.")
+                _("No such file came with the items, and no image of the collections has this key, name or SHA-256.")
             )
         if len(images) > 1:
             raise PictureRefused(_("%(count)s different images have this name.") % {"count": len(images)})

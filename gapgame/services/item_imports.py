@@ -1,0 +1,329 @@
+"""Importing items some lines at a time: items, their images and the rows of the report are in together.
+
+No row of the report tells a word, a key or a sentence: whoever manages some project of the installation may read it,
+and may play in this one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.db import IntegrityError, transaction
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
+from corpus.rules.records import BrokenRecord, FileRefused, Record, printable
+from corpus.services import files as storage
+from corpus.services import jobs
+from corpus.services.imports import FILE_NAMES, NOT_OF_ONE_FILE, Clock, keep_waiting, unexpected
+from gapgame.files.embeddings import Vectors, central_of, names_of
+from gapgame.models import Item, ItemImage, ItemSet, RepresentativeSource
+from gapgame.rules.items import ItemLine, ItemRefused, item_line
+from gapgame.services.item_pictures import STRIPPED_OF, Announce, Pictures, Taken
+from gapgame.services.item_sources import EMBEDDINGS_FILE, ITEMS_FILE, Source, source_of_path, source_of_upload
+from gapgame.services.items import is_closed
+from languages.models import Language
+from people.models import User
+
+log = logging.getLogger(__name__)
+
+LINES_PER_TRANSACTION = 50
+TRIES = 3
+"""Of one transaction, where another import into the same set runs at the same time."""
+
+ALONE_AFTER_ATTEMPTS = 2
+"""After so many starts that ended without a word, lines are taken one by one: so it is known which one ends them."""
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A line whose pictures lie in storage; `first` is the place of the representative one."""
+
+    line: ItemLine
+    taken: list[Taken]
+    first: int
+    source: RepresentativeSource
+    notes: list[str]
+
+
+OpenSource = Callable[[ExitStack], Source]
+
+
+def start_upload(
+    *,
+    item_set: ItemSet,
+    items: UploadedFile[Any],
+    pictures: Sequence[UploadedFile[Any]] = (),
+    embeddings: UploadedFile[Any] | None = None,
+    collections: Sequence[Collection] = (),
+    back: str = "",
+    by: User,
+) -> ImportJob:
+    """Put the files that a browser sent where a worker finds them, and a job on the list.
+
+    `back` is the address of the page that the report leads back to.
+    """
+    folder, names = keep_waiting(pictures)
+    for name, upload in ((ITEMS_FILE, items), (EMBEDDINGS_FILE, embeddings)):
+        if upload is not None:
+            upload.seek(0)
+            storage.put(f"{folder}/{name}", upload)
+    return ImportJob.objects.create(
+        kind=ImportKind.ITEMS,
+        collection=item_set.collection,
+        options={
+            FILE_NAMES: names,
+            EMBEDDINGS_FILE: embeddings is not None,
+            "collections": [collection.slug for collection in collections],
+            "back": back,
+        },
+        source_name=(items.name or ITEMS_FILE)[: jobs.NAME_CHARACTERS],
+        folder=folder,
+        created_by=by,
+    )
+
+
+def import_path(
+    *,
+    path: Path,
+    item_set: ItemSet,
+    images: Path | None = None,
+    embeddings: Path | None = None,
+    collections: Sequence[Collection] = (),
+    layout: str | None = None,
+    clock: Clock,
+    announce: Announce,
+) -> ImportJob:
+    """Import a file, or a folder in MultiSubs' layout, of this machine here and now."""
+    job = ImportJob.objects.create(
+        kind=ImportKind.ITEMS,
+        collection=item_set.collection,
+        options={jobs.IS_INLINE: True, "collections": [collection.slug for collection in collections]},
+        source_name=printable(str(path))[-500:],
+        state=JobState.RUNNING,
+        lease_until=clock() + jobs.LEASE,
+        attempts=1,
+    )
+
+    _run(
+        job,
+        lambda stack: source_of_path(path, images=images, embeddings=embeddings, layout=layout, stack=stack),
+        clock=clock,
+        announce=announce,
+    )
+    job.refresh_from_db()
+    return job
+
+
+def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
+    """Run an upload's job, or take it up where a worker that is gone left it."""
+    job = jobs.claim(job_id=job_id, kind=ImportKind.ITEMS, now=clock())
+    if job is None:
+        return
+    language = job.created_by.interface_language if job.created_by else ""
+    with translation.override(language or settings.LANGUAGE_CODE):
+        if job.attempts > jobs.MAX_ATTEMPTS:
+            jobs.finish(job, now=clock(), error=_("The import stopped %(count)s times.") % {"count": jobs.MAX_ATTEMPTS})
+            return
+        _run(job, lambda stack: source_of_upload(job, stack), clock=clock, announce=announce)
+
+
+def _run(job: ImportJob, open_source: OpenSource, *, clock: Clock, announce: Announce) -> None:
+    item_set = ItemSet.objects.select_related("collection").get(collection=job.collection_id)
+    # Chunks are written whole and in order, so all up to the last number of the report is done.
+    last = job.rows.order_by("-number").values_list("number", flat=True).first() or 0
+    try:
+        with ExitStack() as stack:
+            job.lease_until = jobs.extend(job, now=clock())
+            source = open_source(stack)
+            ImportJob.objects.filter(pk=job.pk).update(total=source.total)
+            others = list(Collection.objects.filter(slug__in=job.options["collections"]).order_by("pk"))
+            run = _Import(job, item_set, Pictures(item_set, source.files, others), source.embeddings, clock, announce)
+            run.take_all(record for record in source.records if record.number > last)
+    except FileRefused as refused:
+        jobs.finish(job, now=clock(), error=str(refused))
+    except FileNotFoundError:
+        jobs.finish(job, now=clock(), error=_("The file is no longer there. Send it again."))
+    except jobs.LeaseLost:
+        return
+    else:
+        ImportJob.objects.filter(pk=job.pk, lease_until=job.lease_until).update(total=job.rows.count())
+        jobs.finish(job, now=clock())
+
+
+class _Import:
+    """One run of a job."""
+
+    def __init__(
+        self,
+        job: ImportJob,
+        item_set: ItemSet,
+        pictures: Pictures,
+        embeddings: Vectors,
+        clock: Clock,
+        announce: Announce,
+    ) -> None:
+        self.job, self.item_set, self.pictures, self.embeddings = job, item_set, pictures, embeddings
+        self.clock, self.announce = clock, announce
+        self.languages = {language.tag: language for language in Language.objects.all()}
+
+    def take_all(self, records: Iterator[Record | BrokenRecord]) -> None:
+        if self.job.attempts > jobs.SKIP_AFTER_ATTEMPTS:
+            for record in islice(records, 1):
+                reason = _("Reading it stopped the import each time it was tried. Look at its pictures.")
+                self._reject(record, reason)
+        size = 1 if self.job.attempts > ALONE_AFTER_ATTEMPTS else LINES_PER_TRANSACTION
+        while chunk := list(islice(records, size)):
+            if is_closed(self.item_set, self.clock()):
+                raise FileRefused(
+                    _("A season has begun with these items, which stay as they are. Import into another set.")
+                )
+            self._take(chunk)
+
+    def _take(self, chunk: list[Record | BrokenRecord]) -> None:
+        """Take the lines together, or one by one where that fails, so that only what cannot be taken is left out."""
+        try:
+            self._take_whole(chunk)
+        except (*NOT_OF_ONE_FILE, FileRefused):
+            raise
+        except Exception as error:
+            if len(chunk) > 1:
+                for record in chunk:
+                    self._take([record])
+                return
+            log.exception("Import %s: line %s could not be taken.", self.job.pk, chunk[0].number)
+            self._reject(chunk[0], unexpected(error))
+
+    def _take_whole(self, chunk: list[Record | BrokenRecord]) -> None:
+        ready = self._prepare(chunk)
+        for tries_left in reversed(range(TRIES)):
+            try:
+                with transaction.atomic():
+                    rows = self._rows(chunk, ready)
+                    self.job.lease_until = jobs.report(self.job, rows, now=self.clock())
+                return
+            except IntegrityError:
+                if not tries_left:
+                    raise
+
+    def _reject(self, record: Record | BrokenRecord, reason: str) -> None:
+        with transaction.atomic():
+            rows = [self._row(record.number, Outcome.REJECTED, reason)]
+            self.job.lease_until = jobs.report(self.job, rows, now=self.clock())
+
+    def _row(self, number: int, outcome: Outcome, reason: str = "") -> ImportRow:
+        return jobs.row(self.job, number, _("line %(number)s") % {"number": number}, outcome, reason)
+
+    def _prepare(self, chunk: list[Record | BrokenRecord]) -> dict[int, _Ready | str]:
+        """By number: what is ready, or why it is not taken. Pictures are read and stored outside of any transaction."""
+        found: dict[int, _Ready | str] = {}
+        lines: dict[int, ItemLine] = {}
+        for record in chunk:
+            try:
+                if isinstance(record, BrokenRecord):
+                    raise ItemRefused(record.reason)
+                lines[record.number] = item_line(record.value, languages=self.languages)
+            except ItemRefused as refused:
+                found[record.number] = str(refused)
+        self.pictures.look_up(reference for line in lines.values() for reference in line.images)
+        for number, line in lines.items():
+            try:
+                found[number] = self._ready(line)
+            except ItemRefused as refused:
+                found[number] = str(refused)
+            if self.job.lease_until is None or self.clock() > self.job.lease_until - jobs.LEASE / 2:
+                self.job.lease_until = jobs.extend(self.job, now=self.clock())
+        return found
+
+    def _ready(self, line: ItemLine) -> _Ready:
+        taken = [self.pictures.take(image, line.word, number) for number, image in enumerate(line.images, start=1)]
+        notes = [*line.warnings, *(note for picture in taken for note in picture.notes)]
+        central = None
+        if self.embeddings:
+            names = [
+                names_of(image.name, picture.sha256, picture.attribution.extra.get(STRIPPED_OF, ""))
+                for image, picture in zip(line.images, taken, strict=True)
+            ]
+            central, missing = central_of(self.embeddings, names)
+            if missing:
+                note = _("%(missing)s of %(count)s images have no embedding, so that none was compared.")
+                notes.append(note % {"missing": missing, "count": len(taken)})
+        if central is not None:
+            return _Ready(line, taken, central, RepresentativeSource.EMBEDDINGS, notes)
+        if line.representative is not None:
+            return _Ready(line, taken, line.representative, RepresentativeSource.FILE, notes)
+        return _Ready(line, taken, 0, RepresentativeSource.FIRST, notes)
+
+    def _rows(self, chunk: list[Record | BrokenRecord], ready: dict[int, _Ready | str]) -> list[ImportRow]:
+        keys = {one.line.key for one in ready.values() if isinstance(one, _Ready)}
+        there = Item.objects.filter(item_set=self.item_set, key__in=keys).prefetch_related("images__image")
+        by_key = {item.key: item for item in there}
+        rows = []
+        for record in chunk:
+            one = ready[record.number]
+            if isinstance(one, str):
+                rows.append(self._row(record.number, Outcome.REJECTED, one))
+                continue
+            outcome, reason = self._put(one, by_key)
+            rows.append(self._row(record.number, outcome, reason))
+        return rows
+
+    def _put(self, one: _Ready, by_key: dict[str, Item]) -> tuple[Outcome, str]:
+        item = by_key.get(one.line.key)
+        if item is not None:
+            return _compared(item, one)
+        images = [
+            self.pictures.put(taken, one.line.word, announce=self.announce, now=self.clock()) for taken in one.taken
+        ]
+        notes = one.notes + [_unlicensed(place) for place, image in enumerate(images, start=1) if not image.licence]
+        by_key[one.line.key] = self._create(one, images)
+        return Outcome.ADDED, " ".join(notes)
+
+    def _create(self, one: _Ready, images: list[Image]) -> Item:
+        line = one.line
+        item = Item.objects.create(
+            item_set=self.item_set,
+            key=line.key,
+            language=self.languages[line.language],
+            before=line.before,
+            after=line.after,
+            word=line.word,
+            split=line.split,
+            sense=list(line.sense),
+            representative_source=one.source,
+        )
+        # Two names of a line may be one picture.
+        ordered = dict.fromkeys([images[one.first], *images])
+        ItemImage.objects.bulk_create(
+            ItemImage(item=item, image=image, position=position) for position, image in enumerate(ordered)
+        )
+        return item
+
+
+def _compared(item: Item, one: _Ready) -> tuple[Outcome, str]:
+    """What comes of a line whose key is there; `item` with its images at hand."""
+    line = one.line
+    kept = (item.language_id, item.before, item.after, item.word, item.split, item.sense)
+    given = (line.language, line.before, line.after, line.word, line.split, list(line.sense))
+    images = [entry.image.sha256 for entry in item.images.all()]
+    if kept != given or set(images) != {taken.sha256 for taken in one.taken}:
+        return Outcome.REJECTED, _(
+            "Another item of this set has the same key and other content, which is never changed: people may have "
+            "played it. Give this one another key."
+        )
+    if images[0] != one.taken[one.first].sha256:
+        return Outcome.ALREADY, _("The item is in this set already, with another representative image, which stays.")
+    return Outcome.ALREADY, _("The item is in this set already.")
+
+
+def _unlicensed(number: int) -> str:
+    return _("No licence is known of image %(number)s.") % {"number": number}

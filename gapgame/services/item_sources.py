@@ -1,0 +1,109 @@
+"""What an import of items reads: its lines, the pictures that come with them, embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO
+
+from django.core.files.storage import default_storage
+
+from corpus.models import ImportJob
+from corpus.rules import manifests
+from corpus.rules.records import BrokenRecord, Record, json_records
+from corpus.services.imports import FILE_NAMES
+from corpus.services.sources import Entry, Problem, plan_of_path, plan_of_upload
+from gapgame.files import multisubs as multisubs_files
+from gapgame.files.embeddings import Vectors, read_embeddings
+from gapgame.rules import multisubs
+from gapgame.services.item_pictures import Files
+
+OURS, MULTISUBS = "crosslens", "multisubs"
+LAYOUTS = (OURS, MULTISUBS)
+ITEMS_FILE, EMBEDDINGS_FILE = "items", "embeddings"
+
+
+@dataclass(frozen=True)
+class Source:
+    """What an import reads, open."""
+
+    records: Iterator[Record | BrokenRecord]
+    total: int
+    files: Files
+    embeddings: Vectors = field(default_factory=dict)
+
+
+def source_of_upload(job: ImportJob, stack: ExitStack) -> Source:
+    """What a browser sent, which waits in storage.
+
+    Raises
+    ------
+    FileRefused
+        Where it cannot be used as a whole.
+    """
+
+    def stored(name: str) -> IO[bytes]:
+        return stack.enter_context(default_storage.open(f"{job.folder}/{name}"))
+
+    plan = plan_of_upload(job.folder, job.options[FILE_NAMES], stack)
+    vectors = read_embeddings(stored(EMBEDDINGS_FILE)) if job.options[EMBEDDINGS_FILE] else {}
+    file = stored(ITEMS_FILE)
+    total = _count_lines(file)
+    return Source(_records(file, None), total, Files(plan), vectors)
+
+
+def source_of_path(
+    path: Path, *, images: Path | None, embeddings: Path | None, layout: str | None, stack: ExitStack
+) -> Source:
+    """What lies on this machine; raises FileRefused as `source_of_upload` does."""
+    files = _files_of(path, images, stack)
+    vectors = read_embeddings(stack.enter_context(embeddings.open("rb"))) if embeddings else {}
+    if path.is_dir():
+        return Source(multisubs_files.records_of(path), 0, files, vectors)
+    file = stack.enter_context(path.open("rb"))
+    total = _count_lines(file)
+    return Source(_records(file, layout), total, files, vectors)
+
+
+def _files_of(path: Path, images: Path | None, stack: ExitStack) -> Files:
+    """The pictures beside the file of items and in `images`, a folder or a zip, with what their manifests say."""
+    homes = [path if path.is_dir() else path.parent]
+    plan: list[Entry | Problem] = []
+    if images is not None and images.is_dir():
+        homes.insert(0, images)
+    elif images is not None:
+        plan = plan_of_path(images, stack)
+    for home in homes:
+        for name in manifests.NAMES:
+            if (home / name).is_file():
+                plan += plan_of_path(home / name, stack)
+    return Files(plan, homes)
+
+
+def _records(file: IO[bytes], layout: str | None) -> Iterator[Record | BrokenRecord]:
+    records = json_records(file)
+    if layout is None:
+        first = list(islice(records, 1))
+        is_theirs = any(isinstance(record, Record) and multisubs.looks_like_it(record.value) for record in first)
+        layout, records = (MULTISUBS if is_theirs else OURS), chain(first, records)
+    if layout == OURS:
+        return records
+    return (
+        Record(record.number, multisubs.as_item(record.value)) if isinstance(record, Record) else record
+        for record in records
+    )
+
+
+def _count_lines(file: IO[bytes]) -> int:
+    """How many lines there are, or 0 for a list, whose length only shows at its end."""
+    file.seek(0)
+    if file.read(1 << 16).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+        file.seek(0)
+        return 0
+    file.seek(0)
+    total = sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+    file.seek(0)
+    return total
