@@ -188,16 +188,6 @@ def outcome_shares(counts: Mapping[str, int]) -> dict[str, Share | Undefined]:
     return {name: share(counts.get(name, 0), total, Undefined(Missing.NO_PLAYERS)) for name in OUTCOMES}
 
 
-def turns_of_counts(counts: Mapping[str, Mapping[str, int]]) -> list[Turn]:
-    """Turns of which nothing but split and outcome is known, from how often each outcome came in each split."""
-    return [
-        turn
-        for split, of_split in counts.items()
-        for outcome in OUTCOMES
-        for turn in [Turn(outcome, split)] * of_split[outcome]
-    ]
-
-
 class _Table:
     """Turns as a table of numbers whose sums, over any of the turns, give all figures."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -85,6 +85,16 @@ def filtered(turns: Sequence[Turn], *, keep: Collection[str]) -> tuple[NDArray[n
         counts &= ~leaves_out
         applied.append(Filtered(rule, RULES[rule], int(matches.sum()), int(leaves_out.sum()), is_kept))
     return counts, tuple(applied)
+
+
+def turns_of_counts(counts: Mapping[str, Mapping[str, int]]) -> list[Turn]:
+    """Turns of which nothing but split and outcome is known, from how often each outcome came in each split."""
+    return [
+        turn
+        for split, of_split in counts.items()
+        for outcome in OUTCOMES
+        for turn in [Turn(outcome, split)] * of_split[outcome]
+    ]
 
 
 def _matches(turns: Sequence[Turn]) -> dict[Rule, NDArray[np.bool_]]:

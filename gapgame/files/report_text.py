@@ -1,0 +1,126 @@
+"""The report on turns for a terminal: one figure a line, with what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.utils.translation import gettext as _
+
+from gapgame.rules.figures import Mean, Share, Undefined
+from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, Outcomes, Resampled
+from gapgame.rules.turns import OUTCOMES
+from metrics.intervals import Interval
+
+LABEL_WIDTH = 24
+MOST_GROUPS = 50
+
+
+def report_lines(report: GameReport) -> Iterator[str]:
+    yield _("%(turns)s turns, of which %(counted)s count.") % {"turns": report.turns, "counted": report.counted}
+    yield _("Left out, each turn by the first rule that speaks of it (in brackets: turns the rule speaks of):")
+    for applied in report.filters:
+        number = _("kept") if applied.is_kept else str(applied.left_out)
+        yield _line(str(applied.rule), f"{number} ({applied.matched})", str(applied.says))
+    yield ""
+    yield _("Shares: exact (Clopper-Pearson) 95% interval, turns taken for independent; then a bootstrap over players.")
+    yield _("Means: Student's 95% interval, guesses taken for independent; then a bootstrap over players.")
+    yield from _outcome_lines(_("All splits"), report.overall)
+    for split in report.splits:
+        yield from _outcome_lines(split.split, split.figures)
+    yield from _equal_size_lines(report.equal_size)
+    for name, groups in report.by.items():
+        yield from _group_lines(name, groups)
+    yield ""
+    signature = report.signature
+    yield _(
+        "%(method)s %(version)s, seed %(seed)s, %(resamples)s resamples, left out: %(left_out)s, vectors: %(vectors)s"
+    ) % {
+        "method": signature.method,
+        "version": signature.version,
+        "seed": signature.seed,
+        "resamples": signature.resamples,
+        "left_out": ", ".join(signature.left_out) or _("nothing"),
+        "vectors": signature.vectors or _("not told"),
+    }
+
+
+def _outcome_lines(title: str, figures: Outcomes) -> Iterator[str]:
+    yield ""
+    players = _("players unknown") if figures.players is None else _("%(number)s players") % {"number": figures.players}
+    yield f"{title}: " + _("%(turns)s turns, %(players)s") % {"turns": figures.turns, "players": players}
+    for name, share in figures.outcomes.items():
+        yield _line(name, _share(share))
+    for similarity in figures.similarity:
+        label = _("similarity %(attempt)s") % {"attempt": similarity.attempt}
+        yield _line(label, _mean(similarity.all), _("all guesses, the word itself counting 1"))
+        yield _line("", _mean(similarity.inexact), _("guesses that were not the word"))
+
+
+def _share(share: Share | Undefined) -> str:
+    if isinstance(share, Undefined):
+        return f"– {share.message}"
+    return (
+        f"{share.percent:6.2f}% ({share.count}/{share.total})  {_between(share.interval, '.2f')}  "
+        f"{_between(share.over_players, '.2f')}"
+    )
+
+
+def _mean(mean: Mean | Undefined) -> str:
+    if isinstance(mean, Undefined):
+        return f"– {mean.message}"
+    return f"{mean.mean:.4f} ({mean.count})  {_between(mean.interval, '.4f')}  {_between(mean.over_players, '.4f')}"
+
+
+def _between(interval: Interval | Undefined, form: str) -> str:
+    if isinstance(interval, Undefined):
+        return f"[–: {interval.message}]"
+    return f"[{interval.low:{form}}, {interval.high:{form}}]"
+
+
+def _equal_size_lines(equal: EqualSize | Undefined) -> Iterator[str]:
+    yield ""
+    if isinstance(equal, Undefined):
+        yield _("Splits of equal size") + f": – {equal.message}"
+        return
+    yield _(
+        "Splits of equal size: %(size)s turns of each, drawn without replacement %(resamples)s times; mean, and the "
+        "middle 95%% of the draws"
+    ) % {"size": equal.size, "resamples": equal.resamples}
+    for figures in (equal.overall, *equal.splits):
+        yield _line(figures.split or _("All splits"), _equal_figures(figures))
+
+
+def _equal_figures(figures: EqualOutcomes) -> str:
+    parts = [f"{name} {_resampled(resampled, '.2f')}" for name, resampled in figures.outcomes.items()]
+    parts += [
+        _("similarity %(attempt)s") % {"attempt": attempt} + f" {_resampled(resampled, '.4f')}"
+        for attempt, resampled in enumerate(figures.similarity, start=1)
+        if not isinstance(resampled, Undefined)
+    ]
+    return "; ".join(parts)
+
+
+def _resampled(resampled: Resampled, form: str) -> str:
+    return f"{resampled.mean:{form}} {_between(resampled.interval, form)}"
+
+
+def _group_lines(name: str, groups: tuple[GroupOutcomes, ...]) -> Iterator[str]:
+    yield ""
+    yield _(
+        "By %(name)s: turns, percentages of the outcomes with exact 95%% intervals, mean similarity per attempt"
+    ) % {"name": name}
+    for group in groups[:MOST_GROUPS]:
+        shares = "  ".join(
+            f"{group.percent[outcome]:.1f} {_between(group.intervals[outcome], '.1f')}" for outcome in OUTCOMES
+        )
+        means = "  ".join(
+            "–" if mean is None else f"{mean:.3f} ({number})"
+            for mean, number in zip(group.similarity, group.guesses, strict=True)
+        )
+        yield f"  {group.name or _('unknown'):<{LABEL_WIDTH}}{group.turns:>7}  {shares}  {means}"
+    if len(groups) > MOST_GROUPS:
+        yield "  " + _("and %(number)s more; --json gives all.") % {"number": len(groups) - MOST_GROUPS}
+
+
+def _line(label: str, value: str, meaning: str = "") -> str:
+    return f"  {label:<{LABEL_WIDTH}}{value}" + (f"  {meaning}" if meaning else "")

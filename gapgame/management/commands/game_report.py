@@ -1,0 +1,58 @@
+"""`manage.py game_report TURNS.(jsonl|csv)`: who found the words of a game, without a database."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext as _
+
+from gapgame.files.problems import LinesRefused
+from gapgame.files.report_text import report_lines
+from gapgame.files.turns import read_turns
+from gapgame.management.arguments import whole_number
+from gapgame.rules.report import BY, RESAMPLES, build_report
+from gapgame.rules.turns import Rule
+
+
+class Command(BaseCommand):
+    help = "Report who found the words of a game at which attempt, and how near the guesses were, from a file of turns."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("turns", type=Path, help=".jsonl, or .csv of counts; docs/game-files.md tells the columns")
+        parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
+        parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
+        parser.add_argument(
+            "--resamples", type=whole_number(100, 100_000), default=RESAMPLES, help="default %(default)s"
+        )
+        parser.add_argument(
+            "--keep", action="append", default=[], choices=[str(rule) for rule in Rule], help="turns that then count"
+        )
+        parser.add_argument("--by", action="append", default=[], choices=BY, help="figures of each of these too")
+        parser.add_argument("--vectors", default="", metavar="SIGNATURE", help="by which the game was played")
+
+    def handle(self, *, turns: Path, for_programs: bool, keep: list[str], by: list[str], **options: Any) -> None:
+        try:
+            read = read_turns(turns)
+        except LinesRefused as refused:
+            raise CommandError(str(refused)) from refused
+        report = build_report(
+            read.turns,
+            keep=keep,
+            by=by,
+            seed=options["seed"],
+            resamples=options["resamples"],
+            vectors=options["vectors"],
+        )
+        if for_programs:
+            figures = {"repeated_lines": read.repeated_lines, **report.as_json()}
+            self.stdout.write(json.dumps(figures, ensure_ascii=False, indent=2, allow_nan=False))
+            return
+        for line in report_lines(report):
+            self.stdout.write(line)
+        if read.repeated_lines:
+            self.stdout.write(_("Lines that repeat a turn, counted once: %(number)s") % {"number": read.repeated_lines})
