@@ -2,9 +2,11 @@
 
 from django.urls import path
 
-from gapgame.views import pictures, play, players
+from gapgame.views import pictures, play, players, reports, roster, seasons, vectors
 
 app_name = "gapgame"
+GAME = "projects/<slug:slug>/game"
+ONE = f"{GAME}/<slug:season_slug>"
 urlpatterns = [
     path("game/", players.game_home, name="game-home"),
     path("game/turns/<uuid:turn_id>/", play.turn_show, name="turn-show"),
@@ -19,4 +21,17 @@ urlpatterns = [
     path("game/<slug:slug>/turns/", players.turn_list, name="turn-list"),
     path("game/<slug:slug>/board/", players.board_show, name="board-show"),
     path("game/<slug:slug>/rules/", players.rules_show, name="rules-show"),
+    # Before the addresses of single seasons: none may have such a name.
+    path(f"{GAME}/", seasons.season_list, name="season-list"),
+    path(f"{GAME}/new/", seasons.season_create, name="season-create"),
+    path(f"{GAME}/vectors/", vectors.vectors_show, name="vectors-show"),
+    path(f"{ONE}/", seasons.season_manage, name="season-manage"),
+    path(f"{ONE}/progress/", seasons.season_progress, name="season-progress"),
+    path(f"{ONE}/settings/", seasons.season_edit, name="season-edit"),
+    path(f"{ONE}/delete/", seasons.season_delete, name="season-delete"),
+    path(f"{ONE}/players/", roster.player_list, name="player-list"),
+    path(f"{ONE}/players/<int:player_id>/", roster.player_decide, name="player-decide"),
+    path(f"{ONE}/skipped/", roster.skip_list, name="skip-list"),
+    path(f"{ONE}/report/", reports.game_report, name="game-report"),
+    path(f"{ONE}/turns/", reports.turns_export, name="turns-export"),
 ]

@@ -17,6 +17,8 @@ from people.models import Project
 ACTIVE = timedelta(minutes=5)
 """Who was shown a sentence or a hint within that time is at play."""
 
+POLL_S, LARGE_POLL_S, LARGE = 10, 60, 200_000
+
 ENDED = (
     Outcome.ATTEMPT_1,
     Outcome.ATTEMPT_2,
@@ -98,6 +100,15 @@ class SeasonProgress:
     @property
     def skipped(self) -> int:
         return self.counts[Outcome.SKIPPED]
+
+    @property
+    def played(self) -> list[SeasonLanguage]:
+        return [row.played for row in self.languages]
+
+    @property
+    def poll_s(self) -> int:
+        """How soon the page asks again: a large season costs more to count, and changes less in a moment."""
+        return POLL_S if self.ended < LARGE else LARGE_POLL_S
 
     @property
     def percent_over(self) -> int:

@@ -82,7 +82,8 @@ def _row(season: Season, player: Player, rules: Sequence[RuleBroken]) -> PlayerR
 
 def _rules_of(players: Sequence[Player]) -> dict[int, list[RuleBroken]]:
     marks = Mark.objects.filter(player__in=players).order_by()
-    details = {(player, rule): detail for player, rule, detail in marks.filter(turn=None).values_list("player", "rule", "detail")}
+    of_play = marks.filter(turn=None).values_list("player", "rule", "detail")
+    details = {(player, rule): detail for player, rule, detail in of_play}
     of_turns = Counter[tuple[int, str]]()
     single = marks.exclude(turn=None).values_list("player", "rule").annotate(Count("pk"))
     for player, rule, turns in single:

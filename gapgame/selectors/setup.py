@@ -24,7 +24,7 @@ WORDS_AT_ONCE = 2000
 
 @dataclass(frozen=True)
 class Playable:
-    """The sentences in use of one language: how many, and of how many all pictures are ready. `offered`: its vectors."""
+    """The sentences in use of one language, and of how many all pictures are ready; `offered` are its vectors."""
 
     language: Language
     items: int

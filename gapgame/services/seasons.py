@@ -175,7 +175,9 @@ def _check(terms: Terms, item_set: ItemSet, *, now: datetime, is_new_start: bool
 
 def _check_name(project: Project, name: str, *, besides: Season | None = None) -> None:
     same = Season.objects.filter(project=project, name=name)
-    if same.exclude(pk=besides.pk if besides else None).exists():
+    if besides is not None:
+        same = same.exclude(pk=besides.pk)
+    if same.exists():
         text = _("The project has a season named “%(name)s” already. Choose another name.")
         raise NameTaken(text % {"name": name})
 

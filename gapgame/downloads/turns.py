@@ -1,0 +1,52 @@
+"""All turns of a season as a file: one turn a line, in constant memory. Only once the season is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from django.utils.translation import gettext as _
+
+from corpus.rules.downloads import JSON_LINES_TYPE, in_pieces, stamp, write_whole
+from gapgame.models import Season
+from gapgame.selectors.turns import turn_lines
+
+CONTENT_TYPE = JSON_LINES_TYPE
+
+
+class NotClosed(Exception):
+    """The season is on, or is being counted: from its turns a table of scores could be made."""
+
+
+def export_turns(season: Season) -> Iterator[bytes]:
+    """The file, piece by piece.
+
+    Raises
+    ------
+    NotClosed
+        At once, before anything is read.
+    """
+    if season.closed_at is None:
+        raise NotClosed(
+            _(
+                "The turns of “%(season)s” can be downloaded once it is closed, which it is within seconds after the "
+                "cut-off: before, a table of scores could be made from them."
+            )
+            % {"season": season.name}
+        )
+    return in_pieces(turn_lines(season))
+
+
+def export_to_file(season: Season, path: Path) -> None:
+    """The whole file or none.
+
+    Raises
+    ------
+    NotClosed
+    """
+    write_whole(path, export_turns(season))
+
+
+def file_name(season: Season, now: datetime) -> str:
+    return f"{season.slug}-turns-{stamp(now)}.jsonl"

@@ -1,0 +1,246 @@
+"""What managers and researchers send to set up a season."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django import forms
+from django.db.models import QuerySet
+from django.utils.timezone import make_naive
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from gapgame.models import Access, ItemSet, Season
+from gapgame.rules.clock import (
+    ClockRefused,
+    TimeTwice,
+    instant_of,
+    is_second_of_two,
+    local_time,
+    time_zones,
+)
+from gapgame.selectors.setup import Playable
+from gapgame.services.seasons import Terms, Texts
+from inference.models import WordVectorSet
+
+LARGEST_BATCH = 1000
+LONGEST_TEXT = 20_000
+VECTORS = "vectors-"
+FIRST, SECOND = "first", "second"
+ON_THE_CLOCK = "%Y-%m-%dT%H:%M"
+TEXTS = ("name", "description", "prizes")
+
+
+class ItemSetForm(forms.Form):
+    """The first step: which languages there are depends on the sentences."""
+
+    items = forms.ModelChoiceField(
+        label=_("Sentences"),
+        queryset=ItemSet.objects.none(),
+        empty_label=_("Choose…"),
+        help_text=_("All that is played in a season comes from one set. It cannot be changed later."),
+        error_messages={"invalid_choice": _("There is no such set in this project any more. Choose another.")},
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, item_sets: QuerySet[ItemSet]) -> None:
+        super().__init__(data)
+        self.fields["items"].queryset = item_sets  # type: ignore[attr-defined]
+
+
+class TextsForm(forms.Form):
+    """What may be changed at any time."""
+
+    name = forms.CharField(label=_("Name"), max_length=120, help_text=_("Players see it."))
+    description = forms.CharField(
+        label=_("Description"),
+        required=False,
+        max_length=LONGEST_TEXT,
+        widget=forms.Textarea(attrs={"rows": 5, "dir": "auto"}),
+        help_text=_("What players are told before they join. Markdown: ## begins a heading, - a list."),
+    )
+    prizes = forms.CharField(
+        label=_("Prizes"),
+        required=False,
+        max_length=LONGEST_TEXT,
+        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
+        help_text=_("What the winner and the runner-up get, if anything. Markdown, too."),
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, season: Season | None = None, **kwargs: Any) -> None:
+        initial = {name: getattr(season, name) for name in TEXTS} if season else {}
+        super().__init__(data, initial=initial | kwargs.pop("initial", {}), **kwargs)
+
+    def texts(self) -> Texts:
+        return Texts(**{name: self.cleaned_data[name] for name in TEXTS})
+
+    def text_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in TEXTS]
+
+
+class LanguageVectors(NamedTuple):
+    playable: Playable
+    field: forms.BoundField
+
+
+def _clock_field(label: Any, help_text: Any) -> forms.DateTimeField:
+    return forms.DateTimeField(
+        label=label,
+        input_formats=[ON_THE_CLOCK, "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"],
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "dir": "ltr"}, format=ON_THE_CLOCK),
+        help_text=help_text,
+        error_messages={"invalid": _("Write a date and a time, such as 2026-05-31 20:00.")},
+    )
+
+
+def _fold_field() -> forms.ChoiceField:
+    """Shown only where a time comes twice; it then says at which two instants."""
+    choices = [(FIRST, _("The first time it comes")), (SECOND, _("The second time it comes"))]
+    return forms.ChoiceField(required=False, choices=choices, widget=forms.RadioSelect)
+
+
+class SeasonForm(TextsForm):
+    """All of a season, as long as it has not begun. Times are those of clocks in its zone."""
+
+    time_zone = forms.CharField(
+        label=_("Time zone"),
+        max_length=64,
+        initial="UTC",
+        widget=forms.TextInput(attrs={"list": "time-zones", "dir": "ltr", "spellcheck": "false"}),
+        help_text=_("Of the two times below. Type a part of its name, such as a city, to find it in the list."),
+    )
+    starts_at = _clock_field(_("Start"), _("From then on people can play, and nothing below the texts can be changed."))
+    starts_which = _fold_field()
+    ends_at = _clock_field(
+        _("Cut-off"), _("Play ends at this instant for everybody. What is guessed then or later does not count.")
+    )
+    ends_which = _fold_field()
+    batch_size = forms.IntegerField(
+        label=_("Sentences per batch"),
+        min_value=1,
+        max_value=LARGEST_BATCH,
+        initial=100,
+        help_text=_("How many a player gets at once; who has done them can ask for more. The method uses 100."),
+    )
+    access = forms.ChoiceField(
+        label=_("Who may play"), choices=Access.choices, initial=Access.INVITED, widget=forms.RadioSelect
+    )
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        playable: Sequence[Playable],
+        season: Season | None = None,
+        chosen: Mapping[str, WordVectorSet] | None = None,
+    ) -> None:
+        super().__init__(data, season=season, initial=_initial(season) if season else {})
+        self.playable, self.twice = [row for row in playable if row.ready], set[str]()
+        self.unready = [row.language for row in playable if not row.ready]
+        chosen = chosen or {}
+        for row in self.playable:
+            tag = row.language.pk
+            # Of a single set nothing is to be chosen but whether the language is played.
+            first = row.offered[0] if season is None and row.offered else None
+            self.fields[VECTORS + tag] = forms.ModelChoiceField(
+                label=row.language.name,
+                queryset=WordVectorSet.objects.filter(language=row.language),
+                required=False,
+                empty_label=_now("Not played in this language"),
+                initial=chosen.get(tag, first),
+                error_messages={"invalid_choice": _now("There are no such vectors of this language any more.")},
+            )
+        if season is not None:
+            self._offer_both("starts", season.starts_at, season.time_zone)
+            self._offer_both("ends", season.ends_at, season.time_zone)
+
+    def clean_time_zone(self) -> str:
+        asked = str(self.cleaned_data["time_zone"])
+        named = {zone.casefold(): zone for zone in time_zones()}
+        found = named.get(asked.casefold().replace(" ", "_"))
+        if found is None:
+            ending = "/" + asked.casefold().replace(" ", "_")
+            close = [zone for name, zone in named.items() if name.endswith(ending)]
+            text = _now("There is no time zone of this name. Choose one from the list, such as %(example)s.")
+            raise forms.ValidationError(text % {"example": close[0] if close else "Europe/Berlin"})
+        return found
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        for which in ("starts", "ends"):
+            self._take_time(cleaned, which)
+        if not any(cleaned.get(VECTORS + row.language.pk) for row in self.playable):
+            self.add_error(None, _now("Choose word vectors for at least one language."))
+        return cleaned
+
+    def _take_time(self, cleaned: dict[str, Any], which: str) -> None:
+        asked, time_zone = cleaned.get(f"{which}_at"), cleaned.get("time_zone")
+        if asked is None or time_zone is None:
+            return
+        # The field has taken it for one of the installation's zone; what is meant is what clocks in this one show.
+        shown = make_naive(asked)
+        answer = cleaned.get(f"{which}_which")
+        try:
+            cleaned[which] = instant_of(shown, time_zone)
+        except TimeTwice as twice:
+            self._offer(which, twice.first, twice.second, time_zone)
+            if answer in (FIRST, SECOND):
+                cleaned[which] = instant_of(shown, time_zone, is_second=answer == SECOND)
+            else:
+                self.add_error(f"{which}_at", str(twice))
+        except ClockRefused as refused:
+            self.add_error(f"{which}_at", str(refused))
+
+    def _offer_both(self, which: str, instant: datetime, time_zone: str) -> None:
+        """Where a time that is there comes twice, it can be seen which one it is."""
+        try:
+            instant_of(local_time(instant, time_zone), time_zone)
+        except TimeTwice as twice:
+            self._offer(which, twice.first, twice.second, time_zone)
+
+    def _offer(self, which: str, first: datetime, second: datetime, time_zone: str) -> None:
+        field = self.fields[f"{which}_which"]
+        labels = (_now("The first time it comes, %(utc)s UTC"), _now("The second time it comes, %(utc)s UTC"))
+        said = [label % {"utc": at.strftime("%H:%M")} for label, at in zip(labels, (first, second), strict=True)]
+        field.choices = list(zip((FIRST, SECOND), said, strict=True))  # type: ignore[attr-defined]
+        field.label = _now("The clock shows this time twice in %(zone)s. Which one is meant?") % {"zone": time_zone}
+        self.twice.add(which)
+
+    def terms(self) -> Terms:
+        given = self.cleaned_data
+        tags = [row.language.pk for row in self.playable]
+        return Terms(
+            starts_at=given["starts"],
+            ends_at=given["ends"],
+            time_zone=given["time_zone"],
+            vectors={tag: given[VECTORS + tag] for tag in tags if given[VECTORS + tag]},
+            batch_size=given["batch_size"],
+            access=Access(given["access"]),
+        )
+
+    def time_fields(self) -> list[forms.BoundField]:
+        names = ["time_zone"]
+        for which in ("starts", "ends"):
+            names += [f"{which}_at", *([f"{which}_which"] if which in self.twice else [])]
+        return [self[name] for name in names]
+
+    def play_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("access", "batch_size")]
+
+    def language_fields(self) -> Iterator[LanguageVectors]:
+        for row in self.playable:
+            yield LanguageVectors(row, self[VECTORS + row.language.pk])
+
+
+def _initial(season: Season) -> dict[str, Any]:
+    zone = season.time_zone
+    return {
+        "time_zone": zone,
+        "starts_at": local_time(season.starts_at, zone),
+        "starts_which": SECOND if is_second_of_two(season.starts_at, zone) else FIRST,
+        "ends_at": local_time(season.ends_at, zone),
+        "ends_which": SECOND if is_second_of_two(season.ends_at, zone) else FIRST,
+        "batch_size": season.batch_size,
+        "access": season.access,
+    }

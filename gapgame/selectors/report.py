@@ -1,0 +1,98 @@
+"""The report on a season from the database: the figures that `game_report` gives for its exported turns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cache, partial
+
+from django.db.models import F, Max, Q
+
+from gapgame.models import UNFINISHED, Item, ItemImage, Mark, Player, Season, Standing, Turn
+from gapgame.rules import turns as rules
+from gapgame.rules.play import ATTEMPTS, MICRO
+from gapgame.rules.report import BY, GameReport, build_report
+from gapgame.selectors.turns import SPLITS, image_keys
+from people.pseudonyms import pseudonym
+
+SEED = 0
+TURNS_AT_ONCE = 5000
+BY_PLAYER = "player"
+
+
+def report_on(season: Season, *, keep: Collection[str], by: str = "") -> GameReport:
+    """All figures, and those of the groups `by`. Of single players there are none until the season is closed."""
+    groups = [by] if by in groups_of(season) else []
+    signatures = sorted(set(season.languages.values_list("signature", flat=True)))
+    return build_report(turns_of(season), keep=keep, seed=SEED, by=groups, vectors=" ".join(signatures))
+
+
+def groups_of(season: Season) -> list[str]:
+    return [name for name in BY if name != BY_PLAYER or season.closed_at is not None]
+
+
+def turns_of(season: Season) -> list[rules.Turn]:
+    """Turns that have ended, in the order of `turn_lines`, so that what is drawn by a seed is the same.
+
+    The similarities come in the row of their turn: a tenth of a million turns have three times as many attempts.
+    """
+    attempts = {
+        f"similarity_{number}": Max("attempts__similarity", filter=Q(attempts__number=number))
+        for number in range(1, ATTEMPTS + 1)
+    }
+    rows = (
+        Turn.objects.filter(player__season=season)
+        .exclude(outcome__in=UNFINISHED)
+        .annotate(language=F("batch__language"), **attempts)
+        .order_by("player", "batch__number", "position")
+        .values_list("player", "item", "language", "outcome", "opened_at", *attempts)
+    )
+    players, items, marked = _players(season), _items(season), _marked_turns(season)
+    found = []
+    for player, item, language, outcome, opened_at, *similarities in rows.iterator(chunk_size=TURNS_AT_ONCE):
+        name, is_set_aside, is_marked = players[player]
+        key, word, split, image = items[item]
+        found.append(
+            rules.Turn(
+                outcome=outcome,
+                split=split,
+                item=key,
+                word=word,
+                player=name,
+                image=image,
+                language=language,
+                similarities=tuple([each / MICRO for each in similarities if each is not None]),
+                is_marked=is_marked or (player, item) in marked,
+                is_set_aside=is_set_aside,
+                opened_at=opened_at,
+            )
+        )
+    return found
+
+
+def _players(season: Season) -> dict[int, tuple[str, bool, bool]]:
+    """Pseudonym, whether set aside, and whether a mark on all of the play stands."""
+    name_of = cache(partial(pseudonym, season.project))
+    of_play = Mark.objects.filter(player__season=season, turn=None).exclude(player__standing=Standing.CLEARED)
+    marked = set(of_play.order_by().values_list("player", flat=True))
+    rows = Player.objects.filter(season=season).values_list("pk", "user", "standing")
+    return {
+        player: (name_of(user), standing == Standing.SET_ASIDE, player in marked)
+        for player, user, standing in rows.iterator(chunk_size=TURNS_AT_ONCE)
+    }
+
+
+def _items(season: Season) -> dict[int, tuple[str, str, str, str]]:
+    """Key, word, split, and the key of the representative picture."""
+    first = dict(ItemImage.objects.filter(item__item_set=season.item_set_id, position=0).values_list("item", "image"))
+    keys = image_keys(season.item_set)
+    rows = Item.objects.filter(item_set=season.item_set_id).order_by().values_list("pk", "key", "word", "split")
+    return {
+        pk: (key, word, SPLITS[split], keys.get(first.get(pk, 0), ""))
+        for pk, key, word, split in rows.iterator(chunk_size=TURNS_AT_ONCE)
+    }
+
+
+def _marked_turns(season: Season) -> set[tuple[int, int]]:
+    """By player and item, of which there is one turn."""
+    single = Mark.objects.filter(player__season=season, turn__isnull=False).exclude(player__standing=Standing.CLEARED)
+    return set(single.order_by().values_list("player", "turn__item"))

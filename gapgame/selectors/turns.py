@@ -1,0 +1,152 @@
+"""Turns of a season as lines of a file, which docs/game-files.md describes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache, partial
+from itertools import islice
+from typing import Any
+
+from django.db.models import Count
+
+from corpus.models import CollectionImage
+from gapgame.files.turns import AttemptLine, turn_line
+from gapgame.models import UNFINISHED, Attempt, Item, ItemImage, ItemSet, Mark, Player, Season, Split, Standing, Turn
+from people.pseudonyms import pseudonym
+
+TURNS_AT_ONCE = 2000
+SPLITS = {split.value: str(split.label) for split in Split}
+TURN_COLUMNS = (
+    "pk",
+    "player",
+    "item",
+    "batch__language",
+    "outcome",
+    "score",
+    "opened_at",
+    "finished_at",
+    "skip_reason",
+)
+ATTEMPT_COLUMNS = ("turn", "guess", "similarity", "has_vector", "made_at")
+
+
+@dataclass(frozen=True)
+class ItemFacts:
+    """`image`: the key of the representative picture."""
+
+    key: str
+    word: str
+    split: str
+    sense: Sequence[str]
+    images: int
+    image: str
+
+
+@dataclass
+class _Known:
+    """What is the same for many turns, read once. Marks of who was cleared are not there: they do not stand."""
+
+    season: Season
+    players: dict[int, tuple[str, bool, frozenset[str]]]
+    turn_marks: Mapping[Any, frozenset[str]]
+    items: dict[int, ItemFacts] = field(default_factory=dict)
+
+
+def turn_lines(season: Season) -> Iterator[str]:
+    """Turns that have ended: player after player, each in the order of play; skipped and invalid ones are there, too.
+
+    From them a table of scores can be made: they are for closed seasons.
+    """
+    known = _Known(season, _players(season), _turn_marks(season))
+    turns = Turn.objects.filter(player__season=season).exclude(outcome__in=UNFINISHED)
+    rows = turns.order_by("player", "batch__number", "position").values_list(*TURN_COLUMNS)
+    stream = rows.iterator(chunk_size=TURNS_AT_ONCE)
+    while chunk := list(islice(stream, TURNS_AT_ONCE)):
+        yield from _lines(known, chunk)
+
+
+def _lines(known: _Known, rows: Sequence[tuple[Any, ...]]) -> Iterator[str]:
+    _learn_items(known, {row[2] for row in rows})
+    attempts = _attempts({row[0]: row[6] for row in rows})
+    for pk, player, item, language, outcome, score, opened_at, finished_at, skip_reason in rows:
+        name, is_set_aside, marks = known.players[player]
+        facts = known.items[item]
+        yield turn_line(
+            turn=str(pk),
+            season=known.season.slug,
+            player=name,
+            item=facts.key,
+            language=language,
+            split=facts.split,
+            word=facts.word,
+            sense=facts.sense,
+            images=facts.images,
+            image=facts.image,
+            opened_at=opened_at,
+            finished_at=finished_at,
+            outcome=outcome,
+            skip_reason=skip_reason,
+            score=score,
+            attempts=attempts[pk],
+            marks=sorted(marks | known.turn_marks.get(pk, frozenset())),
+            set_aside=is_set_aside,
+        )
+
+
+def _attempts(opened: Mapping[Any, datetime]) -> Mapping[Any, list[AttemptLine]]:
+    """Attempts by turn, each with the seconds since the sentence was opened or the attempt before was made."""
+    found: dict[Any, list[AttemptLine]] = defaultdict(list)
+    before = dict(opened)
+    rows = Attempt.objects.filter(turn__in=list(opened)).order_by("number").values_list(*ATTEMPT_COLUMNS)
+    for turn, guess, similarity, has_vector, made_at in rows.iterator(chunk_size=TURNS_AT_ONCE):
+        seconds = (made_at - before[turn]).total_seconds()
+        found[turn].append(AttemptLine(guess, similarity, has_vector, seconds))
+        before[turn] = made_at
+    return found
+
+
+def _players(season: Season) -> dict[int, tuple[str, bool, frozenset[str]]]:
+    name_of = cache(partial(pseudonym, season.project))
+    marks: dict[int, set[str]] = defaultdict(set)
+    of_play = Mark.objects.filter(player__season=season, turn=None).exclude(player__standing=Standing.CLEARED)
+    for player, rule in of_play.order_by().values_list("player", "rule"):
+        marks[player].add(rule)
+    return {
+        player: (name_of(user), standing == Standing.SET_ASIDE, frozenset(marks.get(player, ())))
+        for player, user, standing in Player.objects.filter(season=season)
+        .values_list("pk", "user", "standing")
+        .iterator(chunk_size=TURNS_AT_ONCE)
+    }
+
+
+def _turn_marks(season: Season) -> Mapping[Any, frozenset[str]]:
+    found: dict[Any, set[str]] = defaultdict(set)
+    single = Mark.objects.filter(player__season=season, turn__isnull=False).exclude(player__standing=Standing.CLEARED)
+    for turn, rule in single.order_by().values_list("turn", "rule"):
+        found[turn].add(rule)
+    return {turn: frozenset(rules) for turn, rules in found.items()}
+
+
+def _learn_items(known: _Known, items: set[int]) -> None:
+    new = items - known.items.keys()
+    if not new:
+        return
+    images = dict(ItemImage.objects.filter(item__in=new).order_by().values_list("item").annotate(Count("pk")))
+    first = dict(ItemImage.objects.filter(item__in=new, position=0).order_by().values_list("item", "image"))
+    keys = image_keys(known.season.item_set, set(first.values()))
+    for pk, key, word, split, sense in Item.objects.filter(pk__in=new).values_list(
+        "pk", "key", "word", "split", "sense"
+    ):
+        image = keys.get(first.get(pk, 0), "")
+        known.items[pk] = ItemFacts(key, word, SPLITS[split], sense, images.get(pk, 0), image)
+
+
+def image_keys(item_set: ItemSet, images: set[int] | None = None) -> dict[int, str]:
+    """The keys of all images of a set, or of `images`."""
+    entries = CollectionImage.objects.filter(collection=item_set.collection_id).order_by()
+    if images is not None:
+        entries = entries.filter(image__in=images)
+    return dict(entries.values_list("image", "key"))

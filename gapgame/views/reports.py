@@ -1,0 +1,55 @@
+"""What managers and researchers read: the report on a season, and its turns as a file once it is closed."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from gapgame.downloads.turns import CONTENT_TYPE, NotClosed, export_turns, file_name
+from gapgame.pages.report import report_page
+from gapgame.permissions import season_for
+from gapgame.rules.turns import Rule
+from gapgame.selectors.report import groups_of, report_on
+from people.models import Role
+from people.permissions import has_role
+
+GROUP_LABELS = {"word": _("Word"), "image": _("Picture"), "player": _("Player"), "language": _("Language")}
+
+
+@require_safe
+@never_cache
+@login_required
+def game_report(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
+    season = season_for(request.user, slug, season_slug)
+    # A box that is not ticked is not sent; `asked` tells a form without ticks from a page that nobody filtered.
+    leave = set(request.GET.getlist("leave")) if "asked" in request.GET else set(Rule)
+    groups = groups_of(season)
+    by = request.GET.get("by", "")
+    by = by if by in groups else "language"
+    report = report_on(season, keep=[str(rule) for rule in Rule if rule not in leave], by=by)
+    context = {"season": season, "project": season.project, "by": by, "by_label": GROUP_LABELS[by]}
+    context["decides"] = has_role(request.user, season.project, Role.MANAGER)
+    context["page"] = report_page(report, by=by, number=request.GET.get("page", "1"))
+    context["groups"] = [(name, GROUP_LABELS[name]) for name in groups]
+    return render(request, "gapgame/report.html", context)
+
+
+@require_safe
+@login_required
+def turns_export(request: HttpRequest, slug: str, season_slug: str) -> HttpResponseBase:
+    season = season_for(request.user, slug, season_slug)
+    try:
+        pieces = export_turns(season)
+    except NotClosed as refused:
+        messages.error(request, str(refused))
+        return redirect("gapgame:game-report", slug, season_slug)
+    response = StreamingHttpResponse(pieces, content_type=CONTENT_TYPE)
+    response["Content-Disposition"] = f'attachment; filename="{file_name(season, timezone.now())}"'
+    response["Cache-Control"] = "private, no-store"
+    return response

@@ -1,0 +1,75 @@
+"""Pages about who plays and what is skipped, and what managers decide there."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from gapgame.models import Player, Season, Standing
+from gapgame.permissions import season_for
+from gapgame.selectors.roster import Show, players_page
+from gapgame.selectors.skips import skips_page
+from gapgame.services import marking as services
+from people.models import Role
+from people.permissions import has_role
+
+DECISIONS = (Standing.CLEARED, Standing.SET_ASIDE, Standing.PLAYING)
+
+
+@require_safe
+@never_cache
+@login_required
+def player_list(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
+    season = season_for(request.user, slug, season_slug, Role.MANAGER)
+    show = _show(request.GET.get("show", ""))
+    page, rows = players_page(season, show, number=request.GET.get("page", "1"))
+    context = {"season": season, "project": season.project, "decides": True}
+    return render(request, "gapgame/players.html", context | {"page": page, "rows": rows, "show": show, "shows": Show})
+
+
+@require_POST
+@login_required
+def player_decide(request: HttpRequest, slug: str, season_slug: str, player_id: int) -> HttpResponse:
+    season = season_for(request.user, slug, season_slug, Role.MANAGER)
+    player = get_object_or_404(Player, pk=player_id, season=season)
+    asked = request.POST.get("standing", "")
+    if asked in DECISIONS:
+        player = services.decide(player_id=player.pk, season=season, standing=Standing(asked))
+        messages.success(request, _said(player))
+    else:
+        messages.error(request, _("Choose one of the buttons."))
+    return redirect(f"{_list_of(season)}?show={_show(request.POST.get('show', ''))}")
+
+
+@require_safe
+@never_cache
+@login_required
+def skip_list(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
+    season = season_for(request.user, slug, season_slug)
+    page, rows = skips_page(season, number=request.GET.get("page", "1"))
+    context = {"season": season, "project": season.project, "page": page, "rows": rows}
+    context["decides"] = has_role(request.user, season.project, Role.MANAGER)
+    return render(request, "gapgame/skips.html", context)
+
+
+def _said(player: Player) -> str:
+    about = {"player": player.nickname}
+    if player.standing == Standing.SET_ASIDE:
+        return _("%(player)s is set aside: plays on, but can neither win nor stand on the board.") % about
+    if player.standing == Standing.CLEARED:
+        return _("%(player)s takes part, whatever is marked.") % about
+    return _("What was decided about %(player)s is taken back.") % about
+
+
+def _show(asked: str) -> Show:
+    return Show(asked) if asked in Show.values else Show.ALL
+
+
+def _list_of(season: Season) -> str:
+    return reverse("gapgame:player-list", args=[season.project.slug, season.slug])

@@ -1,0 +1,166 @@
+"""Pages of managers and researchers: setting seasons up, and seeing how they go."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from gapgame.forms.seasons import ItemSetForm, SeasonForm, TextsForm
+from gapgame.models import ItemSet, Season
+from gapgame.permissions import READERS, season_for
+from gapgame.rules.clock import time_zones
+from gapgame.selectors import overview, setup
+from gapgame.services import seasons as services
+from people.models import Project, Role
+from people.permissions import has_role, project_for
+from people.requests import user_of
+
+
+@require_safe
+@never_cache
+@login_required
+def season_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    context = {"project": project, "cards": overview.seasons_of(project, timezone.now())}
+    context["has_items"] = bool(setup.item_sets_of(project))
+    context["decides"] = has_role(request.user, project, Role.MANAGER)
+    return render(request, "gapgame/seasons.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def season_create(request: HttpRequest, slug: str) -> HttpResponse:
+    """Two steps in one address, as languages depend on the sentences: the set of items, then all the rest."""
+    project = project_for(request.user, slug, *READERS)
+    sets = setup.item_sets_of(project)
+    known = ItemSet.objects.filter(pk__in=[choice.item_set.pk for choice in sets])
+    chosen = ItemSetForm(request.GET if "items" in request.GET else None, item_sets=known)
+    if not chosen.is_valid():
+        return render(request, "gapgame/season_items.html", {"project": project, "form": chosen, "sets": sets})
+    return _create(request, project, chosen.cleaned_data["items"])
+
+
+@require_safe
+@never_cache
+@login_required
+def season_manage(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
+    season = season_for(request.user, slug, season_slug)
+    return render(request, "gapgame/season_manage.html", _head(request, season) | _progress(season))
+
+
+@require_safe
+@never_cache
+@login_required
+def season_progress(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
+    """The part of the page that keeps itself up to date."""
+    season = season_for(request.user, slug, season_slug)
+    return render(request, "gapgame/_season_progress.html", _head(request, season) | _progress(season))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def season_edit(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
+    season = season_for(request.user, slug, season_slug)
+    if services.has_begun(season, timezone.now()) and "starts_at" not in request.POST:
+        return _edit(request, season, TextsForm(request.POST or None, season=season))
+    chosen = setup.vectors_chosen(season.pk)
+    playable = setup.playable_of(season.item_set)
+    form = SeasonForm(request.POST or None, playable=playable, season=season, chosen=chosen)
+    return _edit(request, season, form)
+
+
+@require_POST
+@login_required
+def season_delete(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
+    season = season_for(request.user, slug, season_slug, Role.MANAGER)
+    try:
+        services.delete_season(season=season, now=timezone.now())
+    except services.Refused as refused:
+        messages.error(request, str(refused))
+        return redirect("gapgame:season-edit", slug, season_slug)
+    messages.success(request, _("The season “%(season)s” is deleted.") % {"season": season.name})
+    return redirect("gapgame:season-list", slug)
+
+
+def _create(request: HttpRequest, project: Project, item_set: ItemSet) -> HttpResponse:
+    form = SeasonForm(request.POST or None, playable=setup.playable_of(item_set))
+    season = None
+    if form.is_valid():
+        try:
+            season = services.create_season(
+                project=project,
+                item_set=item_set,
+                texts=form.texts(),
+                terms=form.terms(),
+                by=user_of(request),
+                now=timezone.now(),
+            )
+        except services.Refused as refused:
+            form.add_error(_field_of(refused), str(refused))
+    if season is None:
+        context = {"project": project, "item_set": item_set, "form": form, "time_zones": time_zones()}
+        return render(request, "gapgame/season_create.html", context, status=422 if form.is_bound else 200)
+    messages.success(request, _("The season is set up. Until it begins all of it can be changed under Settings."))
+    _warn(request, season)
+    return redirect("gapgame:season-manage", project.slug, season.slug)
+
+
+def _edit(request: HttpRequest, season: Season, form: TextsForm) -> HttpResponse:
+    if form.is_valid():
+        terms = form.terms() if isinstance(form, SeasonForm) else None
+        try:
+            services.change_season(
+                season=season, texts=form.texts(), terms=terms, by=user_of(request), now=timezone.now()
+            )
+        except services.Begun as begun:
+            form = TextsForm(request.POST, season=season)
+            form.add_error(None, str(begun))
+        except services.Refused as refused:
+            form.add_error(_field_of(refused), str(refused))
+        else:
+            messages.success(request, _("The settings are saved."))
+            _warn(request, season)
+            return redirect("gapgame:season-edit", season.project.slug, season.slug)
+    context = _head(request, season) | {"form": form, "time_zones": time_zones()}
+    context["has_begun"] = not isinstance(form, SeasonForm)
+    context["languages"] = season.languages.select_related("language", "vectors")
+    return render(request, "gapgame/season_edit.html", context, status=422 if form.is_bound else 200)
+
+
+def _field_of(refused: services.Refused) -> str | None:
+    return "name" if isinstance(refused, services.NameTaken) else None
+
+
+def _warn(request: HttpRequest, season: Season) -> None:
+    """Say what will disappoint players, though it can be played so."""
+    chosen = setup.vectors_chosen(season.pk)
+    for row in setup.playable_of(season.item_set):
+        if row.waiting and row.language.pk in chosen:
+            text = _("%(language)s: %(number)d of %(items)d sentences in use have no pictures that are ready.")
+            about = {"language": row.language.name, "number": row.waiting, "items": row.items}
+            messages.warning(request, text % about)
+    for missing in setup.unscored_of(season.item_set, chosen):
+        text = _(
+            "%(language)s: %(number)d answers have no vector in “%(vectors)s”, so that only the exact word scores: "
+            "%(words)s."
+        )
+        about = {"language": missing.language.name, "number": missing.number, "vectors": missing.vectors.name}
+        messages.warning(request, missing.why or text % (about | {"words": setup.named(missing)}))
+
+
+def _head(request: HttpRequest, season: Season) -> dict[str, object]:
+    return {
+        "season": season,
+        "project": season.project,
+        "decides": has_role(request.user, season.project, Role.MANAGER),
+    }
+
+
+def _progress(season: Season) -> dict[str, object]:
+    return {"progress": overview.progress_of(season, timezone.now()), "ended": overview.ENDED}
