@@ -1,0 +1,301 @@
+"""A corpus of illustrated words, and the folder of a task made from it: docs/game-files.md."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+
+from corpus.rules.records import BrokenRecord, FileRefused, Record, is_text, json_records
+from gapgame.files.multisubs import is_layout, records_of
+from gapgame.files.problems import MOST_SHOWN, LinesRefused, Problem
+from gapgame.rules.items import BLANK, key_of
+from gapgame.rules.multisubs import as_item, looks_like_it
+from gapgame.rules.play import normalised
+from gapgame.rules.task import HELD_OUT, PARTS, TRAIN, Drawn, Instance, TaskBroken, draw_parts, verify_parts
+from gapgame.rules.turns import SPLITS
+from gapgame.rules.words import occurrences
+from languages.registry import LANGUAGES
+from languages.rules import MalformedTag, canonical_tag
+
+VERSION = 1
+GAP = "____"
+MANIFEST = "manifest.json"
+_UNSPACED = {language.tag for language in LANGUAGES if not language.spaced}
+
+
+class CorpusLine(NamedTuple):
+    item: str
+    language: str
+    before: str
+    after: str
+    word: str
+    split: str
+    sense: tuple[str, ...]
+    images: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Built:
+    folder: Path
+    manifest: Mapping[str, Any]
+
+
+def corpus_lines(path: Path, problems: list[Problem]) -> Iterator[CorpusLine]:
+    """The illustrated words of a file of items, of MultiSubs' sents.json, or of a folder in its layout."""
+    if is_layout(path):
+        yield from _lines_of(records_of(path), problems)
+        return
+    with path.open("rb") as opened:
+        yield from _lines_of(json_records(opened), problems)
+
+
+def _lines_of(records: Iterator[Record | BrokenRecord], problems: list[Problem]) -> Iterator[CorpusLine]:
+    for record in records:
+        if isinstance(record, BrokenRecord):
+            problems.append(Problem(record.number, record.reason))
+            continue
+        try:
+            yield _corpus_line(record.value)
+        except ValueError as error:
+            problems.append(Problem(record.number, str(error)))
+
+
+def _corpus_line(value: Any) -> CorpusLine:
+    if looks_like_it(value):
+        value = as_item(value)
+    if not isinstance(value, dict):
+        raise ValueError(_("Not a JSON object with “sentence”, “word” and “images”."))
+    language, word, sentence = (_text(value, name) for name in ("language", "word", "sentence"))
+    try:
+        language = canonical_tag(language)
+    except MalformedTag as error:
+        raise ValueError(str(error)) from error
+    before, after = _parts(sentence, word, value.get("start"), is_spaced=language.split("-")[0] not in _UNSPACED)
+    return CorpusLine(
+        item=value.get("key") or key_of(language, before, after, word),
+        language=language,
+        before=before,
+        after=after,
+        word=word,
+        split=_split(value.get("split")),
+        sense=tuple(sorted(set(_texts(value, "sense")))),
+        images=tuple(dict.fromkeys(_texts(value, "images"))),
+    )
+
+
+def _text(value: Mapping[str, Any], name: str) -> str:
+    text = value.get(name)
+    if not isinstance(text, str) or not text.strip() or not is_text(text):
+        raise ValueError(_("%(column)s is empty. Fill it in.") % {"column": name})
+    return unicodedata.normalize("NFC", text).strip()
+
+
+def _texts(value: Mapping[str, Any], name: str) -> list[str]:
+    given = value.get(name)
+    texts = [one.get("file") if isinstance(one, dict) else one for one in given] if isinstance(given, list) else []
+    if not texts or not all(isinstance(text, str) and text for text in texts):
+        raise ValueError(_("%(column)s is no list of names.") % {"column": name})
+    return texts
+
+
+def _split(given: Any) -> str:
+    name = f"intersect_{given}" if given in range(5) and not isinstance(given, bool) else given
+    if name not in SPLITS:
+        raise ValueError(
+            _("split is “%(cell)s”. Give one of: %(values)s.") % {"cell": str(given)[:40], "values": ", ".join(SPLITS)}
+        )
+    return str(name)
+
+
+def _parts(sentence: str, word: str, start: Any, *, is_spaced: bool) -> tuple[str, str]:
+    spans = [match.span() for match in BLANK.finditer(sentence)]
+    if not spans:
+        spans = occurrences(sentence, word, spaced=is_spaced)
+        if isinstance(start, int) and not isinstance(start, bool):
+            spans = [span for span in spans if span[0] == start]
+    if len(spans) != 1:
+        raise ValueError(
+            _("The gap is in %(count)s places. Put one blank (___) where the word was, or say where by “start”.")
+            % {"count": len(spans)}
+        )
+    return sentence[: spans[0][0]], sentence[spans[0][1] :]
+
+
+def build_task(corpus: Path, folder: Path, *, sizes: Mapping[str, int], reserve_percent: int, seed: int) -> Built:
+    """Draw the parts and write them, whole or not at all; the same corpus, sizes and seed give the same bytes.
+
+    Raises
+    ------
+    LinesRefused
+        Where lines of the corpus are not as they must be.
+    TooFewInstances
+        Where validation or test cannot get its size.
+    TaskBroken
+        Where what was written is not disjoint.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise LinesRefused(folder, [Problem(0, _("There is something there already. Name a new folder."))])
+    instances = _instances(corpus)
+    drawn = draw_parts(instances, sizes=sizes, reserve_percent=reserve_percent, seed=seed)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    making = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        _write_parts(corpus, making, drawn, instances)
+        verified = _verify(making, drawn)
+        manifest = {
+            "task": "gap-task",
+            "version": VERSION,
+            "seed": seed,
+            "reserve_percent": reserve_percent,
+            "corpus": {"sha256": _sha256_of(corpus), "instances": len(instances), "eligible": drawn.eligible},
+            "counts": {part: len(drawn.places[part]) for part in PARTS},
+            "reserved_images": {part: list(drawn.reserved.values()).count(part) for part in HELD_OUT},
+            "dropped_from_training": {
+                "sentence_held_out": drawn.dropped_for_sentence,
+                "images_reserved": drawn.dropped_for_images,
+            },
+            "verified": verified,
+            "sha256": {path.name: _sha256_of(path) for path in sorted(making.iterdir())},
+        }
+        (making / MANIFEST).write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        making.chmod(0o755)
+        if folder.exists():
+            folder.rmdir()
+        making.rename(folder)
+    except BaseException:
+        shutil.rmtree(making, ignore_errors=True)
+        raise
+    return Built(folder, manifest)
+
+
+def _instances(corpus: Path) -> list[Instance]:
+    """What drawing needs of the corpus: texts that come again and again are kept once."""
+    problems: list[Problem] = []
+    instances: list[Instance] = []
+    sentences: dict[bytes, int] = {}
+    kept: dict[Any, Any] = {}
+    try:
+        for line in corpus_lines(corpus, problems):
+            whole = hashlib.sha256(_whole(line).encode()).digest()[:16]
+            noun = f"{line.language} {normalised(line.word)}"
+            instances.append(
+                Instance(
+                    kept.setdefault(noun, noun),
+                    kept.setdefault(line.sense, line.sense),
+                    sentences.setdefault(whole, len(sentences)),
+                    kept.setdefault(line.split, line.split),
+                    kept.setdefault(line.images, line.images),
+                )
+            )
+            if len(problems) > MOST_SHOWN:
+                break
+    except FileRefused as error:
+        raise LinesRefused(corpus, [Problem(0, str(error))]) from error
+    except OSError as error:
+        message = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
+        raise LinesRefused(corpus, [Problem(0, message)]) from error
+    if problems:
+        raise LinesRefused(corpus, problems)
+    return instances
+
+
+def _whole(line: CorpusLine) -> str:
+    return f"{line.language} {normalised(line.before + line.word + line.after)}"
+
+
+def _write_parts(corpus: Path, folder: Path, drawn: Drawn, instances: Sequence[Instance]) -> None:
+    part_of = {place: part for part, places in drawn.places.items() for place in places}
+    numbers = dict.fromkeys(PARTS, 0)
+    files = {part: (folder / f"{part}.jsonl").open("wb") for part in PARTS}
+    gold = {part: (folder / f"{part}.gold.jsonl").open("wb") for part in HELD_OUT}
+    try:
+        for place, line in enumerate(corpus_lines(corpus, [])):
+            if (part := part_of.get(place)) is None:
+                continue
+            numbers[part] += 1
+            question = {
+                "id": f"{part}-{numbers[part]:06}",
+                "language": line.language,
+                "sentence": line.before + GAP + line.after,
+                "images": list(drawn.images(instances[place], part)),
+            }
+            answer = {
+                "id": question["id"],
+                "item": line.item,
+                "word": line.word,
+                "sense": list(line.sense),
+                "split": line.split,
+                "place": place,
+            }
+            if part == TRAIN:
+                files[part].write(_json_line({**question, **answer}))
+            else:
+                files[part].write(_json_line(question))
+                gold[part].write(_json_line(answer))
+    finally:
+        for file in (*files.values(), *gold.values()):
+            file.close()
+
+
+def _json_line(value: Mapping[str, Any]) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, sort_keys=True) + "\n").encode()
+
+
+def _verify(folder: Path, drawn: Drawn) -> dict[str, int]:
+    """Read back what was written: the parts share no instance, sentence or picture, and have their sizes."""
+    counts = dict.fromkeys(PARTS, 0)
+
+    def members(part: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
+        answers = objects_of(folder / f"{part}.jsonl" if part == TRAIN else folder / f"{part}.gold.jsonl")
+        for question, answer in zip(objects_of(folder / f"{part}.jsonl"), answers, strict=True):
+            counts[part] += 1
+            if question["id"] != answer["id"]:
+                raise TaskBroken(f"The question {question['id']} has the answer of {answer['id']}.")
+            whole = normalised(question["sentence"].replace(GAP, answer["word"], 1))
+            yield f"{question['language']} {whole}", answer["place"], tuple(question["images"])
+
+    verified = verify_parts({part: members(part) for part in PARTS})
+    if counts != {part: len(drawn.places[part]) for part in PARTS}:
+        raise TaskBroken(f"The parts have {counts} instances.")
+    return verified
+
+
+def objects_of(file: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a file that this module wrote.
+
+    Raises
+    ------
+    LinesRefused
+        Where it is not one.
+    """
+    try:
+        with file.open("rb") as opened:
+            for record in json_records(opened):
+                if isinstance(record, BrokenRecord):
+                    raise LinesRefused(file, [Problem(record.number, record.reason)])
+                if not isinstance(record.value, dict) or not isinstance(record.value.get("id"), str):
+                    raise LinesRefused(file, [Problem(record.number, _("Not an object with an “id”."))])
+                yield record.value
+    except FileRefused as error:
+        raise LinesRefused(file, [Problem(0, str(error))]) from error
+    except OSError as error:
+        message = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
+        raise LinesRefused(file, [Problem(0, message)]) from error
+
+
+def _sha256_of(path: Path) -> str:
+    digest = hashlib.sha256()
+    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+        with file.open("rb") as opened:
+            while chunk := opened.read(1 << 20):
+                digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,49 @@
+"""`manage.py build_gap_task CORPUS OUT_FOLDER`: fill-in-the-blank for machines, with parts that share nothing."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext as _
+
+from gapgame.files.problems import LinesRefused
+from gapgame.files.tasks import build_task
+from gapgame.management.arguments import whole_number
+from gapgame.rules.task import HELD_OUT_SPLIT, TEST, VALID, TooFewInstances
+
+
+class Command(BaseCommand):
+    help = "Divide a corpus of illustrated words into training, validation and test for fill-in-the-blank."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("corpus", type=Path, help="items as .jsonl, or MultiSubs; docs/game-files.md")
+        parser.add_argument("folder", type=Path, help="made by this command")
+        parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
+        parser.add_argument("--valid", type=whole_number(1, 10**6), default=5000, help="default %(default)s")
+        parser.add_argument("--test", type=whole_number(1, 10**6), default=5000, help="default %(default)s")
+        parser.add_argument(
+            "--reserve", type=whole_number(1, 40), default=10, help="percent of a synset's images for each of the two"
+        )
+
+    def handle(self, *, corpus: Path, folder: Path, **options: Any) -> None:
+        sizes = {VALID: options["valid"], TEST: options["test"]}
+        try:
+            built = build_task(corpus, folder, sizes=sizes, reserve_percent=options["reserve"], seed=options["seed"])
+        except LinesRefused as refused:
+            raise CommandError(str(refused)) from refused
+        except TooFewInstances as few:
+            raise CommandError(
+                _(
+                    "%(part)s is to have %(wanted)s instances, but only %(found)s could be drawn: of the corpus "
+                    "%(of_split)s are in %(split)s, %(eligible)s of them with pictures for both parts (a sense takes "
+                    "three at least), and sentences of one part cannot be in another. Ask for fewer."
+                )
+                % {**vars(few), "split": HELD_OUT_SPLIT}
+            ) from few
+        for name, number in built.manifest["counts"].items():
+            self.stdout.write(f"{name}: {number}")
+        self.stdout.write(_("Written to %(folder)s.") % {"folder": folder})

@@ -1,0 +1,44 @@
+"""`manage.py gap_baselines TASK_FOLDER --method random|frequency|ngram`: predictions that look at no picture."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from corpus.rules.downloads import write_whole
+from gapgame.files.baselines import predict
+from gapgame.files.problems import LinesRefused
+from gapgame.management.arguments import whole_number
+from gapgame.rules.baselines import LONGEST_GRAM, Method
+from gapgame.rules.task import HELD_OUT, TEST
+
+
+class Command(BaseCommand):
+    help = "Fill the gaps of a task by chance, by frequency in training, or by the words before the gap."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folder", type=Path, help="made by build_gap_task")
+        parser.add_argument("--method", required=True, choices=[str(method) for method in Method])
+        parser.add_argument(
+            "-n", type=whole_number(1, LONGEST_GRAM), default=LONGEST_GRAM, help="of n-grams (default %(default)s)"
+        )
+        parser.add_argument("--part", choices=HELD_OUT, default=TEST, help="default %(default)s")
+        parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
+        parser.add_argument("--output", type=Path, metavar="FILE", help="without it: standard output")
+
+    def handle(self, *, folder: Path, method: str, part: str, output: Path | None, **options: Any) -> None:
+        try:
+            lines = list(predict(folder, part, method=Method(method), longest=options["n"], seed=options["seed"]))
+        except LinesRefused as refused:
+            raise CommandError(str(refused)) from refused
+        if output is None:
+            self.stdout.write("".join(lines), ending="")
+            return
+        try:
+            write_whole(output, (line.encode() for line in lines))
+        except OSError as error:
+            raise CommandError(f"The file {output} cannot be written: {error.strerror}.") from error

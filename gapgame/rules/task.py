@@ -1,0 +1,176 @@
+"""Fill-in-the-blank for machines: which instances train, validate and test, and with which pictures (PROTOCOLS.md, 13)."""
+
+from __future__ import annotations
+
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+HELD_OUT_SPLIT = "intersect_4"
+TRAIN, VALID, TEST = "train", "valid", "test"
+HELD_OUT = (VALID, TEST)
+PARTS = (TRAIN, VALID, TEST)
+FEWEST_IMAGES = 3
+"""(ours) Of a sense with fewer pictures none can be reserved for both parts and one be left to train."""
+
+
+class Instance(NamedTuple):
+    """One illustrated word of a sentence."""
+
+    noun: str
+    """The word as it is matched, with its language."""
+    sense: tuple[str, ...]
+    sentence: int
+    """A number that two instances share exactly where their whole sentences are the same."""
+    split: str
+    images: tuple[str, ...]
+
+
+class TooFewInstances(Exception):
+    """`part` wanted more instances than there are."""
+
+    def __init__(self, part: str, wanted: int, found: int, eligible: int, of_split: int) -> None:
+        self.part, self.wanted, self.found = part, wanted, found
+        self.eligible, self.of_split = eligible, of_split
+        super().__init__(f"{part}: {found} of {wanted}")
+
+
+class TaskBroken(Exception):
+    """The parts are not as they must be; says in what."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Which instances, by their place, each part has, in ascending order; and whose part each reserved picture is."""
+
+    places: Mapping[str, tuple[int, ...]]
+    reserved: Mapping[str, str]
+    eligible: int
+    dropped_for_sentence: int
+    """Instances that could train but for their sentence, which is in a part that is held out."""
+    dropped_for_images: int
+    """Instances that could train but for their pictures, all of which are reserved."""
+
+    def images(self, instance: Instance, part: str) -> tuple[str, ...]:
+        return tuple(image for image in instance.images if self.reserved.get(image, TRAIN) == part)
+
+
+def draw_parts(instances: Sequence[Instance], *, sizes: Mapping[str, int], reserve_percent: int, seed: int) -> Drawn:
+    """Divide instances into parts.
+
+    Nouns are drawn uniformly among those that have instances left; each time one is drawn, it gives one instance of
+    each of its senses, until the part has its size.
+
+    Raises
+    ------
+    TooFewInstances
+        Where validation or test cannot get its size.
+    """
+    reserved = _reserve(instances, reserve_percent, _stream(seed, "images"))
+    drawn = Drawn({}, reserved, 0, 0, 0)
+    of_split = [place for place, instance in enumerate(instances) if instance.split == HELD_OUT_SPLIT]
+    eligible = [place for place in of_split if all(drawn.images(instances[place], part) for part in HELD_OUT)]
+    places: dict[str, tuple[int, ...]] = {}
+    taken: set[int] = set()
+    for part in HELD_OUT:
+        chosen = _draw(instances, eligible, taken, sizes[part], _stream(seed, part))
+        if len(chosen) < sizes[part]:
+            raise TooFewInstances(part, sizes[part], len(chosen), len(eligible), len(of_split))
+        places[part] = tuple(sorted(chosen))
+        taken |= {instances[place].sentence for place in chosen}
+    free = [place for place, instance in enumerate(instances) if instance.sentence not in taken]
+    places[TRAIN] = tuple(place for place in free if drawn.images(instances[place], TRAIN))
+    held_out = sum(len(places[part]) for part in HELD_OUT)
+    return Drawn(
+        places=places,
+        reserved=reserved,
+        eligible=len(eligible),
+        dropped_for_sentence=len(instances) - len(free) - held_out,
+        dropped_for_images=len(free) - len(places[TRAIN]),
+    )
+
+
+def _reserve(instances: Iterable[Instance], percent: int, rng: np.random.Generator) -> dict[str, str]:
+    """Whose part each reserved picture is: of every synset `percent`, one at least, for each part held out.
+
+    A picture of several synsets belongs to one part only, so it counts for all of them.
+    """
+    of_synset: dict[str, set[str]] = defaultdict(set)
+    for sense, images in {(instance.sense, instance.images) for instance in instances}:
+        for synset in sense:
+            of_synset[synset].update(images)
+    reserved: dict[str, str] = {}
+    for synset in sorted(of_synset):
+        images = sorted(of_synset[synset])
+        if len(images) < FEWEST_IMAGES:
+            continue
+        wanted = max(1, round(len(images) * percent / 100))
+        free = [image for image in images if image not in reserved]
+        free = [free[place] for place in rng.permutation(len(free))]
+        for part in HELD_OUT:
+            have = sum(reserved.get(image) == part for image in images)
+            lacking = min(max(0, wanted - have), max(0, len(free) - 1))
+            reserved |= dict.fromkeys(free[:lacking], part)
+            free = free[lacking:]
+    return reserved
+
+
+def _draw(
+    instances: Sequence[Instance], eligible: Iterable[int], taken: set[int], size: int, rng: np.random.Generator
+) -> list[int]:
+    """At most `size` places of instances whose sentences are not `taken`."""
+    by_noun: dict[str, dict[tuple[str, ...], list[int]]] = defaultdict(lambda: defaultdict(list))
+    for place in eligible:
+        instance = instances[place]
+        if instance.sentence not in taken:
+            by_noun[instance.noun][instance.sense].append(place)
+    nouns = sorted(by_noun)
+    for noun in nouns:
+        for places in by_noun[noun].values():
+            rng.shuffle(places)
+    chosen: list[int] = []
+    while nouns and len(chosen) < size:
+        at = int(rng.integers(len(nouns)))
+        senses = by_noun[nouns[at]]
+        for sense in sorted(senses):
+            chosen.append(senses[sense].pop())
+            if not senses[sense]:
+                del senses[sense]
+        if not senses:
+            nouns[at] = nouns[-1]
+            nouns.pop()
+    return chosen[:size]
+
+
+def verify_parts(parts: Mapping[str, Iterable[tuple[int, str, tuple[str, ...]]]]) -> dict[str, int]:
+    """What was checked of the parts as they were written, each of (sentence, place in the corpus, pictures).
+
+    Returns
+    -------
+    dict of str to int
+        The checks by name, with how many of their things were looked at.
+
+    Raises
+    ------
+    TaskBroken
+        Where two parts share an instance, a sentence or a picture, or an instance has no picture.
+    """
+    seen: dict[str, dict[object, str]] = {"instances": {}, "sentences": {}, "images": {}}
+    for part, members in parts.items():
+        for sentence, instance, images in members:
+            if not images:
+                raise TaskBroken(f"Instance {instance} of {part} has no picture.")
+            for kind, things in (("instances", [instance]), ("sentences", [sentence]), ("images", images)):
+                for thing in things:
+                    owner = seen[kind].setdefault(thing, part)
+                    if owner != part:
+                        raise TaskBroken(f"{owner} and {part} share one of their {kind}: {thing}.")
+    return {f"{kind}_disjoint": len(things) for kind, things in seen.items()}
+
+
+def _stream(seed: int, what: str) -> np.random.Generator:
+    return np.random.default_rng([seed % 2**64, zlib.crc32(what.encode())])
