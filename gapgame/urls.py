@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from gapgame.views import pictures, play, players, reports, roster, seasons, vectors
+from gapgame.views import items, pictures, play, players, reports, roster, seasons, vectors
 
 app_name = "gapgame"
 GAME = "projects/<slug:slug>/game"
+ITEMS = f"{GAME}/items/<int:item_set_id>"
 ONE = f"{GAME}/<slug:season_slug>"
 urlpatterns = [
     path("game/", players.game_home, name="game-home"),
@@ -24,6 +25,11 @@ urlpatterns = [
     # Before the addresses of single seasons: none may have such a name.
     path(f"{GAME}/", seasons.season_list, name="season-list"),
     path(f"{GAME}/new/", seasons.season_create, name="season-create"),
+    path(f"{GAME}/items/", items.item_set_list, name="item-set-list"),
+    path(f"{GAME}/items/import/", items.item_set_create, name="item-set-create"),
+    path(f"{ITEMS}/", items.item_set_show, name="item-set-show"),
+    path(f"{ITEMS}/import/", items.items_import, name="items-import"),
+    path(f"{ITEMS}/<int:item_id>/", items.item_change, name="item-change"),
     path(f"{GAME}/vectors/", vectors.vectors_show, name="vectors-show"),
     path(f"{ONE}/", seasons.season_manage, name="season-manage"),
     path(f"{ONE}/progress/", seasons.season_progress, name="season-progress"),

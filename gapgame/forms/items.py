@@ -1,0 +1,102 @@
+"""The shape of what managers send: a file of items with its pictures, and what they look for in a set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.utils.translation import gettext_lazy as _
+
+from corpus.forms import SeveralFilesField
+from corpus.models import Collection
+from gapgame.models import ItemSet, Split
+from languages.models import Language
+
+LONGEST_SEARCH = 100
+USES = (("", _("all")), ("1", _("in use")), ("0", _("off")), ("skipped", _("skipped by somebody")))
+
+
+class _OptionalFiles(SeveralFilesField):
+    def clean(self, data: Any, initial: Any = None) -> list[UploadedFile[Any]]:
+        return super().clean(data, initial) if data else []
+
+
+class ItemsForm(forms.Form):
+    items = forms.FileField(
+        label=_("File of sentences"),
+        allow_empty_file=True,
+        help_text=_("One JSON object on each line, or a JSON list; also sents.json of MultiSubs."),
+    )
+    pictures = _OptionalFiles(
+        label=_("Pictures"),
+        required=False,
+        help_text=_(
+            "A zip, or the files themselves, with a manifest.csv or manifest.jsonl that gives their authors and "
+            "licences. Not needed where the collections below hold them."
+        ),
+    )
+    collections = forms.ModelMultipleChoiceField(
+        Collection.objects.all(),
+        to_field_name="slug",
+        label=_("Collections"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Where pictures that the file names by key, file name or SHA-256 are looked for as well."),
+    )
+    embeddings = forms.FileField(
+        label=_("Embeddings of the pictures"),
+        required=False,
+        help_text=_(
+            "A NumPy archive (.npz) or JSON lines with “image” and “vector”. The picture that is nearest to the others "
+            "is the first hint. Without them it is the one that the file names, else the first."
+        ),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # The collections of item sets go by keys that tell nothing: nobody names pictures by them.
+        others = Collection.objects.exclude(pk__in=ItemSet.objects.values("collection")).order_by("name", "pk")
+        self.fields["collections"].queryset = others  # type: ignore[attr-defined]
+        if not others.exists():
+            del self.fields["collections"]
+
+    def uploads(self) -> dict[str, Any]:
+        """What `start_upload` takes."""
+        names = ("items", "pictures", "embeddings", "collections")
+        return {name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name)}
+
+
+class ItemSetForm(ItemsForm):
+    """A new set, with the first file that goes into it."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=ItemSet._meta.get_field("name").max_length,
+        help_text=_("Seasons are played with the sentences of one set. Players see neither its name nor its keys."),
+    )
+    field_order = ("name",)
+
+
+class FilterForm(forms.Form):
+    language = forms.ModelChoiceField(
+        Language.objects.none(), label=_("Language"), required=False, empty_label=_("all")
+    )
+    split = forms.TypedChoiceField(
+        label=_("Split"), choices=[("", _("all")), *Split.choices], coerce=int, empty_value=None, required=False
+    )
+    use = forms.ChoiceField(label=_("Use"), choices=USES, required=False)
+    search = forms.CharField(
+        label=_("Word or sentence"), max_length=LONGEST_SEARCH, required=False, widget=forms.SearchInput
+    )
+
+    def __init__(self, data: Any, *, item_set: ItemSet) -> None:
+        super().__init__(data)
+        tags = item_set.items.values("language").distinct()
+        self.fields["language"].queryset = Language.objects.filter(pk__in=tags)  # type: ignore[attr-defined]
+
+    def chosen(self) -> dict[str, Any]:
+        """What `items_of` takes; nothing where the address asks for what there is not."""
+        if not self.is_valid():
+            return {}
+        return {name: value for name, value in self.cleaned_data.items() if value not in ("", None)}

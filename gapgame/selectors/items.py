@@ -1,0 +1,122 @@
+"""Item sets and what is in them, as managers and researchers see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Count, Exists, IntegerField, OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from corpus.selectors import Picture, picture_of
+from gapgame.models import Item, ItemImage, ItemSet, Outcome, Season, Turn
+from languages.models import Language
+from people.models import Project, User
+
+PICTURES_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class ItemRow:
+    """`pictures` begins with the representative; `more` are not shown. `skips`: how many players left the sentence."""
+
+    item: Item
+    pictures: list[Picture]
+    more: int
+    unlicensed: int
+    skips: int
+
+
+@dataclass(frozen=True)
+class ItemSetFacts:
+    items: int
+    used: int
+    images: int
+    unlicensed: int
+    waiting: int
+    """Images whose sizes are not made yet."""
+
+    splits: list[tuple[str, int]]
+    languages: list[tuple[str, int]]
+    seasons: list[Season]
+
+
+def item_sets_of(project: Project) -> QuerySet[ItemSet]:
+    """The newest first, with `size` and `used`, the number of items and of those in use, and `seasons_count`."""
+    return (
+        ItemSet.objects.filter(project=project)
+        .annotate(
+            size=_count(Item.objects.all()),
+            used=_count(Item.objects.filter(is_used=True)),
+            seasons_count=_count(Season.objects.all()),
+        )
+        .order_by("-pk")
+    )
+
+
+def _count(rows: QuerySet[Item] | QuerySet[Season]) -> Coalesce:
+    # Each in a query of its own: joined in one, items would be counted once for every season.
+    counted = rows.filter(item_set=OuterRef("pk")).order_by().values("item_set").annotate(number=Count("pk"))
+    return Coalesce(Subquery(counted.values("number"), output_field=IntegerField()), 0)
+
+
+def facts_of(item_set: ItemSet) -> ItemSetFacts:
+    items = item_set.items.all()
+    counts = items.aggregate(items=Count("pk"), used=Count("pk", filter=Q(is_used=True)))
+    images = item_set.collection.images.aggregate(
+        images=Count("pk"),
+        unlicensed=Count("pk", filter=Q(licence="")),
+        waiting=Count("pk", filter=~Q(sizes_state="done")),
+    )
+    names = {language.tag: language.name for language in Language.objects.all()}
+    by_language = items.order_by("language").values_list("language").annotate(number=Count("pk"))
+    by_split = items.order_by("split").values_list("split").annotate(number=Count("pk"))
+    return ItemSetFacts(
+        **counts,
+        **images,
+        splits=[(f"intersect_{split}", number) for split, number in by_split],
+        languages=[(names[tag], number) for tag, number in by_language],
+        seasons=list(item_set.seasons.order_by("starts_at", "pk")),
+    )
+
+
+def items_of(
+    item_set: ItemSet, *, language: Language | None = None, split: int | None = None, use: str = "", search: str = ""
+) -> QuerySet[Item]:
+    """In the order in which they came, with `skips`; those that most players skipped first where `use` is "skipped"."""
+    skipped = Turn.objects.filter(item=OuterRef("pk"), outcome=Outcome.SKIPPED)
+    counted = skipped.order_by().values("item").annotate(number=Count("pk")).values("number")
+    items = item_set.items.annotate(skips=Coalesce(Subquery(counted, output_field=IntegerField()), 0)).order_by("pk")
+    if language is not None:
+        items = items.filter(language=language)
+    if split is not None:
+        items = items.filter(split=split)
+    if use == "skipped":
+        items = items.filter(Exists(skipped)).order_by("-skips", "pk")
+    elif use:
+        items = items.filter(is_used=use == "1")
+    if search:
+        found = Q(word__icontains=search) | Q(before__icontains=search) | Q(after__icontains=search) | Q(key=search)
+        items = items.filter(found)
+    return items.select_related("language")
+
+
+def item_rows(items: Iterable[Item], viewer: User) -> list[ItemRow]:
+    """Of what `items_of` gives."""
+    return [_row(item, viewer) for item in items]
+
+
+def with_images(items: QuerySet[Item]) -> QuerySet[Item]:
+    entries = ItemImage.objects.order_by("position").select_related("image")
+    return items.prefetch_related(Prefetch("images", queryset=entries))
+
+
+def _row(item: Item, viewer: User) -> ItemRow:
+    images = [entry.image for entry in item.images.all()]
+    return ItemRow(
+        item=item,
+        pictures=[picture_of(image, viewer) for image in images[:PICTURES_SHOWN]],
+        more=max(0, len(images) - PICTURES_SHOWN),
+        unlicensed=sum(not image.licence for image in images),
+        skips=item.skips,  # type: ignore[attr-defined]
+    )

@@ -1,0 +1,145 @@
+"""Sentences with a gap: the sets of a project, importing into them, looking through them, switching some off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from corpus.views.imports import TooMuchSent, receive
+from gapgame.forms.items import FilterForm, ItemSetForm, ItemsForm
+from gapgame.models import Item, ItemSet
+from gapgame.permissions import READERS, item_set_for
+from gapgame.selectors import items as selectors
+from gapgame.services.item_imports import start_upload
+from gapgame.services.items import NameTaken, create_item_set, is_closed, use_item
+from gapgame.tasks import ask_for_item_import
+from people.models import Project, Role
+from people.permissions import has_role, project_for
+from people.requests import user_of
+
+ITEMS_PER_PAGE = 25
+NEWEST_IMPORTS = 5
+
+
+@require_safe
+@login_required
+def item_set_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    context = {"project": project, "decides": has_role(request.user, project, Role.MANAGER)}
+    context["sets"] = selectors.item_sets_of(project)
+    return render(request, "gapgame/item_sets.html", context)
+
+
+@require_safe
+@never_cache
+@login_required
+def item_set_show(request: HttpRequest, slug: str, item_set_id: int) -> HttpResponse:
+    item_set = item_set_for(request.user, slug, item_set_id)
+    form = FilterForm(request.GET, item_set=item_set)
+    items = selectors.with_images(selectors.items_of(item_set, **form.chosen()))
+    page = Paginator(items, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
+    context = _about(request, item_set) | {"form": form, "is_filtered": bool(form.chosen()), "page": page}
+    context["rows"] = selectors.item_rows(page, user_of(request))
+    context["imports"] = item_set.collection.imports.select_related("created_by")[:NEWEST_IMPORTS]
+    context["facts"] = selectors.facts_of(item_set)
+    return render(request, "gapgame/item_set.html", context)
+
+
+@require_POST
+@login_required
+def item_change(request: HttpRequest, slug: str, item_set_id: int, item_id: int) -> HttpResponse:
+    """Use an item or not; also while a season is on, for its next batches."""
+    item_set = item_set_for(request.user, slug, item_set_id, Role.MANAGER)
+    item = get_object_or_404(Item, item_set=item_set, pk=item_id)
+    use_item(item=item, is_used=request.POST.get("is_used") == "1")
+    back = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}, require_https=request.is_secure()):
+        back = reverse("gapgame:item-set-show", args=[slug, item_set_id])
+    return redirect(f"{back}#item-{item_id}")
+
+
+@csrf_exempt  # checked below, once it is clear who sends and how much
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def item_set_create(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, Role.MANAGER)
+    if request.method != "POST":
+        return _create_page(request, project, ItemSetForm())
+    try:
+        receive(request)
+    except TooMuchSent as error:
+        return _create_page(request, project, ItemSetForm(), status=413, error=str(error))
+    return _create(request, project)
+
+
+@csrf_protect
+def _create(request: HttpRequest, project: Project) -> HttpResponse:
+    form = ItemSetForm(request.POST, request.FILES)
+    if form.is_valid():
+        try:
+            item_set = create_item_set(project=project, name=form.cleaned_data["name"], by=user_of(request))
+            return _import(request, item_set, form)
+        except NameTaken:
+            form.add_error("name", _("The project has a set of this name already. Choose another name."))
+    return _create_page(request, project, form, status=422)
+
+
+@csrf_exempt  # checked below, once it is clear who sends and how much
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def items_import(request: HttpRequest, slug: str, item_set_id: int) -> HttpResponse:
+    item_set = item_set_for(request.user, slug, item_set_id, Role.MANAGER)
+    if request.method != "POST" or is_closed(item_set, timezone.now()):
+        return _import_page(request, item_set, ItemsForm(), status=409 if request.method == "POST" else 200)
+    try:
+        receive(request)
+    except TooMuchSent as error:
+        return _import_page(request, item_set, ItemsForm(), status=413, error=str(error))
+    return _items_import(request, item_set)
+
+
+@csrf_protect
+def _items_import(request: HttpRequest, item_set: ItemSet) -> HttpResponse:
+    form = ItemsForm(request.POST, request.FILES)
+    if form.is_valid():
+        return _import(request, item_set, form)
+    return _import_page(request, item_set, form, status=422)
+
+
+def _import(request: HttpRequest, item_set: ItemSet, form: ItemsForm) -> HttpResponse:
+    back = reverse("gapgame:item-set-show", args=[item_set.project.slug, item_set.pk])
+    job = start_upload(item_set=item_set, **form.uploads(), back=back, by=user_of(request))
+    ask_for_item_import(job.pk)
+    return redirect("corpus:import-show", job.pk)
+
+
+def _create_page(request: HttpRequest, project: Project, form: ItemSetForm, **extra: Any) -> HttpResponse:
+    status = extra.pop("status", 200)
+    context = {"project": project, "decides": True, "form": form, **extra}
+    return render(request, "gapgame/item_set_create.html", context, status=status)
+
+
+def _import_page(request: HttpRequest, item_set: ItemSet, form: ItemsForm, **extra: Any) -> HttpResponse:
+    status = extra.pop("status", 200)
+    context = _about(request, item_set) | {"form": form, **extra}
+    return render(request, "gapgame/items_import.html", context, status=status)
+
+
+def _about(request: HttpRequest, item_set: ItemSet) -> dict[str, Any]:
+    return {
+        "item_set": item_set,
+        "project": item_set.project,
+        "decides": has_role(request.user, item_set.project, Role.MANAGER),
+        "is_closed": is_closed(item_set, timezone.now()),
+    }
