@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-LEVELS = (14, 24)
-"""Widths of the stretches of totals that players are counted in: 2**14 millionths is 0.016 points, 2**24 is 16.8."""
+LEVELS = (14, 19, 24)
+"""Widths of the stretches of totals that players are counted in, as powers of two of a millionth: 0.016 to 16.8 turns."""
 
 
 def percent_below(lower: int, players: int) -> int:

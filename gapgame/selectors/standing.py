@@ -21,18 +21,20 @@ def percent_of(player: Player) -> int | None:
 
 def counts_of(season_id: int, total: int) -> tuple[int, int]:
     """How many players of a season have a lower total than `total`, and how many there are. Exact, and live."""
-    fine, coarse = LEVELS
-    step = coarse - fine
-    lower_stretches = Q(level=coarse, stretch__lt=total >> coarse) | Q(
-        level=fine, stretch__gte=(total >> coarse) << step, stretch__lt=total >> fine
-    )
-    found = ScoreCount.objects.filter(season=season_id).aggregate(
-        below=Sum("players", filter=lower_stretches),
-        here=Sum("players", filter=Q(level=fine, stretch=total >> fine)),
+    lower = Q(pk__in=[])
+    for level, wider in zip(LEVELS, (*LEVELS[1:], None), strict=True):
+        # Below the stretch of the next wider level that `total` is in, the wider level counts.
+        first = 0 if wider is None else (total >> wider) << (wider - level)
+        lower |= Q(level=level, stretch__gte=first, stretch__lt=total >> level)
+    fine, coarse = LEVELS[0], LEVELS[-1]
+    here = Q(level=fine, stretch=total >> fine)
+    found = ScoreCount.objects.filter(lower | here | Q(level=coarse), season=season_id).aggregate(
+        below=Sum("players", filter=lower),
+        here=Sum("players", filter=here),
         all=Sum("players", filter=Q(level=coarse)),
     )
-    below, here = found["below"] or 0, found["here"] or 0
-    return below + _lower_in_stretch(season_id, total, here), found["all"] or 0
+    lower_in_stretch = _lower_in_stretch(season_id, total, found["here"] or 0)
+    return (found["below"] or 0) + lower_in_stretch, found["all"] or 0
 
 
 def _lower_in_stretch(season_id: int, total: int, here: int) -> int:

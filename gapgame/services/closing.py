@@ -45,9 +45,10 @@ def close_season(*, season_id: int, now: datetime) -> None:
     check_players(season_id=season.pk, now=now)
     with transaction.atomic():
         season = Season.objects.select_for_update(no_key=True).get(pk=season_id)
-        give_ranks(season=season)
-        season.closed_at = now
-        season.save(update_fields=["closed_at"])
+        if season.closed_at is None:
+            give_ranks(season=season)
+            season.closed_at = now
+            season.save(update_fields=["closed_at"])
 
 
 def _cut_off(player_id: int, season: Season) -> None:
