@@ -1,0 +1,302 @@
+"""The pages of a project's sentences: managers fill and switch, researchers read, nobody else sees them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from corpus.models import Collection, Image, ImportJob, JobState
+from corpus.rules import limits
+from gapgame import tasks
+from gapgame.models import Item, ItemSet
+from gapgame.services.item_imports import run_import
+from people.models import Membership, Role, User
+from tests.corpus.pictures import picture
+from tests.factories import (
+    NOW,
+    make_collection,
+    make_item,
+    make_item_set,
+    make_player,
+    make_project,
+    make_season,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+LINE = {"language": "en", "sentence": "A ____ sleeps.", "word": "walrus", "split": 1, "images": ["a.jpg"]}
+
+
+@pytest.fixture(autouse=True)
+def media(settings: Any, tmp_path: Path, monkeypatch) -> None:
+    settings.STORAGES = settings.STORAGES | {
+        "default": {
+            "BACKEND": "django.core.files.storage.FileSystemStorage",
+            "OPTIONS": {"location": tmp_path / "media"},
+        }
+    }
+    monkeypatch.setattr(tasks.run_item_import, "delay", lambda job_id: None)
+
+
+@pytest.fixture
+def item_set() -> ItemSet:
+    made = make_item_set(make_project("whales"))
+    make_item(made, "walrus", images=3, before="One ", after=" dives.", split=2)
+    make_item(made, "morsa", images=8, language="es", before="Una ", after=" nada.", split=0, is_used=False)
+    make_item(made, "فظ", images=1, language="ar", before="يسبح ", after=" في البحر.", split=0)
+    return made
+
+
+def signed_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def manager(item_set) -> Client:
+    return signed_in(item_set.project.created_by)
+
+
+@pytest.fixture
+def researcher(item_set) -> Client:
+    user = make_user()
+    Membership.objects.create(project=item_set.project, user=user, role=Role.RESEARCHER)
+    return signed_in(user)
+
+
+def address(name: str, *arguments: Any) -> str:
+    return reverse(f"gapgame:{name}", args=["whales", *arguments])
+
+
+def show(client: Client, item_set: ItemSet, **query: str) -> str:
+    response = client.get(address("item-set-show", item_set.pk), query)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def words_in(page: str) -> list[str]:
+    return re.findall(r"<mark>([^<]+)</mark>", page)
+
+
+def addresses(item_set: ItemSet) -> list[tuple[str, str]]:
+    item = item_set.items.first()
+    return [
+        ("get", address("item-set-list")),
+        ("get", address("item-set-show", item_set.pk)),
+        ("get", address("item-set-create")),
+        ("post", address("item-set-create")),
+        ("get", address("items-import", item_set.pk)),
+        ("post", address("items-import", item_set.pk)),
+        ("post", address("item-change", item_set.pk, item.pk)),
+    ]
+
+
+@pytest.mark.parametrize("role", [None, "elsewhere", Role.PLAYER, Role.ANNOTATOR, Role.RATER])
+def test_outsiders_and_players_are_told_that_nothing_is_there(item_set, role):
+    user = make_user()
+    if role == "elsewhere":
+        user = make_project().created_by
+    elif role:
+        Membership.objects.create(project=item_set.project, user=user, role=role)
+    client = signed_in(user)
+    for method, path in addresses(item_set):
+        assert getattr(client, method)(path).status_code == 404, path
+    assert item_set.items.filter(is_used=False).count() == 1
+
+
+def test_who_is_not_signed_in_is_asked_to(item_set):
+    for method, path in addresses(item_set):
+        response = getattr(Client(), method)(path)
+        assert response.status_code == 302, path
+        assert "/login" in response["Location"]
+
+
+def test_researchers_read_and_change_nothing(item_set, researcher):
+    assert researcher.get(address("item-set-list")).status_code == 200
+    page = show(researcher, item_set)
+    assert words_in(page) == ["walrus", "morsa", "فظ"]
+    assert "is_used" not in page
+    for method, path in addresses(item_set)[2:]:
+        assert getattr(researcher, method)(path).status_code == 404, path
+
+
+def test_a_set_of_another_project_is_not_found_under_this_one(item_set, manager):
+    other = make_item_set()
+    assert manager.get(address("item-set-show", other.pk)).status_code == 404
+    assert manager.post(address("item-change", other.pk, make_item(other).pk)).status_code == 404
+    assert manager.post(address("item-change", item_set.pk, make_item(other).pk)).status_code == 404
+
+
+def test_the_list_counts_each_set_once_whatever_seasons_it_has(item_set, manager):
+    make_season(project=item_set.project, item_set=item_set, items=0)
+    make_season(project=item_set.project, item_set=item_set, items=0)
+    page = manager.get(address("item-set-list")).content.decode()
+    assert "3 sentences, 2 in use" in page
+    assert "Played in 2 seasons" in page
+
+
+def test_sentences_are_found_by_language_split_use_and_word(item_set, manager):
+    assert words_in(show(manager, item_set, language="es")) == ["morsa"]
+    assert words_in(show(manager, item_set, split="0")) == ["morsa", "فظ"]
+    assert words_in(show(manager, item_set, use="1")) == ["walrus", "فظ"]
+    assert words_in(show(manager, item_set, use="0", split="0")) == ["morsa"]
+    assert words_in(show(manager, item_set, search="WALR")) == ["walrus"]
+    assert words_in(show(manager, item_set, search="nada")) == ["morsa"]
+    assert words_in(show(manager, item_set, search="فظ")) == ["فظ"]
+    assert "No such sentence" in show(manager, item_set, search="whale")
+    assert words_in(show(manager, item_set, split="9", language="xx")) == ["walrus", "morsa", "فظ"]
+
+
+def test_skipped_sentences_are_shown_with_how_many_left_them(item_set, manager):
+    season = make_season(project=item_set.project, item_set=item_set, items=0)
+    item = item_set.items.get(word="walrus")
+    for _ in range(2):
+        player = make_player(season)
+        batch = player.batches.create(language_id="en", signature="s", number=1, taken_at=NOW)
+        batch.all_turns.create(
+            player=player, item=item, position=1, seed=1, outcome="skipped", skip_reason="broken",
+            opened_at=NOW, finished_at=NOW,
+        )  # fmt: skip
+    page = show(manager, item_set, use="skipped")
+    assert words_in(page) == ["walrus"]
+    assert re.search(r'<td class="number">2</td>', page)
+
+
+def test_pictures_are_few_and_small_and_their_number_and_licences_are_told(item_set, manager):
+    image = Image.objects.filter(pk__in=item_set.items.get(word="فظ").images.values("image"))
+    image.update(licence="", sizes_state=JobState.QUEUED)
+    page = show(manager, item_set)
+    assert page.count('alt="Picture ') == 3 + 6
+    assert "and 2 more" in page
+    assert "1 without a licence" in page
+    assert "being prepared" in page
+    assert 'lang="ar" dir="rtl"' in page
+    assert "style=" not in page
+
+
+def test_the_page_asks_as_often_for_many_sentences_as_for_few(item_set, manager):
+    def queries() -> int:
+        with CaptureQueriesContext(
+            connection,
+        ) as asked:
+            show(manager, item_set)
+        return len(asked)
+
+    queries()
+    few = queries()
+    for number in range(20):
+        make_item(item_set, f"word{number}")
+    assert queries() == few
+
+
+def test_a_sentence_is_switched_off_and_on_again_also_during_a_season(item_set, manager):
+    make_season(project=item_set.project, item_set=item_set, items=0)
+    item = item_set.items.get(word="walrus")
+    path = address("item-change", item_set.pk, item.pk)
+    for is_used in ("0", "1"):
+        back = f"{address('item-set-show', item_set.pk)}?split=2"
+        response = manager.post(path, {"is_used": is_used, "next": back})
+        assert response["Location"] == f"{back}#item-{item.pk}"
+        item.refresh_from_db()
+        assert item.is_used is (is_used == "1")
+    response = manager.post(path, {"is_used": "0", "next": "https://elsewhere.example/"})
+    assert response["Location"].startswith(address("item-set-show", item_set.pk))
+
+
+def files(**more: Any) -> dict[str, Any]:
+    content = (json.dumps(LINE) + "\n").encode()
+    return {
+        "items": SimpleUploadedFile("items.jsonl", content),
+        "pictures": [SimpleUploadedFile("a.jpg", picture())],
+        **more,
+    }
+
+
+def test_a_manager_makes_a_set_by_sending_a_file_and_is_led_to_its_report(item_set, manager):
+    response = manager.post(address("item-set-create"), files(name="Sea"))
+
+    job = ImportJob.objects.get()
+    assert response["Location"] == reverse("corpus:import-show", args=[job.pk])
+    made = ItemSet.objects.get(name="Sea")
+    assert made.created_by == item_set.project.created_by
+    run_import(job_id=job.pk, clock=lambda: NOW, announce=lambda image_id: None)
+    assert made.items.get().word == "walrus"
+    report = manager.get(response["Location"]).content.decode()
+    assert address("item-set-show", made.pk) in report
+    assert "No licence is known of image 1." in report
+    assert "walrus" not in report
+    assert "1 sentence" in manager.get(address("item-set-list")).content.decode()
+
+
+def test_more_sentences_come_into_a_set_with_pictures_of_a_collection(item_set, manager):
+    collection = make_collection(images=1)
+    page = manager.get(address("items-import", item_set.pk)).content.decode()
+    assert collection.name in page
+    assert item_set.collection.slug not in page
+
+    sent = files(collections=[collection.slug])
+    del sent["pictures"]
+    assert manager.post(address("items-import", item_set.pk), sent).status_code == 302
+
+    job = ImportJob.objects.get()
+    assert (job.collection, job.options["collections"]) == (item_set.collection, [collection.slug])
+    assert job.source_name == "items.jsonl"
+
+
+def test_forms_say_what_is_missing_and_make_nothing(item_set, manager):
+    for path, sent, says in (
+        (address("item-set-create"), files(), "This field is required"),
+        (address("item-set-create"), files(name=item_set.name), "has a set of this name already"),
+        (address("item-set-create"), {"name": "Sea"}, "This field is required"),
+        (address("items-import", item_set.pk), {}, "This field is required"),
+        (address("items-import", item_set.pk), files(collections=["gone"]), "gone"),
+    ):
+        make_collection(images=0)
+        response = manager.post(path, sent)
+        assert response.status_code == 422, says
+        assert says in response.content.decode()
+    assert ItemSet.objects.count() == 1
+    assert not ImportJob.objects.exists()
+
+
+def test_too_much_at_once_is_refused_before_it_is_read(item_set, manager, monkeypatch):
+    monkeypatch.setattr(limits, "MAX_UPLOAD_BYTES", 100)
+    assert manager.post(address("item-set-create"), files(name="Sea")).status_code == 413
+    assert manager.post(address("items-import", item_set.pk), files()).status_code == 413
+    assert not ImportJob.objects.exists()
+
+
+def test_forms_from_elsewhere_are_refused(item_set):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(item_set.project.created_by)
+    for path in (address("item-set-create"), address("items-import", item_set.pk)):
+        assert client.post(path, files(name="Sea")).status_code == 403
+    assert not ImportJob.objects.exists()
+
+
+def test_once_a_season_has_begun_nothing_is_taken_any_more(item_set, manager):
+    season = make_season(project=item_set.project, item_set=item_set, items=0)
+    type(season).objects.filter(pk=season.pk).update(starts_at="2020-01-01T00:00Z", ends_at="2020-02-01T00:00Z")
+    assert "A season has begun" in manager.get(address("items-import", item_set.pk)).content.decode()
+    assert manager.post(address("items-import", item_set.pk), files()).status_code == 409
+    assert address("items-import", item_set.pk) not in show(manager, item_set)
+    assert not ImportJob.objects.exists()
+
+
+def test_a_new_set_has_a_collection_of_its_own_even_where_its_name_is_taken(item_set, manager):
+    for name in ("Sea", "sea!"):
+        manager.post(address("item-set-create"), files(name=name))
+    sets = ItemSet.objects.filter(name__istartswith="sea")
+    assert len({made.collection.slug for made in sets}) == 2
+    assert Collection.objects.filter(pk__in=sets.values("collection")).count() == 2
+    assert Item.objects.filter(item_set__in=sets).count() == 0
