@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from corpus.rules.downloads import JSON_LINES_TYPE, in_pieces, stamp, write_whole
 from gapgame.models import Season
-from gapgame.selectors.turns import turn_lines
+from gapgame.selectors.turns import turn_records
 
 CONTENT_TYPE = JSON_LINES_TYPE
 
@@ -35,7 +36,8 @@ def export_turns(season: Season) -> Iterator[bytes]:
             )
             % {"season": season.name}
         )
-    return in_pieces(turn_lines(season))
+    lines = (json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in turn_records(season))
+    return in_pieces(lines)
 
 
 def export_to_file(season: Season, path: Path) -> None:

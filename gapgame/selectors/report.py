@@ -31,7 +31,7 @@ def groups_of(season: Season) -> list[str]:
 
 
 def turns_of(season: Season) -> list[rules.Turn]:
-    """Turns that have ended, in the order of `turn_lines`, so that what is drawn by a seed is the same.
+    """Turns that have ended, in the order of `turn_records`, so that what is drawn by a seed is the same.
 
     The similarities come in the row of their turn: a tenth of a million turns have three times as many attempts.
     """

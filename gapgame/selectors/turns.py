@@ -1,11 +1,11 @@
-"""Turns of a season as lines of a file, which docs/game-files.md describes."""
+"""Turns of a season as records, each a line of a file; docs/game-files.md describes them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache, partial
 from itertools import islice
 from typing import Any
@@ -13,8 +13,8 @@ from typing import Any
 from django.db.models import Count
 
 from corpus.models import CollectionImage
-from gapgame.files.turns import AttemptLine, turn_line
 from gapgame.models import UNFINISHED, Attempt, Item, ItemImage, ItemSet, Mark, Player, Season, Split, Standing, Turn
+from gapgame.rules.play import MICRO
 from people.pseudonyms import pseudonym
 
 TURNS_AT_ONCE = 2000
@@ -30,7 +30,7 @@ TURN_COLUMNS = (
     "finished_at",
     "skip_reason",
 )
-ATTEMPT_COLUMNS = ("turn", "guess", "similarity", "has_vector", "made_at")
+ATTEMPT_COLUMNS = ("turn", "number", "guess", "similarity", "has_vector", "made_at")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class _Known:
     items: dict[int, ItemFacts] = field(default_factory=dict)
 
 
-def turn_lines(season: Season) -> Iterator[str]:
+def turn_records(season: Season) -> Iterator[dict[str, Any]]:
     """Turns that have ended: player after player, each in the order of play; skipped and invalid ones are there, too.
 
     From them a table of scores can be made: they are for closed seasons.
@@ -65,45 +65,52 @@ def turn_lines(season: Season) -> Iterator[str]:
     rows = turns.order_by("player", "batch__number", "position").values_list(*TURN_COLUMNS)
     stream = rows.iterator(chunk_size=TURNS_AT_ONCE)
     while chunk := list(islice(stream, TURNS_AT_ONCE)):
-        yield from _lines(known, chunk)
+        yield from _records(known, chunk)
 
 
-def _lines(known: _Known, rows: Sequence[tuple[Any, ...]]) -> Iterator[str]:
+def _records(known: _Known, rows: Sequence[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
     _learn_items(known, {row[2] for row in rows})
     attempts = _attempts({row[0]: row[6] for row in rows})
     for pk, player, item, language, outcome, score, opened_at, finished_at, skip_reason in rows:
         name, is_set_aside, marks = known.players[player]
         facts = known.items[item]
-        yield turn_line(
-            turn=str(pk),
-            season=known.season.slug,
-            player=name,
-            item=facts.key,
-            language=language,
-            split=facts.split,
-            word=facts.word,
-            sense=facts.sense,
-            images=facts.images,
-            image=facts.image,
-            opened_at=opened_at,
-            finished_at=finished_at,
-            outcome=outcome,
-            skip_reason=skip_reason,
-            score=score,
-            attempts=attempts[pk],
-            marks=sorted(marks | known.turn_marks.get(pk, frozenset())),
-            set_aside=is_set_aside,
-        )
+        yield {
+            "turn": str(pk),
+            "season": known.season.slug,
+            "player": name,
+            "item": facts.key,
+            "language": language,
+            "split": facts.split,
+            "word": facts.word,
+            "sense": facts.sense,
+            "images": facts.images,
+            "image": facts.image,
+            "opened_at": opened_at.astimezone(UTC).isoformat(),
+            "finished_at": finished_at.astimezone(UTC).isoformat(),
+            "outcome": outcome,
+            "skip_reason": skip_reason,
+            "score": score / MICRO,
+            "attempts": attempts[pk],
+            "marks": sorted(marks | known.turn_marks.get(pk, frozenset())),
+            "set_aside": is_set_aside,
+        }
 
 
-def _attempts(opened: Mapping[Any, datetime]) -> Mapping[Any, list[AttemptLine]]:
+def _attempts(opened: Mapping[Any, datetime]) -> Mapping[Any, list[dict[str, Any]]]:
     """Attempts by turn, each with the seconds since the sentence was opened or the attempt before was made."""
-    found: dict[Any, list[AttemptLine]] = defaultdict(list)
+    found: dict[Any, list[dict[str, Any]]] = defaultdict(list)
     before = dict(opened)
     rows = Attempt.objects.filter(turn__in=list(opened)).order_by("number").values_list(*ATTEMPT_COLUMNS)
-    for turn, guess, similarity, has_vector, made_at in rows.iterator(chunk_size=TURNS_AT_ONCE):
-        seconds = (made_at - before[turn]).total_seconds()
-        found[turn].append(AttemptLine(guess, similarity, has_vector, seconds))
+    for turn, number, guess, similarity, has_vector, made_at in rows.iterator(chunk_size=TURNS_AT_ONCE):
+        found[turn].append(
+            {
+                "number": number,
+                "guess": guess,
+                "similarity": similarity / MICRO,
+                "has_vector": has_vector,
+                "seconds": round((made_at - before[turn]).total_seconds(), 3),
+            }
+        )
         before[turn] = made_at
     return found
 

@@ -1,0 +1,76 @@
+"""What tests about setting up and reading seasons have in common."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+from django.test import Client
+
+from gapgame.models import Access, Item, ItemSet, Outcome, Player, Season, Turn
+from gapgame.rules.scripted import SHORTEST_PAUSE
+from gapgame.services import playing
+from gapgame.services.closing import GRACE, close_season
+from gapgame.services.seasons import Terms, Texts
+from inference.models import WordVectorSet
+from people.models import Membership, Project, Role, User
+from tests.factories import NOW, make_item, make_item_set, make_user, make_vectors
+
+DAY = timedelta(days=1)
+
+
+def client_of(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def make_researcher(project: Project) -> User:
+    user = make_user()
+    Membership.objects.create(project=project, user=user, role=Role.RESEARCHER)
+    return user
+
+
+def make_playable(project: Project, words: tuple[str, ...] = ("cat", "dog", "car"), language: str = "en") -> ItemSet:
+    """A set of sentences whose pictures are ready, one for each word."""
+    item_set = make_item_set(project)
+    for word in words:
+        make_item(item_set, word, language=language)
+    return item_set
+
+
+def terms_of(vectors: WordVectorSet | None = None, **fields: Any) -> Terms:
+    """From a day after NOW for a day, in English."""
+    vectors = vectors or make_vectors()
+    values: dict[str, Any] = {"starts_at": NOW + DAY, "ends_at": NOW + 2 * DAY, "time_zone": "UTC"}
+    values |= {"vectors": {vectors.language_id: vectors}, "access": Access.INVITED}
+    return Terms(**(values | fields))
+
+
+def texts_of(name: str = "Spring", **fields: str) -> Texts:
+    return Texts(name=name, **fields)
+
+
+def play(player: Player, *, item: Item, guesses: tuple[str, ...] = (), at: datetime = NOW) -> Turn:
+    """A turn on `item` with these guesses, two seconds apart, through the services; without guesses it is left open."""
+    batch = playing.take_batch(player_id=player.pk, user=player.user, language=item.language_id, now=at, rng=Random(1))
+    wanted = Turn.objects.get(batch=batch, item=item)
+    # The drawn order is of no interest here: all but this one are put off.
+    Turn.objects.filter(batch=batch).exclude(pk=wanted.pk).delete()
+    turn = playing.open_turn(player_id=player.pk, user=player.user, now=at)
+    assert turn == wanted
+    for number, guess in enumerate(guesses, start=1):
+        turn = playing.make_guess(
+            turn_id=turn.pk, user=player.user, number=number, guess=guess, now=at + 2 * number * SHORTEST_PAUSE
+        )
+    return Turn.objects.get(pk=turn.pk)
+
+
+def close(season: Season) -> Season:
+    close_season(season_id=season.pk, now=season.ends_at + GRACE)
+    return Season.objects.select_related("project", "item_set").get(pk=season.pk)
+
+
+def unfinished(season: Season) -> int:
+    return Turn.objects.filter(player__season=season, outcome=Outcome.OPEN).count()

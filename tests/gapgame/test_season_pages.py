@@ -1,0 +1,449 @@
+"""Pages of managers and researchers about seasons, and that none of them tells a score before the close."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from corpus.models import Image, JobState
+from gapgame.models import Access, Item, ItemSet, Mark, Outcome, Player, Season, SkipReason, Standing
+from gapgame.rules.scripted import Rule
+from gapgame.services import playing
+from gapgame.services.closing import GRACE
+from people.models import Project
+from tests.factories import MINUTE, NOW, make_player, make_project, make_season, make_user, make_vectors
+from tests.gapgame.seasons import DAY, client_of, close, make_playable, make_researcher, play
+
+pytestmark = pytest.mark.django_db
+OF_PROJECT = ("season-list", "season-create", "vectors-show")
+OF_SEASON = ("season-manage", "season-progress", "season-edit", "skip-list", "game-report", "turns-export")
+MANAGERS_ONLY = ("player-list",)
+
+
+@pytest.fixture(autouse=True)
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_clock(monkeypatch, NOW)
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, now: datetime) -> None:
+    monkeypatch.setattr("django.utils.timezone.now", lambda: now)
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project()
+
+
+@pytest.fixture
+def items(project) -> ItemSet:
+    return make_playable(project)
+
+
+@pytest.fixture
+def season(project) -> Season:
+    return make_season(project=project, name="Spring", batch_size=10)
+
+
+@pytest.fixture
+def manager(project) -> Client:
+    return client_of(project.created_by)
+
+
+def url_of(name: str, season: Season, *more: object) -> str:
+    return reverse(f"gapgame:{name}", args=[season.project.slug, season.slug, *more])
+
+
+def text_of(response) -> str:
+    assert response.status_code == 200, response.status_code
+    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+
+
+def form_of(project: Project, items: ItemSet, **fields: str) -> dict[str, str]:
+    return {
+        "name": "Summer",
+        "time_zone": "UTC",
+        "starts_at": "2026-05-01T12:00",
+        "ends_at": "2026-05-31T20:00",
+        "batch_size": "100",
+        "access": "invited",
+        "vectors-en": str(make_vectors().pk),
+    } | fields
+
+
+def create(client: Client, project: Project, items: ItemSet, **fields: str):
+    url = reverse("gapgame:season-create", args=[project.slug]) + f"?items={items.pk}"
+    return client.post(url, form_of(project, items, **fields))
+
+
+@pytest.mark.parametrize("name", [*OF_PROJECT, *OF_SEASON, *MANAGERS_ONLY])
+def test_outsiders_and_players_are_told_of_no_page(name, season) -> None:
+    arguments = [season.project.slug] if name in OF_PROJECT else [season.project.slug, season.slug]
+    url = reverse(f"gapgame:{name}", args=arguments)
+    for stranger in (make_user(), make_project().created_by, make_player(season).user):
+        assert client_of(stranger).get(url).status_code == 404
+    assert Client().get(url).status_code == 302
+
+
+@pytest.mark.parametrize("name", [*OF_PROJECT, *OF_SEASON, *MANAGERS_ONLY])
+def test_a_season_is_found_under_its_own_project_only(name, season) -> None:
+    other = make_project(manager=season.project.created_by)
+    arguments = [other.slug] if name in OF_PROJECT else [other.slug, season.slug]
+    expected = 200 if name in OF_PROJECT else 404
+    assert client_of(other.created_by).get(reverse(f"gapgame:{name}", args=arguments)).status_code == expected
+
+
+def test_researchers_read_all_but_the_list_of_players(season) -> None:
+    client = client_of(make_researcher(season.project))
+    for name in ("season-manage", "season-edit", "skip-list", "game-report"):
+        assert client.get(url_of(name, season)).status_code == 200
+    assert client.get(url_of("player-list", season)).status_code == 404
+    player = make_player(season)
+    decided = client.post(url_of("player-decide", season, player.pk), {"standing": "set_aside"})
+    assert decided.status_code == 404
+    assert client.post(url_of("season-delete", season)).status_code == 404
+
+
+def test_a_project_without_sentences_is_told_to_import_some(project, manager) -> None:
+    assert "First import sentences" in text_of(manager.get(reverse("gapgame:season-list", args=[project.slug])))
+    assert "no sentences in use" in text_of(manager.get(reverse("gapgame:season-create", args=[project.slug])))
+
+
+def test_the_sets_of_other_projects_are_not_offered(project, manager) -> None:
+    other = make_playable(make_project())
+    url = reverse("gapgame:season-create", args=[project.slug]) + f"?items={other.pk}"
+    assert "no such set" in text_of(manager.get(url)) or "no sentences" in text_of(manager.get(url))
+
+
+@pytest.mark.parametrize(
+    ("time_zone", "starts_at", "instant"),
+    [
+        ("Asia/Kolkata", "2026-05-01T12:00", datetime(2026, 5, 1, 6, 30, tzinfo=UTC)),
+        ("America/St_Johns", "2026-05-01T12:00", datetime(2026, 5, 1, 14, 30, tzinfo=UTC)),
+        ("Pacific/Kiritimati", "2026-05-01T12:00", datetime(2026, 4, 30, 22, 0, tzinfo=UTC)),
+        ("europe/berlin", "2026-03-29T03:00", datetime(2026, 3, 29, 1, 0, tzinfo=UTC)),
+    ],
+)
+def test_times_are_those_of_clocks_in_the_zone(project, items, manager, time_zone, starts_at, instant) -> None:
+    response = create(manager, project, items, time_zone=time_zone, starts_at=starts_at)
+    assert response.status_code == 302
+    season = Season.objects.get()
+    assert season.starts_at == instant
+    assert season.time_zone.casefold() == time_zone.casefold()
+    # The form shows what was typed, and sending it again changes nothing.
+    page = manager.get(url_of("season-edit", season)).content.decode()
+    assert f'value="{starts_at}"' in page
+    again = form_of(project, items, time_zone=time_zone, starts_at=starts_at)
+    assert manager.post(url_of("season-edit", season), again).status_code == 302
+    season.refresh_from_db()
+    assert season.starts_at == instant
+
+
+def test_a_time_that_is_jumped_over_is_refused_beside_its_field(project, items, manager) -> None:
+    response = create(manager, project, items, time_zone="Europe/Berlin", starts_at="2026-03-29T02:30")
+    assert response.status_code == 422
+    assert "does not come in Europe/Berlin" in str(response.context["form"].errors["starts_at"])
+    assert not Season.objects.exists()
+
+
+@pytest.mark.parametrize(("which", "hour"), [("first", 0), ("second", 1)])
+def test_a_time_that_comes_twice_is_asked_about(project, items, manager, which, hour) -> None:
+    times = {"time_zone": "Europe/Berlin", "ends_at": "2026-10-25T02:30"}
+    asked = create(manager, project, items, **times)
+    assert asked.status_code == 422
+    page = asked.content.decode()
+    assert "comes twice" in page
+    assert 'name="ends_which"' in page
+    assert 'name="starts_which"' not in page
+    assert create(manager, project, items, **times, ends_which=which).status_code == 302
+    season = Season.objects.get()
+    assert season.ends_at == datetime(2026, 10, 25, hour, 30, tzinfo=UTC)
+    edit = manager.get(url_of("season-edit", season))
+    assert edit.context["form"]["ends_which"].value() == which
+    again = form_of(project, items, **times, ends_which=which)
+    assert manager.post(url_of("season-edit", season), again).status_code == 302
+    season.refresh_from_db()
+    assert season.ends_at == datetime(2026, 10, 25, hour, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"time_zone": "Berlin"}, "time_zone"),
+        ({"time_zone": "../../etc/passwd"}, "time_zone"),
+        ({"starts_at": "tomorrow"}, "starts_at"),
+        ({"starts_at": "0001-01-01T00:00", "time_zone": "Pacific/Kiritimati"}, "starts_at"),
+        ({"ends_at": "9999-12-31T23:59", "time_zone": "Pacific/Pago_Pago"}, "ends_at"),
+        ({"ends_at": "2026-05-01T12:00"}, "__all__"),
+        ({"batch_size": "0"}, "batch_size"),
+        ({"access": "everybody"}, "access"),
+        ({"vectors-en": ""}, "__all__"),
+        ({"vectors-en": "0"}, "vectors-en"),
+        ({"name": ""}, "name"),
+    ],
+)
+def test_what_cannot_be_played_is_refused_with_all_that_was_typed(project, items, manager, fields, field) -> None:
+    response = create(manager, project, items, **{"description": "Typed before", **fields})
+    assert response.status_code == 422
+    assert field in response.context["form"].errors
+    assert "Typed before" in response.content.decode()
+    assert not Season.objects.exists()
+
+
+def test_a_city_leads_to_its_zone(project, items, manager) -> None:
+    response = create(manager, project, items, time_zone="st johns")
+    assert "America/St_Johns" in str(response.context["form"].errors["time_zone"])
+
+
+def test_the_form_offers_vectors_of_the_language_alone(project, items, manager) -> None:
+    english, german = make_vectors(), make_vectors("de")
+    url = reverse("gapgame:season-create", args=[project.slug]) + f"?items={items.pk}"
+    offered = manager.get(url).context["form"].fields["vectors-en"].queryset
+    assert set(offered) == {english}
+    response = create(manager, project, items, **{"vectors-en": str(german.pk)})
+    assert response.status_code == 422
+    assert not Season.objects.exists()
+
+
+def test_a_new_season_is_warned_of_words_without_vectors_and_pictures_that_wait(project, manager) -> None:
+    items = make_playable(project, ("cat", "zyzzyva", "quokka"))
+    waiting = items.items.get(word="quokka").images.first()
+    Image.objects.filter(pk=waiting.image_id).update(sizes_state=JobState.QUEUED)
+    response = create(manager, project, items)
+    said = text_of(manager.get(response["Location"]))
+    assert "2 answers have no vector" in said
+    assert "quokka, zyzzyva" in said
+    assert "1 of 3 sentences in use have no pictures that are ready" in said
+
+
+def test_many_words_without_vectors_are_counted_and_the_first_ones_named(project, manager) -> None:
+    items = make_playable(project, tuple(f"word{number:03}" for number in range(30)))
+    said = text_of(manager.get(create(manager, project, items)["Location"]))
+    assert "30 answers have no vector" in said
+    assert "word019 and others" in said
+    assert "word020" not in said
+
+
+def test_everybody_may_sign_up_for_an_open_season(project, items, manager) -> None:
+    create(manager, project, items, access="open")
+    season = Season.objects.get()
+    assert season.access == Access.OPEN
+    assert season.invitation is not None
+    assert season.invitation.token not in text_of(manager.get(url_of("season-manage", season)))
+
+
+def test_once_begun_the_form_has_texts_alone_and_takes_nothing_else(season, manager, project) -> None:
+    page = manager.get(url_of("season-edit", season))
+    assert set(page.context["form"].fields) == {"name", "description", "prizes"}
+    before = Season.objects.filter(pk=season.pk).values("starts_at", "ends_at", "time_zone", "batch_size").get()
+    sent = {"name": "Renamed", "prizes": "A book"}
+    assert manager.post(url_of("season-edit", season), sent).status_code == 302
+    season.refresh_from_db()
+    assert (season.name, season.prizes) == ("Renamed", "A book")
+    assert Season.objects.filter(pk=season.pk).values("starts_at", "ends_at", "time_zone", "batch_size").get() == before
+
+
+def test_a_form_from_before_the_start_is_refused_after_it(season, items, manager, project) -> None:
+    before = Season.objects.filter(pk=season.pk).values().get()
+    response = manager.post(url_of("season-edit", season), form_of(project, items, name="Renamed"))
+    assert response.status_code == 422
+    assert "has begun" in text_of_error(response)
+    assert Season.objects.filter(pk=season.pk).values().get() == before
+    assert 'value="Renamed"' in response.content.decode()
+
+
+def text_of_error(response) -> str:
+    return str(response.context["form"].non_field_errors())
+
+
+def test_a_season_can_be_deleted_until_it_begins(project, items, manager, monkeypatch) -> None:
+    create(manager, project, items, starts_at="2026-03-03T09:00")
+    season = Season.objects.get()
+    set_clock(monkeypatch, season.starts_at - timedelta(seconds=10))
+    manager.post(url_of("season-delete", season))
+    assert Season.objects.exists()
+    set_clock(monkeypatch, NOW)
+    manager.post(url_of("season-delete", season))
+    assert not Season.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("since_end", "said"),
+    [
+        (-3 * DAY, "to come"),
+        (-DAY, "being played"),
+        (timedelta(0), "being counted"),
+        (GRACE - timedelta(seconds=1), "being counted"),
+    ],
+)
+def test_the_overview_says_where_the_season_is(season, manager, monkeypatch, since_end, said) -> None:
+    set_clock(monkeypatch, season.ends_at + since_end)
+    assert said in text_of(manager.get(url_of("season-manage", season)))
+    assert said in text_of(manager.get(url_of("season-progress", season)))
+
+
+def test_the_overview_counts_turns_players_and_skips(season, manager, monkeypatch) -> None:
+    set_clock(monkeypatch, NOW + MINUTE)
+    items = list(season.item_set.items.all())
+    ann, bob = make_player(season), make_player(season)
+    play(ann, item=items[0], guesses=("cat",))
+    play(ann, item=items[1], guesses=("dog", "cat"))
+    skipped = play(bob, item=items[0])
+    playing.skip(turn_id=skipped.pk, user=bob.user, reason=SkipReason.BROKEN, now=NOW)
+    play(bob, item=items[2])
+    play(make_player(season), item=items[1], guesses=("cat",), at=NOW - 10 * MINUTE)
+    progress = manager.get(url_of("season-manage", season)).context["progress"]
+    assert (progress.players, progress.active, progress.batches) == (3, 2, 5)
+    assert dict(progress.counts) == {Outcome.ATTEMPT_1: 2, Outcome.ATTEMPT_2: 1, Outcome.SKIPPED: 1, Outcome.OPEN: 1}
+    assert (progress.ended, progress.is_open, progress.skipped) == (4, 1, 1)
+
+
+def test_once_closed_the_overview_asks_no_more(season, manager, monkeypatch) -> None:
+    set_clock(monkeypatch, season.ends_at + GRACE)
+    assert "hx-get" in manager.get(url_of("season-progress", season)).content.decode()
+    close(season)
+    page = manager.get(url_of("season-progress", season)).content.decode()
+    assert "hx-get" not in page
+    assert "closed" in page
+
+
+@pytest.fixture
+def scored(season) -> list[Player]:
+    """Players with totals that stand on no page by chance: 0.9, 0.64 and 0.48."""
+    item = season.item_set.items.first()
+    for guesses in (("dog", "cat"), ("tree", "sky", "dog"), ("sky", "tree", "car")):
+        play(make_player(season), item=item, guesses=guesses)
+    players = list(Player.objects.filter(season=season).order_by("pk"))
+    assert [player.total for player in players] == [900_000, 640_000, 480_000]
+    return players
+
+
+PAGES_WHILE_ON = (
+    "season-manage",
+    "season-progress",
+    "season-edit",
+    "skip-list",
+    "player-list",
+    "game-report",
+)
+
+
+@pytest.mark.parametrize("state", ["on", "counting"])
+def test_no_page_tells_a_score_of_a_player_before_the_close(season, scored, manager, monkeypatch, state) -> None:
+    set_clock(monkeypatch, NOW if state == "on" else season.ends_at)
+    for name in PAGES_WHILE_ON:
+        queries = ("", "?by=player", "?show=marked", "?show=all&page=1") if name != "season-edit" else ("",)
+        for query in queries:
+            page = text_of(manager.get(url_of(name, season) + query))
+            for player in scored:
+                assert f"{player.total / 1_000_000:.3f}" not in page
+                assert str(player.total) not in page
+            if name != "player-list":
+                assert not any(player.nickname in page or player.user.username in page for player in scored)
+
+
+def test_the_list_of_players_has_totals_and_ranks_only_once_closed(season, scored, manager, monkeypatch) -> None:
+    page = manager.get(url_of("player-list", season))
+    assert all(row.points is None and row.turns is None for row in page.context["rows"])
+    assert "Rank" not in text_of(page)
+    order = [row.player for row in page.context["rows"]]
+    assert order == sorted(scored, key=lambda player: (player.joined_at, player.pk))
+    set_clock(monkeypatch, season.ends_at + GRACE)
+    close(season)
+    page = manager.get(url_of("player-list", season))
+    assert [row.points for row in page.context["rows"]] == [0.9, 0.64, 0.48]
+    assert "0.640" in text_of(page)
+
+
+def test_marks_are_shown_with_what_was_found_and_can_be_decided(season, manager) -> None:
+    player = make_player(season, "robot")
+    turn = play(player, item=season.item_set.items.first(), guesses=("cat",))
+    Mark.objects.create(player=player, rule=Rule.STEADY, detail="30: 1.00 s", made_at=NOW)
+    Mark.objects.create(player=player, turn=turn, rule=Rule.FAST, detail="0.30 s", made_at=NOW)
+    Player.objects.filter(pk=player.pk).update(is_marked=True)
+    make_player(season, "human")
+    page = manager.get(url_of("player-list", season) + "?show=undecided")
+    said = text_of(page)
+    assert "30: 1.00 s" in said
+    assert "1 turn marked" in said
+    assert "robot" in said
+    assert "human" not in said
+    assert "1 player is marked" in text_of(manager.get(url_of("season-manage", season)))
+    manager.post(url_of("player-decide", season, player.pk), {"standing": "cleared"})
+    player.refresh_from_db()
+    assert player.standing == Standing.CLEARED
+    assert manager.get(url_of("player-list", season) + "?show=undecided").context["rows"] == []
+    manager.post(url_of("player-decide", season, player.pk), {"standing": "set_aside"})
+    player.refresh_from_db()
+    assert player.standing == Standing.SET_ASIDE
+    assert Mark.objects.filter(player=player).count() == 2
+
+
+def test_a_decision_that_is_none_changes_nothing(season, manager) -> None:
+    player = make_player(season)
+    manager.post(url_of("player-decide", season, player.pk), {"standing": "winner"})
+    player.refresh_from_db()
+    assert player.standing == Standing.PLAYING
+
+
+def test_players_of_another_season_are_not_decided_about_here(season, manager, project) -> None:
+    other = make_player(make_season(project=project))
+    response = manager.post(url_of("player-decide", season, other.pk), {"standing": "set_aside"})
+    assert response.status_code == 404
+
+
+def test_a_decision_after_the_close_gives_ranks_anew(season, scored, manager, monkeypatch) -> None:
+    set_clock(monkeypatch, season.ends_at + GRACE)
+    close(season)
+    manager.post(url_of("player-decide", season, scored[0].pk), {"standing": "set_aside"})
+    ranks = dict(Player.objects.filter(season=season).values_list("pk", "rank"))
+    assert [ranks[player.pk] for player in scored] == [None, 1, 2]
+
+
+def test_skipped_sentences_stand_with_reasons_and_notes_the_most_skipped_first(season, manager) -> None:
+    bad, odd = season.item_set.items.all()[:2]
+    for number in range(3):
+        player = make_player(season)
+        turn = play(player, item=bad)
+        note = "Rude!" if number == 0 else ""
+        playing.skip(turn_id=turn.pk, user=player.user, reason=SkipReason.OFFENSIVE, note=note, now=NOW)
+    turn = play(player, item=odd)
+    playing.skip(turn_id=turn.pk, user=player.user, reason=SkipReason.BROKEN, now=NOW)
+    other_season = make_season(project=season.project, item_set=season.item_set, items=0, batch_size=10)
+    elsewhere = make_player(other_season)
+    turn = play(elsewhere, item=odd)
+    playing.skip(turn_id=turn.pk, user=elsewhere.user, reason=SkipReason.OTHER, now=NOW)
+    page = manager.get(url_of("skip-list", season))
+    rows = page.context["rows"]
+    assert [(row.item, row.skips, row.opened) for row in rows] == [(bad, 3, 3), (odd, 1, 1)]
+    assert [note for note, _reason in rows[0].notes] == ["Rude!"]
+    assert [number for _reason, number in rows[1].reasons] == [1]
+    nicknames = Player.objects.filter(season=season).values_list("nickname", flat=True)
+    assert not any(nickname in text_of(page) for nickname in nicknames)
+
+
+def test_the_database_is_not_asked_for_each_sentence(season, manager, django_assert_max_num_queries) -> None:
+    player = make_player(season)
+    for item in Item.objects.filter(item_set=season.item_set):
+        turn = play(player, item=item)
+        playing.skip(turn_id=turn.pk, user=player.user, reason=SkipReason.BROKEN, note="no", now=NOW)
+    with django_assert_max_num_queries(14):
+        assert manager.get(url_of("skip-list", season)).status_code == 200
+
+
+def test_times_stand_in_the_zone_of_the_season_and_in_utc(project, manager) -> None:
+    season = make_season(project=project, time_zone="Asia/Kolkata")
+    said = text_of(manager.get(url_of("season-manage", season)))
+    assert "3 March 2026, 14:30" in said
+    assert "Asia/Kolkata" in said
+    assert "3 March, 09:00 UTC" in said
+
+
+def test_the_project_has_a_tab_that_leads_to_the_game(project, manager) -> None:
+    link = f'href="{reverse("gapgame:season-list", args=[project.slug])}"'
+    for name in ("annotation:project-show", "sxs_eval:comparison-list"):
+        assert link in manager.get(reverse(name, args=[project.slug])).content.decode()
+    assert link in client_of(make_researcher(project)).get(reverse("sxs_eval:evaluation-list")).content.decode()
