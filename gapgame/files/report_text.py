@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 
-from gapgame.rules.figures import Mean, Share, Undefined
+from gapgame.rules.figures import Mean, Missing, Share, Undefined
 from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, Outcomes, Resampled
 from gapgame.rules.turns import OUTCOMES
 from metrics.intervals import Interval
@@ -49,29 +49,34 @@ def _outcome_lines(title: str, figures: Outcomes) -> Iterator[str]:
     players = _("players unknown") if figures.players is None else _("%(number)s players") % {"number": figures.players}
     yield f"{title}: " + _("%(turns)s turns, %(players)s") % {"turns": figures.turns, "players": players}
     for name, share in figures.outcomes.items():
-        yield _line(name, _share(share))
+        yield _line(name, share_text(share))
     for similarity in figures.similarity:
         label = _("similarity %(attempt)s") % {"attempt": similarity.attempt}
-        yield _line(label, _mean(similarity.all), _("all guesses, the word itself counting 1"))
-        yield _line("", _mean(similarity.inexact), _("guesses that were not the word"))
+        yield _line(label, mean_text(similarity.all), _("all guesses, the word itself counting 1"))
+        yield _line("", mean_text(similarity.inexact), _("guesses that were not the word"))
 
 
-def _share(share: Share | Undefined) -> str:
+def share_text(share: Share | Undefined) -> str:
     if isinstance(share, Undefined):
         return f"– {share.message}"
-    return (
-        f"{share.percent:6.2f}% ({share.count}/{share.total})  {_between(share.interval, '.2f')}  "
-        f"{_between(share.over_players, '.2f')}"
-    )
+    both = _both(share.interval, share.over_players, ".2f")
+    return f"{share.percent:.2f}% ({share.count}/{share.total})  {both}"
 
 
-def _mean(mean: Mean | Undefined) -> str:
+def mean_text(mean: Mean | Undefined) -> str:
     if isinstance(mean, Undefined):
         return f"– {mean.message}"
-    return f"{mean.mean:.4f} ({mean.count})  {_between(mean.interval, '.4f')}  {_between(mean.over_players, '.4f')}"
+    return f"{mean.mean:.4f} ({mean.count})  {_both(mean.interval, mean.over_players, '.4f')}"
 
 
-def _between(interval: Interval | Undefined, form: str) -> str:
+def _both(interval: Interval | Undefined, over_players: Interval | Undefined, form: str) -> str:
+    """Both intervals; the second is left out where nobody is known to have played."""
+    if over_players == Undefined(Missing.NO_PLAYERS):
+        return between(interval, form)
+    return f"{between(interval, form)}  {between(over_players, form)}"
+
+
+def between(interval: Interval | Undefined, form: str) -> str:
     if isinstance(interval, Undefined):
         return f"[–: {interval.message}]"
     return f"[{interval.low:{form}}, {interval.high:{form}}]"
@@ -101,7 +106,7 @@ def _equal_figures(figures: EqualOutcomes) -> str:
 
 
 def _resampled(resampled: Resampled, form: str) -> str:
-    return f"{resampled.mean:{form}} {_between(resampled.interval, form)}"
+    return f"{resampled.mean:{form}} {between(resampled.interval, form)}"
 
 
 def _group_lines(name: str, groups: tuple[GroupOutcomes, ...]) -> Iterator[str]:
@@ -111,7 +116,7 @@ def _group_lines(name: str, groups: tuple[GroupOutcomes, ...]) -> Iterator[str]:
     ) % {"name": name}
     for group in groups[:MOST_GROUPS]:
         shares = "  ".join(
-            f"{group.percent[outcome]:.1f} {_between(group.intervals[outcome], '.1f')}" for outcome in OUTCOMES
+            f"{group.percent[outcome]:.1f} {between(group.intervals[outcome], '.1f')}" for outcome in OUTCOMES
         )
         means = "  ".join(
             "–" if mean is None else f"{mean:.3f} ({number})"

@@ -104,7 +104,7 @@ def _texts(value: Mapping[str, Any], name: str) -> list[str]:
     texts = [one.get("file") if isinstance(one, dict) else one for one in given] if isinstance(given, list) else []
     if not texts or not all(isinstance(text, str) and text for text in texts):
         raise ValueError(_("%(column)s is no list of names.") % {"column": name})
-    return texts
+    return [str(text) for text in texts]
 
 
 def _split(given: Any) -> str:

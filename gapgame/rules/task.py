@@ -1,4 +1,4 @@
-"""Fill-in-the-blank for machines: which instances train, validate and test, and with which pictures (PROTOCOLS.md, 13)."""
+"""Fill-in-the-blank for machines: which instances train, validate and test, and with which pictures."""
 
 from __future__ import annotations
 
@@ -105,14 +105,14 @@ def _reserve(instances: Iterable[Instance], percent: int, rng: np.random.Generat
             of_synset[synset].update(images)
     reserved: dict[str, str] = {}
     for synset in sorted(of_synset):
-        images = sorted(of_synset[synset])
-        if len(images) < FEWEST_IMAGES:
+        pictures = sorted(of_synset[synset])
+        if len(pictures) < FEWEST_IMAGES:
             continue
-        wanted = max(1, round(len(images) * percent / 100))
-        free = [image for image in images if image not in reserved]
+        wanted = max(1, round(len(pictures) * percent / 100))
+        free = [image for image in pictures if image not in reserved]
         free = [free[place] for place in rng.permutation(len(free))]
         for part in HELD_OUT:
-            have = sum(reserved.get(image) == part for image in images)
+            have = sum(reserved.get(image) == part for image in pictures)
             lacking = min(max(0, wanted - have), max(0, len(free) - 1))
             reserved |= dict.fromkeys(free[:lacking], part)
             free = free[lacking:]
@@ -146,7 +146,7 @@ def _draw(
     return chosen[:size]
 
 
-def verify_parts(parts: Mapping[str, Iterable[tuple[int, str, tuple[str, ...]]]]) -> dict[str, int]:
+def verify_parts(parts: Mapping[str, Iterable[tuple[str, int, tuple[str, ...]]]]) -> dict[str, int]:
     """What was checked of the parts as they were written, each of (sentence, place in the corpus, pictures).
 
     Returns

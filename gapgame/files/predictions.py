@@ -1,0 +1,100 @@
+"""Gold answers and predictions: JSON Lines with ids, or one word a line as in MultiSubs' evaluation toolkit."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from gapgame.files.problems import LinesRefused, Problem
+from gapgame.files.tasks import objects_of
+from gapgame.rules.task_scores import Filled, names_of
+
+PLAIN = ".txt"
+MOST_NAMED = 5
+
+
+def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, part: str = "") -> list[Filled]:
+    """Each instance of the gold file with its prediction, in the order of the gold file.
+
+    `splits` and `part`: of MultiSubs' own sents.json, the instances whose places `splits` lists under `part`.
+
+    Raises
+    ------
+    LinesRefused
+        Where a file cannot be read, or ids are missing, unknown or there twice.
+    """
+    answers = _published(gold, splits, part) if splits else _answers(gold)
+    words = _answers(predictions)
+    is_plain = {file: file.suffix.lower() == PLAIN for file in (gold, predictions)}
+    if is_plain[predictions] or is_plain[gold]:
+        if len(answers) != len(words):
+            raise _refused(
+                predictions,
+                _(
+                    "The files have no ids, so their lines go in pairs; but there are %(gold)s answers and %(found)s words."
+                )
+                % {"gold": len(answers), "found": len(words)},
+            )
+        words = [(ours, "", word) for (ours, _item, _word), (_id, _none, word) in zip(answers, words, strict=True)]
+    known, given = [one[0] for one in answers], [one[0] for one in words]
+    for file, ids in ((gold, known), (predictions, given)):
+        twice = [name for name, number in Counter(ids).items() if number > 1]
+        if twice:
+            raise _refused(file, names_of({_("ids that are there twice"): twice}, MOST_NAMED))
+    differing = {
+        _("ids without a prediction"): sorted(set(known) - set(given)),
+        _("ids that the gold file does not have"): sorted(set(given) - set(known)),
+    }
+    if any(differing.values()):
+        raise _refused(predictions, names_of(differing, MOST_NAMED))
+    word_of = {name: word for name, _item, word in words}
+    return [Filled(item, word, word_of[name]) for name, item, word in answers]
+
+
+def _answers(file: Path) -> list[tuple[str, str, str]]:
+    """(id, item, word) of each line; the line's number is the id where there is none."""
+    found: list[tuple[str, str, Any]]
+    if file.suffix.lower() == PLAIN:
+        try:
+            lines = file.read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise _refused(file, _("The file cannot be read as UTF-8 text: %(error)s.") % {"error": error}) from error
+        found = [(str(number), "", line.strip()) for number, line in enumerate(lines, start=1)]
+    else:
+        found = [(value["id"], str(value.get("item") or ""), value.get("word")) for value in objects_of(file)]
+    for number, (_id, _item, word) in enumerate(found, start=1):
+        if not isinstance(word, str) or not word.strip():
+            raise LinesRefused(file, [Problem(number, _("There is no “word”."))])
+    if not found:
+        raise _refused(file, _("The file is empty."))
+    return found
+
+
+def _published(gold: Path, splits: Path, part: str) -> list[tuple[str, str, str]]:
+    """The answers of sents.json at the places that splits.json lists, ascending as the published script has them."""
+    entries, lists = _json(gold), _json(splits)
+    places = lists.get(part) if isinstance(lists, dict) else None
+    if not isinstance(places, list) or not all(isinstance(place, int) for place in places):
+        known = ", ".join(lists) if isinstance(lists, dict) else ""
+        raise _refused(splits, _("There is no list “%(part)s”; it has: %(known)s.") % {"part": part, "known": known})
+    if not isinstance(entries, list) or not places or not 0 <= min(places) <= max(places) < len(entries):
+        raise _refused(gold, _("It is no list that has the places of “%(part)s”.") % {"part": part})
+    words = [(place, entries[place].get("word")) for place in sorted(set(places)) if isinstance(entries[place], dict)]
+    if len(words) < len(set(places)) or not all(isinstance(word, str) and word for _place, word in words):
+        raise _refused(gold, _("Some entries have no “word”."))
+    return [(str(place), str(entries[place].get("key") or ""), word) for place, word in words]
+
+
+def _json(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _refused(file, _("It cannot be read as JSON: %(error)s.") % {"error": error}) from error
+
+
+def _refused(file: Path, message: str) -> LinesRefused:
+    return LinesRefused(file, [Problem(0, message)])

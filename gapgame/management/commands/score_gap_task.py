@@ -1,0 +1,102 @@
+"""`manage.py score_gap_task GOLD PREDICTIONS`: accuracy and mean similarity, and the machine beside people."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext as _
+
+from gapgame.files.predictions import read_filled
+from gapgame.files.problems import LinesRefused
+from gapgame.files.report_text import between, mean_text, share_text
+from gapgame.files.turns import read_turns
+from gapgame.management.arguments import whole_number
+from gapgame.rules.figures import Undefined
+from gapgame.rules.task_scores import BesidePeople, TaskScores, score
+from gapgame.rules.turns import Rule
+from inference.selectors.word_vectors import VectorsUnavailable, vectors_of
+from metrics.word_vectors import BrokenTable, Vectors, open_table
+
+
+class Command(BaseCommand):
+    help = "Score the predictions of a machine at fill-in-the-blank, and compare them with people on the same items."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "gold", type=Path, help="PART.gold.jsonl, .txt with a word a line, or MultiSubs' sents.json"
+        )
+        parser.add_argument("predictions", type=Path, help=".jsonl with id and word, or .txt with a word a line")
+        parser.add_argument("--splits", type=Path, metavar="FILE", help="MultiSubs' splits.json, with its sents.json")
+        parser.add_argument("--part", default="testSubset", help="list of --splits to score (default %(default)s)")
+        parser.add_argument(
+            "--vectors", metavar="SIGNATURE|FOLDER", help="word vectors that were imported, or a folder"
+        )
+        parser.add_argument("--people", type=Path, metavar="TURNS", help="turns of people, as game_report reads them")
+        parser.add_argument(
+            "--keep", action="append", default=[], choices=[str(rule) for rule in Rule], help="turns that then count"
+        )
+        parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
+        parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
+
+    def handle(self, *, gold: Path, predictions: Path, for_programs: bool, **options: Any) -> None:
+        try:
+            filled = read_filled(gold, predictions, splits=options["splits"], part=options["part"])
+            turns = read_turns(options["people"]).turns if options["people"] else None
+        except LinesRefused as refused:
+            raise CommandError(str(refused)) from refused
+        vectors = _vectors(options["vectors"]) if options["vectors"] else None
+        scores = score(filled, vectors=vectors, turns=turns, keep=options["keep"], seed=options["seed"])
+        if for_programs:
+            self.stdout.write(json.dumps(scores.as_json(), ensure_ascii=False, indent=2, allow_nan=False))
+            return
+        for line in _lines(scores):
+            self.stdout.write(line)
+
+
+def _vectors(name: str) -> Vectors:
+    try:
+        return open_table(Path(name)) if Path(name).is_dir() else vectors_of(name)
+    except (BrokenTable, VectorsUnavailable) as error:
+        raise CommandError(str(error)) from error
+
+
+def _lines(scores: TaskScores) -> Iterator[str]:
+    yield _("Accuracy (exact 95%% interval): %(share)s") % {"share": share_text(scores.accuracy)}
+    yield _("Mean similarity (Student's 95%% interval): %(mean)s") % {"mean": mean_text(scores.similarity)}
+    if not isinstance(scores.without_vector, Undefined):
+        yield _(
+            "No vector, so similarity 0: %(either)s instances (%(gold)s answers, %(predicted)s predictions)"
+        ) % vars(scores.without_vector)
+    if isinstance(scores.people, Undefined):
+        yield _("People: %(why)s") % {"why": scores.people.message}
+    elif scores.people is not None:
+        yield from _people_lines(scores.people)
+    signature = scores.signature
+    yield _("%(method)s %(version)s, seed %(seed)s, %(resamples)s resamples, vectors: %(vectors)s") % {
+        **vars(signature),
+        "vectors": signature.vectors or _("none"),
+    }
+
+
+def _people_lines(people: BesidePeople) -> Iterator[str]:
+    yield _("On %(items)s items that people played too, in %(turns)s turns that count:") % vars(people)
+    yield "  " + _("machine %(percent).2f%%") % {"percent": people.machine_percent}
+    pairs = zip(people.people_percent, people.machine_minus_people, strict=True)
+    for attempt, (percent, difference) in enumerate(pairs, start=1):
+        yield "  " + _(
+            "people by attempt %(attempt)s: %(percent).2f%%; machine minus people %(points)s points (bootstrap, items)"
+        ) % {
+            "attempt": attempt,
+            "percent": percent,
+            "points": f"{difference.points:+z.2f} {between(difference.interval, '+z.2f')}",
+        }
+    for applied in people.filters:
+        yield (
+            f"  {applied.rule}: " + (_("kept") if applied.is_kept else str(applied.left_out)) + f" ({applied.matched})"
+        )

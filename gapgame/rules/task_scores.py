@@ -1,0 +1,191 @@
+"""How good predictions are at fill-in-the-blank, by themselves and beside people on the same items."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gapgame.rules.figures import Figure, Mean, Missing, Share, Undefined, defined, share
+from gapgame.rules.play import ATTEMPTS, normalised
+from gapgame.rules.turns import SOLVED, Filtered, Turn, filtered
+from metrics.clusters import mean_interval, ratio_bounds
+from metrics.intervals import Interval
+from metrics.undefined import Reason
+from metrics.word_vectors import Vectors
+
+METHOD = "gap-task"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Signature(Figure):
+    method: str
+    version: int
+    vectors: str
+    """Empty where none were given."""
+    seed: int
+    resamples: int
+
+
+@dataclass(frozen=True)
+class WithoutVector(Figure):
+    """Instances whose similarity is 0 because a word has no vector; `either` counts each of them once."""
+
+    gold: int
+    predicted: int
+    either: int
+
+
+@dataclass(frozen=True)
+class Difference(Figure):
+    """The mean over items, in percentage points, with the 95% bootstrap interval over items."""
+
+    points: float
+    interval: Interval | Undefined
+
+
+@dataclass(frozen=True)
+class BesidePeople(Figure):
+    """Of the items that both met: how many of them the machine fills, and what share of people, item by item.
+
+    `people_percent` is the mean over items of the share of people who had found the word by attempt 1, 2, 3.
+    """
+
+    items: int
+    turns: int
+    filters: tuple[Filtered, ...]
+    machine_percent: float
+    people_percent: tuple[float, ...]
+    machine_minus_people: tuple[Difference, ...]
+
+
+@dataclass(frozen=True)
+class TaskScores(Figure):
+    signature: Signature
+    instances: int
+    accuracy: Share
+    similarity: Mean | Undefined
+    without_vector: WithoutVector | Undefined
+    people: BesidePeople | Undefined | None
+    """None where no turns were given."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """One instance with its prediction; `item` is empty where it is unknown."""
+
+    item: str
+    word: str
+    predicted: str
+
+
+def score(
+    filled: Sequence[Filled],
+    *,
+    vectors: Vectors | None,
+    turns: Sequence[Turn] | None = None,
+    keep: Collection[str] = (),
+    seed: int = 0,
+    resamples: int = 1_000,
+) -> TaskScores:
+    """Accuracy and mean similarity of predictions, and how they compare with people."""
+    correct = np.array([normalised(one.word) == normalised(one.predicted) for one in filled], dtype=float)
+    independent = Undefined(Missing.NO_PLAYERS)
+    similarity: Mean | Undefined = Undefined(Missing.NO_VECTORS)
+    without: WithoutVector | Undefined = Undefined(Missing.NO_VECTORS)
+    if vectors is not None:
+        values, without = similarities(filled, vectors)
+        interval = defined(lambda: mean_interval(float(values.sum()), float(np.square(values).sum()), len(values)))
+        similarity = Mean(len(values), float(values.mean()), interval, independent)
+    people = None
+    if turns is not None:
+        people = _beside_people(filled, correct, turns, keep, seed, resamples)
+    return TaskScores(
+        signature=Signature(METHOD, VERSION, vectors.signature if vectors else "", seed, resamples),
+        instances=len(filled),
+        accuracy=share(int(correct.sum()), len(filled), independent),
+        similarity=similarity,
+        without_vector=without,
+        people=people,
+    )
+
+
+def similarities(filled: Sequence[Filled], vectors: Vectors) -> tuple[NDArray[np.float64], WithoutVector]:
+    """The cosine of each pair of words, from −1 to 1 as published; 0 where one has no vector, even of equal words."""
+    unknown_gold = unknown_predicted = unknown = 0
+    values = np.zeros(len(filled))
+    for place, one in enumerate(filled):
+        gold, predicted = vectors.vector(one.word), vectors.vector(one.predicted)
+        unknown_gold += gold is None
+        unknown_predicted += predicted is None
+        if gold is None or predicted is None:
+            unknown += 1
+            continue
+        values[place] = _cosine(gold, predicted)
+    return values, WithoutVector(unknown_gold, unknown_predicted, unknown)
+
+
+def _cosine(one: ArrayLike, other: ArrayLike) -> float:
+    a, b = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
+    return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1.0, 1.0))
+
+
+def _beside_people(
+    filled: Sequence[Filled],
+    correct: NDArray[np.float64],
+    turns: Sequence[Turn],
+    keep: Collection[str],
+    seed: int,
+    resamples: int,
+) -> BesidePeople | Undefined:
+    counts, filters = filtered(turns, keep=keep)
+    found: dict[str, list[int]] = {}
+    for turn, is_counted in zip(turns, counts.tolist(), strict=True):
+        if is_counted and turn.item:
+            # How many attempts it took; one more than there are where the word was not found.
+            found.setdefault(turn.item, []).append(SOLVED.index(turn.outcome) if turn.outcome in SOLVED else ATTEMPTS)
+    machine_of: dict[str, list[float]] = {}
+    for one, is_correct in zip(filled, correct.tolist(), strict=True):
+        if one.item in found:
+            machine_of.setdefault(one.item, []).append(is_correct)
+    if not machine_of:
+        return Undefined(Missing.NO_COMMON_ITEMS)
+    items = sorted(machine_of)
+    machine = np.array([np.mean(machine_of[item]) for item in items])
+    people = np.array([[np.mean(np.array(found[item]) <= attempt) for attempt in range(ATTEMPTS)] for item in items])
+    return BesidePeople(
+        items=len(items),
+        turns=sum(len(found[item]) for item in items),
+        filters=filters,
+        machine_percent=100 * float(machine.mean()),
+        people_percent=tuple(100 * float(mean) for mean in people.mean(axis=0)),
+        machine_minus_people=_differences(machine[:, None] - people, seed, resamples),
+    )
+
+
+def _differences(differences: NDArray[np.float64], seed: int, resamples: int) -> tuple[Difference, ...]:
+    rng = np.random.default_rng([seed % 2**64, zlib.crc32(b"machine and people")])
+    low, high = ratio_bounds(differences, np.ones_like(differences), resamples=resamples, rng=rng)
+    return tuple(
+        Difference(100 * float(mean), _interval(100 * float(below), 100 * float(above), len(differences)))
+        for mean, below, above in zip(differences.mean(axis=0), low, high, strict=True)
+    )
+
+
+def _interval(low: float, high: float, items: int) -> Interval | Undefined:
+    if items < 2:
+        return Undefined(Reason.TOO_FEW)
+    return Interval(low, high) if low < high else Undefined(Reason.NO_VARIATION)
+
+
+def names_of(problem: Mapping[str, Sequence[str]], most: int) -> str:
+    """`kind: first, second, …` for each kind of problem that has any."""
+    return "; ".join(
+        f"{kind}: {', '.join(names[:most])}" + (f" … ({len(names)})" if len(names) > most else "")
+        for kind, names in problem.items()
+        if names
+    )

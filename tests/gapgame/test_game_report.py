@@ -1,0 +1,264 @@
+"""`manage.py game_report`: figures computed by hand, filters, refusals, and no database."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+
+from gapgame.files.problems import LinesRefused
+from gapgame.files.turns import read_turns
+from gapgame.rules.figures import MESSAGES, Missing, Undefined
+from gapgame.rules.report import build_report, outcome_shares
+from gapgame.rules.turns import OUTCOMES, RULES, Rule, Turn
+from metrics.undefined import Reason
+from tests.servers import ROOT
+
+TABLE = Path("/work/shared/data/tables/multisubs_table3.csv")
+
+# Ann and bob on four items; by hand: attempt 1 right 2 of 6, attempt 2 right 1, failed 3.
+TURNS = [
+    {"item": "a", "word": "cat", "player": "ann", "split": "intersect_0", "attempts": [("Cat", 1.0)]},
+    {"item": "b", "word": "dog", "player": "ann", "split": "intersect_0", "attempts": [("fox", 0.6), ("dog", 1.0)]},
+    {"item": "c", "word": "sun", "player": "ann", "split": "intersect_1", "attempts": [("sea", 0.3)] * 3},
+    {"item": "a", "word": "cat", "player": "bob", "split": "intersect_0", "attempts": [("cat", 0.99)]},
+    {"item": "c", "word": "sun", "player": "bob", "split": "intersect_1", "attempts": [("sky", 0.5)] * 3},
+    {"item": "d", "word": "map", "player": "bob", "split": "intersect_1", "attempts": [("x", 0.0)] * 3},
+]
+INVALID = [
+    {"item": "e", "player": "ann", "split": "intersect_0", "attempts": [], "outcome": "skipped"},
+    {"item": "f", "player": "ann", "split": "intersect_0", "attempts": [("q", 0.1)], "outcome": "cut_off"},
+    {"item": "g", "player": "ann", "split": "intersect_0", "attempts": [("g", 1.0)], "marks": ["fast"]},
+    {"item": "h", "player": "ann", "split": "intersect_0", "attempts": [("h", 1.0)], "set_aside": True},
+    {"item": "i", "player": "ann", "split": "intersect_0", "attempts": []},
+    {"item": "a", "player": "bob", "split": "intersect_0", "attempts": [("cat", 1.0)]},
+]
+
+
+def write(file: Path, turns: list[dict[str, Any]]) -> Path:
+    lines = []
+    for turn in turns:
+        attempts = [{"guess": guess, "similarity": near} for guess, near in turn["attempts"]]
+        lines.append(json.dumps({**turn, "attempts": attempts}))
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def run(file: Path, *options: str) -> str:
+    out = io.StringIO()
+    call_command("game_report", str(file), *options, stdout=out)
+    return out.getvalue()
+
+
+def run_json(file: Path, *options: str) -> dict[str, Any]:
+    return json.loads(run(file, "--json", *options), parse_constant=pytest.fail)
+
+
+@pytest.fixture
+def golden(tmp_path: Path) -> Path:
+    return write(tmp_path / "turns.jsonl", TURNS + INVALID)
+
+
+def test_outcomes_and_similarities_are_those_counted_by_hand(golden: Path) -> None:
+    overall = run_json(golden)["overall"]
+    assert {name: part["count"] for name, part in overall["outcomes"].items()} == {
+        "attempt_1": 2, "attempt_2": 1, "attempt_3": 0, "failed": 3,
+    }  # fmt: skip
+    assert overall["outcomes"]["failed"]["percent"] == 50
+    first, second, third = overall["similarity"]
+    assert (first["all"]["count"], first["inexact"]["count"]) == (6, 4)
+    assert first["all"]["mean"] == pytest.approx((1 + 0.6 + 0.3 + 1 + 0.5 + 0) / 6)
+    assert first["inexact"]["mean"] == pytest.approx((0.6 + 0.3 + 0.5 + 0) / 4)
+    assert second["all"]["mean"] == pytest.approx((1 + 0.3 + 0.5 + 0) / 4)
+    assert (third["all"]["count"], third["all"]["mean"]) == (3, pytest.approx(0.8 / 3))
+
+
+def test_each_split_has_its_own_figures(golden: Path) -> None:
+    splits = {part["split"]: part["figures"] for part in run_json(golden)["splits"]}
+    assert splits["intersect_0"]["turns"] == splits["intersect_1"]["turns"] == 3
+    assert splits["intersect_1"]["outcomes"]["failed"]["percent"] == 100
+
+
+@pytest.mark.parametrize("rule", list(Rule))
+def test_each_rule_leaves_out_its_turn_and_can_be_switched_off(golden: Path, rule: Rule) -> None:
+    without, kept = run_json(golden), run_json(golden, "--keep", rule)
+    assert without["counted"] == 6
+    applied = {one["rule"]: one for one in without["filters"]}
+    assert applied[rule]["matched"] >= 1
+    assert next(one for one in kept["filters"] if one["rule"] == rule)["left_out"] == 0
+    # The skipped turn has no attempt either, so another rule still leaves it out.
+    assert kept["counted"] == (6 if rule == Rule.SKIPPED else 7)
+    assert set(without["signature"]["left_out"]) - set(kept["signature"]["left_out"]) == {rule}
+
+
+def test_what_a_rule_left_out_adds_up(golden: Path) -> None:
+    report = run_json(golden)
+    assert report["turns"] == report["counted"] + sum(one["left_out"] for one in report["filters"])
+
+
+def test_of_two_turns_on_an_item_the_one_opened_first_counts() -> None:
+    late, early = (
+        Turn("failed", "intersect_0", item="a", player="ann", opened_at=opened)
+        for opened in (np.datetime64("2026-01-02").item(), np.datetime64("2026-01-01").item())
+    )
+    report = build_report([late, early._replace(outcome="attempt_1")])
+    assert report.overall.outcomes["attempt_1"].count == 1  # type: ignore[union-attr]
+
+
+def test_splits_of_equal_size_have_the_size_of_the_smallest() -> None:
+    turns = [Turn("attempt_1", "intersect_0")] * 30 + [Turn("failed", "intersect_0")] * 30
+    turns += [Turn("failed", "intersect_1")] * 20
+    equal = build_report(turns, seed=3).equal_size
+    assert not isinstance(equal, Undefined)
+    assert equal.size == 20
+    overall = equal.overall.outcomes["attempt_1"]
+    assert overall.mean == pytest.approx(25, abs=0.5)  # half of one half; without making equal it is 37.5
+    # Hypergeometric: the standard deviation of the share in one split is 100 × sqrt(.25/20 × 40/59) = 9.2 points.
+    assert equal.splits[0].outcomes["attempt_1"].interval.width == pytest.approx(3.92 * 9.2, rel=0.25)
+    assert equal.splits[1].outcomes["failed"].interval.width == 0
+
+
+def test_the_same_seed_gives_the_same_figures_and_another_does_not(golden: Path) -> None:
+    assert run_json(golden, "--seed", "5") == run_json(golden, "--seed", "5")
+    turns = [Turn(OUTCOMES[number % 3], f"intersect_{number % 2}", player=str(number % 9)) for number in range(200)]
+    assert build_report(turns, seed=1).overall != build_report(turns, seed=2).overall
+
+
+def test_figures_without_a_value_say_why(tmp_path: Path) -> None:
+    report = build_report([Turn("skipped", "intersect_0", similarities=())])
+    assert report.overall.outcomes["failed"] == Undefined(Missing.NO_TURNS)
+    assert report.equal_size == Undefined(Missing.NO_TURNS)
+    alone = build_report([Turn("failed", "intersect_0", player="ann", similarities=(0.5,))])
+    assert alone.overall.outcomes["failed"].over_players == Undefined(Missing.ONE_PLAYER)  # type: ignore[union-attr]
+    assert alone.overall.similarity[0].all.interval == Undefined(Reason.TOO_FEW)  # type: ignore[union-attr]
+    assert alone.overall.similarity[1].all == Undefined(Missing.NO_GUESSES)
+    assert json.dumps(alone.as_json(), allow_nan=False)
+    assert set(Missing) <= set(MESSAGES)
+    assert set(RULES) == set(Rule)
+
+
+def test_groups_say_their_turns_counts_and_means(golden: Path) -> None:
+    report = run_json(golden, "--by", "word", "--by", "player")
+    cat = next(one for one in report["by"]["word"] if one["name"] == "cat")
+    assert (cat["turns"], cat["counts"]["attempt_1"], cat["similarity"][0]) == (2, 2, 1.0)
+    assert cat["similarity"][1] is None
+    assert [one["name"] for one in report["by"]["player"]] == ["ann", "bob"]
+    assert "cat" in run(golden, "--by", "word")
+
+
+def test_the_percentages_of_the_published_table_come_from_its_counts() -> None:
+    if not TABLE.exists():
+        pytest.skip(f"{TABLE} is not there")
+    with TABLE.open(encoding="utf-8") as opened:
+        rows = list(csv.DictReader(opened))
+    report = build_report(read_turns(TABLE).turns)
+    figures = {part.split: part.figures for part in report.splits} | {"all": report.overall}
+    for row in rows:
+        shares = outcome_shares({name: int(row[name]) for name in OUTCOMES})
+        for name in OUTCOMES:
+            expected = 100 * int(row[name]) / int(row["total"])
+            found = figures[row["split"]].outcomes[name]
+            assert shares[name].percent == pytest.approx(expected)  # type: ignore[union-attr]
+            assert found.percent == pytest.approx(expected)  # type: ignore[union-attr]
+
+
+def test_counts_alone_give_shares(tmp_path: Path) -> None:
+    file = tmp_path / "counts.csv"
+    file.write_text(
+        "split,attempt_1,attempt_2,attempt_3,failed,total\nintersect_0,1,2,3,4,10\nintersect_4,4,0,0,6,10\n"
+        "all,5,2,3,10,20\n"
+    )
+    report = run_json(file)
+    assert report["overall"]["outcomes"]["attempt_1"]["percent"] == 25
+    assert report["splits"][1]["figures"]["outcomes"]["failed"]["percent"] == 60
+    assert report["overall"]["similarity"][0]["all"]["undefined"] == "no_similarities"
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("intersect_0,1,2,3,4,11", "total"),
+        ("intersect_9,1,2,3,4,10", "split"),
+        ("intersect_0,1,-2,3,4,", "attempt_2"),
+        ("intersect_0,1,2,3,4,10\nall,9,2,3,4,18", "attempt_1"),
+        ("intersect_0,0,0,0,0,0", "no turns"),
+    ],
+)
+def test_counts_that_contradict_themselves_are_refused(tmp_path: Path, row: str, says: str) -> None:
+    file = tmp_path / "counts.csv"
+    file.write_text(f"split,attempt_1,attempt_2,attempt_3,failed,total\n{row}\n")
+    with pytest.raises(LinesRefused, match=says):
+        read_turns(file)
+
+
+GOOD = {"item": "a", "word": "cat", "split": "intersect_1", "attempts": [{"guess": "cat", "similarity": 1}]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"item": None, "word": None}, "Neither “item” nor “word”"),
+        ({"split": "intersect_7"}, "intersect_0, intersect_1"),
+        ({"split": None}, "split is"),
+        ({"attempts": None}, "Neither “attempts” nor “outcome”"),
+        ({"attempts": [{"guess": "dog", "similarity": 0.4}]}, "attempts are left"),
+        ({"attempts": [{"guess": "dog", "similarity": 1.4}]}, "from 0 to 1"),
+        ({"attempts": [{"guess": "dog", "similarity": True}]}, "from 0 to 1"),
+        ({"attempts": [{"guess": "dog", "similarity": 0.1}] * 4}, "at most 3"),
+        ({"attempts": [{"guess": "cat", "similarity": 1}] * 2}, "others follow"),
+        ({"outcome": "attempt_2"}, "there are 1 attempts"),
+        ({"outcome": "failed"}, "attempts say attempt_1"),
+        ({"outcome": "won"}, "outcome is “won”"),
+        ({"marks": "fast"}, "no list"),
+        ({"set_aside": "no"}, "neither true nor false"),
+        ({"opened_at": "2026-01-01T10:00:00"}, "offset"),
+    ],
+)
+def test_a_line_that_is_wrong_is_told_with_its_number(tmp_path: Path, changed: dict[str, Any], says: str) -> None:
+    file = tmp_path / "turns.jsonl"
+    file.write_text("\n".join(json.dumps(line) for line in (GOOD, {**GOOD, **changed})))
+    with pytest.raises(CommandError, match=f"line 2: .*{says}"):
+        run(file)
+
+
+def test_a_turn_told_twice_counts_once_and_two_that_differ_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "turns.jsonl"
+    same = {**GOOD, "turn": "t1"}
+    file.write_text("\n".join(json.dumps(line) for line in (same, same)))
+    read = read_turns(file)
+    assert (len(read.turns), read.repeated_lines) == (1, 1)
+    file.write_text("\n".join(json.dumps(line) for line in (same, {**same, "split": "intersect_2"})))
+    with pytest.raises(LinesRefused, match=r"line 2: .*line 1 too"):
+        read_turns(file)
+
+
+def test_a_hundred_thousand_turns_are_reported_on_quickly() -> None:
+    rng = np.random.default_rng(1)
+    codes, nearness = rng.integers(4, size=100_000), rng.random(100_000)
+    turns = [
+        Turn(OUTCOMES[code], f"intersect_{place % 5}", str(place), player=str(place % 1000), similarities=(near,))
+        for place, (code, near) in enumerate(zip(codes.tolist(), nearness.tolist(), strict=True))
+    ]
+    before = time.process_time()
+    build_report(turns, seed=1)
+    assert time.process_time() - before < 20  # takes about 1.5: wide, since other work shares the machine
+
+
+def test_a_reader_that_has_enough_sees_no_traceback(golden: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings", "CROSSLENS_VAR": str(tmp_path)}
+    command = [sys.executable, "manage.py", "game_report", str(golden), "--by", "word"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = subprocess.run(command, cwd=ROOT, env=environment, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (141, b"")

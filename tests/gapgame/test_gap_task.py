@@ -1,0 +1,226 @@
+"""The task for machines: parts that share nothing, baselines and scores computed by hand, refusals."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+
+from gapgame.rules.baselines import BackOff, random_words, words_before
+from gapgame.rules.figures import Missing, Undefined
+from gapgame.rules.task import TaskBroken, verify_parts
+from gapgame.rules.task_scores import Filled, score
+from gapgame.rules.turns import Turn
+
+NOUNS = 20
+
+
+def corpus(file: Path, *, lines: int = 600, images: int = 10) -> Path:
+    """Nouns of two senses each, and every sentence with two illustrated words."""
+    rng = np.random.default_rng(4)
+    written = []
+    for number in range(lines):
+        noun, sense = int(rng.integers(NOUNS)), "ab"[int(rng.integers(2))]
+        synset = f"bn:{noun:04}{sense}"
+        written.append(
+            {
+                "key": f"k{number}",
+                "language": "en",
+                "sentence": f"Sentence {number // 2} has ____ and more",
+                "word": f"noun{noun}",
+                "split": f"intersect_{4 if rng.random() < 0.7 else 2}",
+                "sense": [synset],
+                "images": [f"{synset}-{place}" for place in range(images)],
+            }
+        )
+    file.write_text("".join(json.dumps(line) + "\n" for line in written))
+    return file
+
+
+def command(name: str, *arguments: object) -> str:
+    out = io.StringIO()
+    call_command(name, *map(str, arguments), stdout=out)
+    return out.getvalue()
+
+
+def objects(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "task"
+    command("build_gap_task", corpus(tmp_path / "corpus.jsonl"), made, "--valid", 60, "--test", 60)
+    return made
+
+
+def test_the_parts_share_no_sentence_picture_or_instance(folder: Path) -> None:
+    train, valid, test = (objects(folder / f"{part}.jsonl") for part in ("train", "valid", "test"))
+    assert (len(valid), len(test)) == (60, 60)
+    images = [{image for line in part for image in line["images"]} for part in (train, valid, test)]
+    assert sum(map(len, images)) == len(set.union(*images))
+    held_out = [*objects(folder / "valid.gold.jsonl"), *objects(folder / "test.gold.jsonl")]
+    assert {line["split"] for line in held_out} == {"intersect_4"}
+    assert not {line["item"] for line in train} & {line["item"] for line in held_out}
+    # 10 pictures of a synset: one for each part held out, eight to train.
+    assert {len(line["images"]) for line in train} == {8}
+    assert {len(line["images"]) for line in [*valid, *test]} == {1}
+
+
+def test_questions_hold_neither_the_word_nor_its_sense(folder: Path) -> None:
+    assert {frozenset(line) for line in objects(folder / "test.jsonl")} == {
+        frozenset({"id", "language", "sentence", "images"})
+    }
+
+
+def test_nouns_come_alike_often_however_frequent_they_are(tmp_path: Path) -> None:
+    lines = objects(corpus(tmp_path / "corpus.jsonl", lines=2000))
+    rare = [line for line in lines if line["word"] == "noun0"][:40]
+    file = tmp_path / "uneven.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in [x for x in lines if x["word"] != "noun0"] + rare))
+    command("build_gap_task", file, tmp_path / "task", "--valid", 100, "--test", 200)
+    words = Counter(line["word"] for line in objects(tmp_path / "task" / "test.gold.jsonl"))
+    assert len(words) == NOUNS
+    assert max(words.values()) < 4 * 200 / NOUNS
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_does_not(tmp_path: Path) -> None:
+    source = corpus(tmp_path / "corpus.jsonl")
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        command("build_gap_task", source, tmp_path / name, "--valid", 30, "--test", 30, "--seed", seed)
+    files = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert all((tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes() for name in files)
+    assert (tmp_path / "a" / "test.jsonl").read_bytes() != (tmp_path / "c" / "test.jsonl").read_bytes()
+
+
+def test_too_few_instances_are_told_with_how_many_there_are(tmp_path: Path) -> None:
+    source = corpus(tmp_path / "corpus.jsonl", lines=50)
+    with pytest.raises(CommandError, match=r"5000 instances, but only \d+ could be drawn"):
+        command("build_gap_task", source, tmp_path / "task")
+    few_images = corpus(tmp_path / "few.jsonl", images=2)
+    with pytest.raises(CommandError, match="0 of them with pictures"):
+        command("build_gap_task", few_images, tmp_path / "task", "--valid", 1, "--test", 1)
+    assert not (tmp_path / "task").exists()
+
+
+@pytest.mark.parametrize("shared", ["sentence", "instance", "image"])
+def test_verifying_finds_what_two_parts_share(shared: str) -> None:
+    parts = {"train": [("s1", 1, ("i1",))], "test": [("s2", 2, ("i2",))]}
+    assert verify_parts(parts)["images_disjoint"] == 2
+    first = parts["train"][0]
+    changed = dict(zip(("sentence", "instance", "image"), ("s2", 2, ("i2",)), strict=True))
+    values = dict(zip(("sentence", "instance", "image"), first, strict=True)) | {shared: changed[shared]}
+    with pytest.raises(TaskBroken, match="share one of their"):
+        verify_parts({**parts, "train": [(values["sentence"], values["instance"], values["image"])]})
+
+
+def test_the_n_gram_shortens_its_context_until_it_was_seen() -> None:
+    asked = [words_before("the big red ", number=3), words_before("a red ", number=3), words_before("my ", number=3)]
+    model = BackOff(asked)
+    for before, word in (
+        ("the big red ", "bus"), ("not red ", "car"), ("so red ", "car"), ("very big ", "dog"), ("a big ", "dog"),
+        ("one big ", "dog"),
+    ):  # fmt: skip
+        model.learn(words_before(before, number=3), word)
+    assert [model.predict(context) for context in asked] == ["bus", "car", "dog"]
+
+
+def test_equally_frequent_words_go_by_their_frequency_in_training_and_then_by_the_alphabet() -> None:
+    asked = words_before("a ", number=1)
+    model = BackOff([asked])
+    for before, word in (("a ", "zoo"), ("a ", "ant"), ("the ", "zoo")):
+        model.learn(words_before(before, number=1), word)
+    assert model.predict(asked) == "zoo"
+    model.learn(words_before("the ", number=1), "ant")
+    assert model.predict(asked) == "ant"
+
+
+def test_random_words_are_as_frequent_as_asked() -> None:
+    training = Counter(common=9, rare=1)
+    for by_frequency, expected in ((True, 0.9), (False, 0.5)):
+        words = random_words(training, 4000, by_frequency=by_frequency, rng=np.random.default_rng(3))
+        assert words.count("common") / 4000 == pytest.approx(expected, abs=0.03)
+
+
+@pytest.mark.parametrize("method", ["random", "frequency", "ngram"])
+def test_each_baseline_answers_every_question(folder: Path, tmp_path: Path, method: str) -> None:
+    predictions = tmp_path / "predictions.jsonl"
+    command("gap_baselines", folder, "--method", method, "--output", predictions)
+    scores = json.loads(command("score_gap_task", folder / "test.gold.jsonl", predictions, "--json"))
+    assert scores["instances"] == 60
+    assert scores["similarity"]["undefined"] == "no_vectors"
+
+
+class Plane:
+    """Word vectors in the plane."""
+
+    signature = "plane"
+    dimensions = 2
+    of = {"cat": (1, 0), "dog": (0.6, 0.8), "anti": (-1, 0)}  # noqa: RUF012
+
+    def vector(self, word: str) -> Any:
+        return np.array(self.of[word], dtype=np.float32) if word in self.of else None
+
+    def similarity(self, one: str, other: str) -> float | None:
+        raise NotImplementedError
+
+
+def test_scores_are_those_computed_by_hand() -> None:
+    filled = [Filled("", *words) for words in (("Cat", "cat"), ("cat", "dog"), ("cat", "anti"), ("emu", "emu"))]
+    filled[0] = Filled("", "cat", "cat")
+    scores = score(filled, vectors=Plane())
+    assert scores.accuracy.percent == 50
+    assert scores.similarity.mean == pytest.approx((1 + 0.6 - 1 + 0) / 4)  # type: ignore[union-attr]
+    assert scores.without_vector.as_json() == {"gold": 1, "predicted": 1, "either": 1}
+
+
+def test_a_machine_is_set_beside_people_item_by_item() -> None:
+    filled = [Filled("a", "cat", "cat"), Filled("b", "dog", "fox"), Filled("c", "sun", "sun")]
+    turns = [
+        Turn("attempt_1", "intersect_4", "a", player="ann"),
+        Turn("attempt_3", "intersect_4", "a", player="bob"),
+        Turn("attempt_2", "intersect_4", "b", player="ann"),
+        Turn("skipped", "intersect_4", "b", player="bob"),
+    ]
+    people = score(filled, vectors=None, turns=turns).people
+    assert people is not None
+    assert not isinstance(people, Undefined)
+    assert (people.items, people.turns, people.machine_percent) == (2, 3, 50)
+    assert people.people_percent == (25, 75, 100)
+    assert [one.points for one in people.machine_minus_people] == [25, -25, -50]
+    nobody = score(filled[2:], vectors=None, turns=turns).people
+    assert nobody == Undefined(Missing.NO_COMMON_ITEMS)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "says"),
+    [
+        ([("x", "a")], "ids without a prediction: y"),
+        ([("x", "a"), ("y", "b"), ("z", "c")], "gold file does not have: z"),
+        ([("x", "a"), ("x", "b"), ("y", "c")], "there twice: x"),
+        ([("x", "a"), ("y", "")], "line 2"),
+    ],
+)
+def test_ids_that_do_not_fit_are_named(tmp_path: Path, predictions: list[tuple[str, str]], says: str) -> None:
+    for name, pairs in (("gold", [("x", "a"), ("y", "b")]), ("found", predictions)):
+        lines = [json.dumps({"id": one, "word": word}) for one, word in pairs]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    with pytest.raises(CommandError, match=says):
+        command("score_gap_task", tmp_path / "gold.jsonl", tmp_path / "found.jsonl")
+
+
+def test_the_published_layout_is_read(tmp_path: Path) -> None:
+    (tmp_path / "sents.json").write_text(json.dumps([{"word": word} for word in ("Cat", "dog", "sun", "map")]))
+    (tmp_path / "splits.json").write_text(json.dumps({"testSubset": [2, 0]}))
+    (tmp_path / "words.txt").write_text("cat\nmap\n")
+    options = ("--splits", tmp_path / "splits.json", "--json")
+    scores = json.loads(command("score_gap_task", tmp_path / "sents.json", tmp_path / "words.txt", *options))
+    assert (scores["instances"], scores["accuracy"]["percent"]) == (2, 50)
+    with pytest.raises(CommandError, match="it has: testSubset"):
+        command("score_gap_task", tmp_path / "sents.json", tmp_path / "words.txt", *options, "--part", "val")
