@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
@@ -10,6 +12,10 @@ from corpus.models import ImportKind
 from corpus.services import jobs
 from corpus.tasks import ask_for_sizes
 from gapgame.services import closing, item_imports, marking
+from inference.rules.word_vectors import VectorsRefused
+from inference.services.word_vectors import import_packaged
+
+logger = logging.getLogger(__name__)
 
 
 @shared_task
@@ -34,3 +40,16 @@ def sweep_item_imports() -> None:
 def ask_for_item_import(job_id: int) -> None:
     """Have it run once the transaction is through. With the queue out of reach, the sweep does it later."""
     transaction.on_commit(lambda: run_item_import.delay(job_id), robust=True)
+
+
+@shared_task
+def import_packaged_vectors(name: str) -> None:
+    """Seconds of work and some hundred MB of memory, too much for a page. Asked for once more it does no harm."""
+    try:
+        import_packaged(name=name, now=timezone.now())
+    except VectorsRefused as refused:
+        logger.warning("The word vectors %s are not imported: %s", name, refused)
+
+
+def ask_for_packaged_vectors(name: str) -> None:
+    transaction.on_commit(lambda: import_packaged_vectors.delay(name), robust=True)

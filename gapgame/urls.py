@@ -31,6 +31,7 @@ urlpatterns = [
     path(f"{ITEMS}/import/", items.items_import, name="items-import"),
     path(f"{ITEMS}/<int:item_id>/", items.item_change, name="item-change"),
     path(f"{GAME}/vectors/", vectors.vectors_show, name="vectors-show"),
+    path(f"{GAME}/vectors/import/", vectors.vectors_import, name="vectors-import"),
     path(f"{ONE}/", seasons.season_manage, name="season-manage"),
     path(f"{ONE}/progress/", seasons.season_progress, name="season-progress"),
     path(f"{ONE}/settings/", seasons.season_edit, name="season-edit"),

@@ -1,14 +1,22 @@
-"""Which word vectors there are, for who sets up seasons."""
+"""Which word vectors there are, for who sets up seasons, and importing those that come in packages."""
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
 
+from gapgame import tasks
 from gapgame.permissions import READERS
 from inference.models import WordVectorSet
+from inference.rules.word_vectors import GLOVE, USE_MULTILINGUAL, VectorsRefused
+from inference.services.word_vectors import import_packaged
+from languages.models import Language
 from people.models import Role
 from people.permissions import has_role, project_for
 
@@ -19,4 +27,29 @@ def vectors_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     context = {"project": project, "decides": has_role(request.user, project, Role.MANAGER)}
     context["sets"] = WordVectorSet.objects.select_related("language").order_by("language", "name")
+    context |= {"glove": GLOVE, "encoder": USE_MULTILINGUAL, "encoder_languages": _encoder_languages()}
     return render(request, "gapgame/vectors.html", context)
+
+
+@require_POST
+@login_required
+def vectors_import(request: HttpRequest, slug: str) -> HttpResponse:
+    """A table is copied in the background; of a model only a row is made, at once."""
+    project_for(request.user, slug, *READERS)
+    if request.POST.get("name") == GLOVE.name:
+        tasks.ask_for_packaged_vectors(GLOVE.name)
+        text = _("The vectors are being imported. If they are not below within a minute, their package is missing.")
+        messages.info(request, text)
+        return redirect("gapgame:vectors-show", slug)
+    language = get_object_or_404(_encoder_languages(), pk=request.POST.get("language", ""))
+    try:
+        made = import_packaged(name=USE_MULTILINGUAL.name, language=language, now=timezone.now())
+    except VectorsRefused as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, _("Seasons can be played with “%(vectors)s”.") % {"vectors": made.vectors})
+    return redirect("gapgame:vectors-show", slug)
+
+
+def _encoder_languages() -> QuerySet[Language]:
+    return Language.objects.filter(pk__in=USE_MULTILINGUAL.languages)

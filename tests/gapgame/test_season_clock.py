@@ -17,12 +17,12 @@ from gapgame.rules.clock import (
 )
 
 
-def utc(*values: int) -> datetime:
-    return datetime(*values, tzinfo=UTC)
+def utc(year: int, month: int, day: int, hour: int = 0, minute: int = 0) -> datetime:
+    return datetime(year, month, day, hour, minute, tzinfo=UTC)
 
 
-def wall(*values: int) -> datetime:
-    return datetime(*values)  # noqa: DTZ001 - what a clock shows has no zone
+def wall(year: int, month: int, day: int, hour: int = 0, minute: int = 0) -> datetime:
+    return datetime(year, month, day, hour, minute)  # noqa: DTZ001 - what a clock shows has no zone
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from gapgame.models import Access, Item, ItemSet, Mark, Outcome, Player, Season,
 from gapgame.rules.scripted import Rule
 from gapgame.services import playing
 from gapgame.services.closing import GRACE
+from inference.models import VectorKind, WordVectorSet
 from people.models import Project
 from tests.factories import MINUTE, NOW, make_player, make_project, make_season, make_user, make_vectors
 from tests.gapgame.seasons import DAY, client_of, close, make_playable, make_researcher, play
@@ -447,3 +448,46 @@ def test_the_project_has_a_tab_that_leads_to_the_game(project, manager) -> None:
     for name in ("annotation:project-show", "sxs_eval:comparison-list"):
         assert link in manager.get(reverse(name, args=[project.slug])).content.decode()
     assert link in client_of(make_researcher(project)).get(reverse("sxs_eval:evaluation-list")).content.decode()
+
+
+def test_packaged_vectors_are_imported_by_a_button(project, manager) -> None:
+    url = reverse("gapgame:vectors-import", args=[project.slug])
+    response = manager.post(url, {"name": "use-multilingual-v3", "language": "de"}, follow=True)
+    made = WordVectorSet.objects.get(language="de")
+    assert made.name in text_of(response)
+    assert made.kind == VectorKind.ENCODER
+    manager.post(url, {"name": "use-multilingual-v3", "language": "de"})
+    assert WordVectorSet.objects.count() == 1
+
+
+def test_a_large_table_is_imported_in_the_background(project, manager, monkeypatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("gapgame.tasks.ask_for_packaged_vectors", asked.append)
+    response = manager.post(
+        reverse("gapgame:vectors-import", args=[project.slug]), {"name": "glove-6b-50d"}, follow=True
+    )
+    assert asked == ["glove-6b-50d"]
+    assert "being imported" in text_of(response)
+
+
+def test_vectors_of_a_language_that_the_model_does_not_have_are_not_made(project, manager) -> None:
+    url = reverse("gapgame:vectors-import", args=[project.slug])
+    assert manager.post(url, {"name": "use-multilingual-v3", "language": "hi"}).status_code == 404
+    assert manager.post(url, {}).status_code == 404
+    assert client_of(make_user()).post(url, {"name": "glove-6b-50d"}).status_code == 404
+    assert not WordVectorSet.objects.exists()
+
+
+def test_only_managers_switch_a_skipped_sentence_off_and_come_back_to_the_list(season, manager) -> None:
+    player = make_player(season)
+    item = season.item_set.items.first()
+    turn = play(player, item=item)
+    playing.skip(turn_id=turn.pk, user=player.user, reason=SkipReason.BROKEN, now=NOW)
+    switch = reverse("gapgame:item-change", args=[season.project.slug, item.item_set_id, item.pk])
+    assert switch in manager.get(url_of("skip-list", season)).content.decode()
+    researcher = client_of(make_researcher(season.project))
+    assert switch not in researcher.get(url_of("skip-list", season)).content.decode()
+    response = manager.post(switch, {"is_used": "0", "next": url_of("skip-list", season)})
+    assert response["Location"].startswith(url_of("skip-list", season))
+    item.refresh_from_db()
+    assert not item.is_used

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from tests.factories import NOW, make_item, make_player, make_project, make_vect
 from tests.gapgame.seasons import DAY, make_playable, play, terms_of, texts_of
 
 SECOND = timedelta(seconds=1)
-OTHER_WORDS = {"cat": (1.0, 0.0), "dog": (0.0, 1.0)}
+OTHER_WORDS: dict[str, tuple[float, ...]] = {"cat": (1.0, 0.0), "dog": (0.0, 1.0)}
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def test_a_season_that_could_not_be_played_is_refused(project, fields, said) -> 
     assert not Season.objects.exists()
 
 
-def create_with(project: Project, fields: dict) -> Season:
+def create_with(project: Project, fields: dict[str, Any]) -> Season:
     return services.create_season(
         project=project,
         item_set=make_playable(project),

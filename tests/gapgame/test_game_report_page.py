@@ -1,0 +1,203 @@
+"""The report on a season as managers and researchers read it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import translation
+
+from gapgame.models import Mark, Player, Season, SkipReason
+from gapgame.pages.plots import Shares, stacked_plot
+from gapgame.rules.scripted import Rule as ScriptRule
+from gapgame.rules.turns import Rule
+from gapgame.services import playing
+from tests.factories import NOW, make_item, make_player, make_season, make_vectors
+from tests.gapgame.seasons import client_of, close, play
+
+pytestmark = pytest.mark.django_db
+EVERY_RULE = [str(rule) for rule in Rule]
+
+
+@pytest.fixture(autouse=True)
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("django.utils.timezone.now", lambda: NOW)
+
+
+@pytest.fixture
+def season() -> Season:
+    season = make_season(items=0, batch_size=20)
+    for split, word in enumerate(("cat", "dog", "car", "tree", "cat"), start=0):
+        make_item(season.item_set, word, split=split)
+    return season
+
+
+@pytest.fixture
+def manager(season) -> Client:
+    return client_of(season.project.created_by)
+
+
+@pytest.fixture
+def played(season) -> list[Player]:
+    """Four turns on each of two sentences: found at once, with one picture, with all, and not; and one skipped."""
+    first, second, *_others = season.item_set.items.all()
+    players = [make_player(season) for _ in range(4)]
+    for player, guesses in zip(
+        players, [("cat",), ("dog", "cat"), ("dog", "car", "cat"), ("dog", "car", "sky")], strict=True
+    ):
+        play(player, item=first, guesses=guesses)
+        play(player, item=second, guesses=("cat", "dog"))
+    skipped = play(players[0], item=season.item_set.items.last())
+    playing.skip(turn_id=skipped.pk, user=players[0].user, reason=SkipReason.BROKEN, now=NOW)
+    return players
+
+
+def report(client: Client, season: Season, **query):
+    return client.get(reverse("gapgame:game-report", args=[season.project.slug, season.slug]), query)
+
+
+def text_of(response) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+
+
+def values(rows, name: str) -> list[str]:
+    return next([cell.value for cell in row.cells] for row in rows if row.name == name)
+
+
+def test_a_season_without_turns_says_so(season, manager) -> None:
+    response = report(manager, season)
+    assert response.status_code == 200
+    assert "No turn counts yet" in text_of(response)
+
+
+def test_outcomes_are_percent_of_the_turns_that_count(season, played, manager) -> None:
+    page = report(manager, season).context["page"]
+    assert values(page.outcomes, "intersect_0") == ["25.0%", "25.0%", "25.0%", "25.0%"]
+    assert values(page.outcomes, "intersect_1") == ["0.0%", "100.0%", "0.0%", "0.0%"]
+    assert values(page.outcomes, "All splits") == ["12.5%", "62.5%", "12.5%", "12.5%"]
+    assert [row.turns for row in page.outcomes] == [8, 4, 4]
+    assert all(cell.beside for row in page.outcomes for cell in row.cells)
+
+
+def test_similarities_stand_with_their_counts(season, played, manager) -> None:
+    page = report(manager, season).context["page"]
+    row = next(row for row in page.similarity if row.name == "intersect_0")
+    # First: 1, 0.8, 0.8, 0.8; second: 1, 0.6, 0.6; third: 1, 0.
+    assert [(cell.value, cell.count) for cell in row.cells] == [("0.850", 4), ("0.733", 3), ("0.500", 2)]
+    assert [(cell.value, cell.count) for cell in row.inexact] == [("0.800", 3), ("0.600", 2), ("0.000", 1)]
+
+
+def test_the_splits_are_made_equal(season, played, manager) -> None:
+    page = report(manager, season).context["page"]
+    assert page.equal_size == 4
+    assert values(page.equal, "All splits") == ["12.5%", "62.5%", "12.5%", "12.5%"]
+
+
+def test_what_is_left_out_stands_beside_the_figures(season, played, manager) -> None:
+    response = report(manager, season)
+    assert "8 turns are counted, of 9 that have ended." in text_of(response)
+    assert text_of(response).count("Left out: the player skipped the sentence (1).") == 3
+    ticked = {row.name for row in response.context["page"].filters if row.is_applied}
+    assert ticked == set(EVERY_RULE)
+
+
+def test_a_rule_that_is_unticked_lets_its_turns_in(season, played, manager) -> None:
+    leave = [rule for rule in EVERY_RULE if rule not in ("skipped", "no_attempt")]
+    response = report(manager, season, asked="1", leave=leave)
+    page = response.context["page"]
+    assert page.report.counted == 9
+    assert values(page.outcomes, "intersect_4") == ["0.0%", "0.0%", "0.0%", "100.0%"]
+    assert {row.name for row in page.filters if not row.is_applied} == {"skipped", "no_attempt"}
+    assert "No turn is left out." in text_of(response)
+
+
+def test_with_no_rule_ticked_all_turns_count(season, played, manager) -> None:
+    assert report(manager, season, asked="1").context["page"].report.counted == 9
+
+
+def test_a_rule_that_there_is_not_is_let_be(season, played, manager) -> None:
+    response = report(manager, season, asked="1", leave=["nosuch", *EVERY_RULE], by="nosuch", page="x")
+    assert response.status_code == 200
+    assert response.context["page"].report.counted == 8
+
+
+def test_marked_play_is_left_out_and_said_to_be(season, played, manager) -> None:
+    Mark.objects.create(player=played[3], rule=ScriptRule.STEADY, made_at=NOW)
+    response = report(manager, season)
+    assert response.context["page"].report.counted == 6
+    assert "the turn bears a mark of scripted play (2)" in text_of(response)
+    assert report(manager, season, asked="1", leave=["skipped"]).context["page"].report.counted == 8
+
+
+@pytest.mark.parametrize(("by", "names"), [("word", ["cat", "dog"]), ("language", ["en"])])
+def test_groups_have_their_figures(season, played, manager, by, names) -> None:
+    page = report(manager, season, by=by).context["page"]
+    assert [row.name for row in page.group_rows] == names
+    assert sum(row.turns for row in page.group_rows) == 8
+
+
+def test_there_are_no_figures_of_players_before_the_close(season, played, manager) -> None:
+    response = report(manager, season, by="player")
+    assert response.context["by"] == "language"
+    assert response.context["page"].report.by.keys() == {"language"}
+    assert "player" not in [name for name, _label in response.context["groups"]]
+
+
+def test_once_closed_players_stand_under_pseudonyms(season, played, manager) -> None:
+    close(season)
+    response = report(manager, season, by="player")
+    rows = response.context["page"].group_rows
+    assert [row.turns for row in rows] == [2, 2, 2, 2]
+    assert all(re.fullmatch(r"p[0-9a-f]{12}", row.name) for row in rows)
+    assert not any(player.nickname in text_of(response) for player in played)
+
+
+def test_each_language_of_a_season_is_reported(season, played, manager) -> None:
+    vectors = make_vectors("de", {"Katze": (1.0, 0.0), "Hund": (0.8, 0.6)})
+    season.languages.create(language_id="de", vectors=vectors, signature=vectors.signature)
+    item = make_item(season.item_set, "Katze", language="de", split=0)
+    play(played[0], item=item, guesses=("Hund", "katze"))
+    rows = report(manager, season, by="language").context["page"].group_rows
+    assert [(row.name, row.turns) for row in rows] == [("en", 8), ("de", 1)]
+
+
+def test_another_season_of_the_same_sentences_is_not_mixed_in(season, played, manager) -> None:
+    other = make_season(project=season.project, item_set=season.item_set, items=0, batch_size=20)
+    play(make_player(other), item=season.item_set.items.first(), guesses=("cat",))
+    assert report(manager, season).context["page"].report.turns == 9
+    assert report(manager, other).context["page"].report.turns == 1
+
+
+def test_the_plot_says_in_words_what_it_shows(season, played, manager) -> None:
+    page = report(manager, season).content.decode()
+    assert "<desc" in page
+    assert "intersect_1: Found at the first attempt 0.0%, Found at the second attempt 100.0%" in page
+    assert "style=" not in page
+
+
+def test_pieces_of_a_bar_follow_each_other_and_fill_it() -> None:
+    kinds = [("a", "A"), ("b", "B"), ("c", "C")]
+    plot = stacked_plot("Title", kinds, [Shares("one", "", [50.0, 0.0, 50.0]), Shares("two", "", [1.0, 98.0, 1.0])])
+    assert [(piece.x, piece.width) for piece in plot.bars[0].pieces] == [("0.00%", "50.00%"), ("50.00%", "50.00%")]
+    assert [piece.label for piece in plot.bars[1].pieces] == ["", "98", ""]
+    assert plot.summary == "one: A 50.0%, B 0.0%, C 50.0%; two: A 1.0%, B 98.0%, C 1.0%"
+
+
+def test_places_in_a_plot_have_a_point_whatever_the_language(season, played, manager) -> None:
+    with translation.override("de"):
+        plot = stacked_plot("Title", [("a", "A"), ("b", "B")], [Shares("one", "", [33.3, 66.7])])
+    assert plot.bars[0].pieces[1].x == "33.30%"
+
+
+def test_the_number_of_questions_to_the_database_does_not_grow_with_the_turns(
+    season, played, manager, django_assert_max_num_queries
+) -> None:
+    with django_assert_max_num_queries(16):
+        report(manager, season)
+    for player in played:
+        for item in list(season.item_set.items.all())[2:4]:
+            play(player, item=item, guesses=("sky", "moon", "sun"))
+    with django_assert_max_num_queries(16):
+        assert report(manager, season).context["page"].report.turns == 17
