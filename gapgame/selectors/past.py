@@ -21,6 +21,7 @@ SHOWN = {"found": Q(outcome__in=FOUND), "missed": Q(outcome__in=[Outcome.FAILED,
 class BatchSummary:
     """What a batch came to. `nearest` is the wrong guess that came nearest, if there was one: guess, word, percentage.
 
+    `best_before`: the points of the best earlier batch of the same size; None where there is none.
     `again`: the first turns whose word was not found, to look at once more; `more_missed` is how many others there are.
     """
 
@@ -32,6 +33,7 @@ class BatchSummary:
     failed: int
     skipped: int
     points: int
+    best_before: int | None
     best_streak: int
     nearest: tuple[str, str, int] | None
     again: list[Turn]
@@ -72,11 +74,21 @@ def last_batch(player: Player) -> BatchSummary | None:
         failed=counts["failed"] + counts["cut_off"],
         skipped=counts["skipped"],
         points=points(counts["score"] or 0),
+        best_before=_best_before(batch, counts["size"]),
         best_streak=_best_streak(turns),
         nearest=_nearest(turns),
-        again=list(turns.filter(SHOWN["missed"]).select_related("item__language").order_by("position")[:LOOKED_AT_AGAIN]),
+        again=list(
+            turns.filter(SHOWN["missed"]).select_related("item__language").order_by("position")[:LOOKED_AT_AGAIN]
+        ),
         more_missed=max(0, counts["failed"] + counts["cut_off"] - LOOKED_AT_AGAIN),
     )
+
+
+def _best_before(batch: GameBatch, size: int) -> int | None:
+    earlier = GameBatch.objects.filter(player=batch.player_id, number__lt=batch.number)
+    totals = earlier.annotate(size=Count("all_turns"), total=Sum("all_turns__score")).filter(size=size)
+    best = totals.aggregate(best=Max("total"))["best"]
+    return None if best is None else points(best)
 
 
 def _best_streak(turns: QuerySet[Turn]) -> int:

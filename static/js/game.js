@@ -138,7 +138,10 @@ function keepPictures(old, now) {
   const known = new Map([...old.querySelectorAll("img")].map((image) => [image.getAttribute("src"), image]));
   for (const image of now.querySelectorAll("img")) {
     const same = known.get(image.getAttribute("src"));
-    if (!same) continue;
+    if (!same) {
+      image.classList.add("is-new");
+      continue;
+    }
     copyAttributes(image, same);
     image.replaceWith(same);
   }
