@@ -34,9 +34,7 @@ def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, pa
         if len(answers) != len(words):
             raise _refused(
                 predictions,
-                _(
-                    "The files have no ids, so their lines go in pairs; but there are %(gold)s answers and %(found)s words."
-                )
+                _("Without ids the lines go in pairs, but there are %(gold)s answers and %(found)s words.")
                 % {"gold": len(answers), "found": len(words)},
             )
         words = [(ours, "", word) for (ours, _item, _word), (_id, _none, word) in zip(answers, words, strict=True)]

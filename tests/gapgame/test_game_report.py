@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from tests.servers import ROOT
 TABLE = Path("/work/shared/data/tables/multisubs_table3.csv")
 
 # Ann and bob on four items; by hand: attempt 1 right 2 of 6, attempt 2 right 1, failed 3.
-TURNS = [
+TURNS: list[dict[str, Any]] = [
     {"item": "a", "word": "cat", "player": "ann", "split": "intersect_0", "attempts": [("Cat", 1.0)]},
     {"item": "b", "word": "dog", "player": "ann", "split": "intersect_0", "attempts": [("fox", 0.6), ("dog", 1.0)]},
     {"item": "c", "word": "sun", "player": "ann", "split": "intersect_1", "attempts": [("sea", 0.3)] * 3},
@@ -35,7 +36,7 @@ TURNS = [
     {"item": "c", "word": "sun", "player": "bob", "split": "intersect_1", "attempts": [("sky", 0.5)] * 3},
     {"item": "d", "word": "map", "player": "bob", "split": "intersect_1", "attempts": [("x", 0.0)] * 3},
 ]
-INVALID = [
+INVALID: list[dict[str, Any]] = [
     {"item": "e", "player": "ann", "split": "intersect_0", "attempts": [], "outcome": "skipped"},
     {"item": "f", "player": "ann", "split": "intersect_0", "attempts": [("q", 0.1)], "outcome": "cut_off"},
     {"item": "g", "player": "ann", "split": "intersect_0", "attempts": [("g", 1.0)], "marks": ["fast"]},
@@ -109,7 +110,7 @@ def test_what_a_rule_left_out_adds_up(golden: Path) -> None:
 def test_of_two_turns_on_an_item_the_one_opened_first_counts() -> None:
     late, early = (
         Turn("failed", "intersect_0", item="a", player="ann", opened_at=opened)
-        for opened in (np.datetime64("2026-01-02").item(), np.datetime64("2026-01-01").item())
+        for opened in (datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC))
     )
     report = build_report([late, early._replace(outcome="attempt_1")])
     assert report.overall.outcomes["attempt_1"].count == 1  # type: ignore[union-attr]

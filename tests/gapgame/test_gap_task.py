@@ -113,11 +113,13 @@ def test_too_few_instances_are_told_with_how_many_there_are(tmp_path: Path) -> N
 def test_verifying_finds_what_two_parts_share(shared: str) -> None:
     parts = {"train": [("s1", 1, ("i1",))], "test": [("s2", 2, ("i2",))]}
     assert verify_parts(parts)["images_disjoint"] == 2
-    first = parts["train"][0]
-    changed = dict(zip(("sentence", "instance", "image"), ("s2", 2, ("i2",)), strict=True))
-    values = dict(zip(("sentence", "instance", "image"), first, strict=True)) | {shared: changed[shared]}
-    with pytest.raises(TaskBroken, match="share one of their"):
-        verify_parts({**parts, "train": [(values["sentence"], values["instance"], values["image"])]})
+    leaking = {
+        "sentence": ("s2", 1, ("i1",)),
+        "instance": ("s1", 2, ("i1",)),
+        "image": ("s1", 1, ("i1", "i2")),
+    }
+    with pytest.raises(TaskBroken, match=f"share one of their {shared}s"):
+        verify_parts({**parts, "train": [leaking[shared]]})
 
 
 def test_the_n_gram_shortens_its_context_until_it_was_seen() -> None:
