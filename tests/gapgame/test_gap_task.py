@@ -17,6 +17,7 @@ from gapgame.rules.figures import Missing, Undefined
 from gapgame.rules.task import TaskBroken, verify_parts
 from gapgame.rules.task_scores import Filled, score
 from gapgame.rules.turns import Turn
+from metrics.word_vectors import TableWriter
 
 NOUNS = 20
 
@@ -198,6 +199,22 @@ def test_a_machine_is_set_beside_people_item_by_item() -> None:
     assert [one.points for one in people.machine_minus_people] == [25, -25, -50]
     nobody = score(filled[2:], vectors=None, turns=turns).people
     assert nobody == Undefined(Missing.NO_COMMON_ITEMS)
+
+
+def test_vectors_are_read_from_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "vectors").mkdir()
+    writer = TableWriter(tmp_path / "vectors", dimensions=2, language="en")
+    for word in ("cat", "dog"):
+        writer.add(word, Plane.of[word])
+    writer.finish()
+    writer.close()
+    (tmp_path / "gold.txt").write_text("cat\ncat\nemu\n")
+    (tmp_path / "found.txt").write_text("cat\ndog\nemu\n")
+    options = ("--vectors", tmp_path / "vectors", "--json")
+    scores = json.loads(command("score_gap_task", tmp_path / "gold.txt", tmp_path / "found.txt", *options))
+    assert scores["similarity"]["mean"] == pytest.approx(1.6 / 3)
+    assert scores["without_vector"] == {"gold": 1, "predicted": 1, "either": 1}
+    assert scores["signature"]["vectors"]
 
 
 @pytest.mark.parametrize(
