@@ -35,11 +35,11 @@ def read_embeddings(file: IO[bytes]) -> Vectors:
     if not vectors:
         raise FileRefused(_("The file of embeddings holds no vector."))
     length = next(iter(vectors.values())).size
-    for name, vector in vectors.items():
+    for number, vector in enumerate(vectors.values(), start=1):
         if vector.size != length or not np.isfinite(vector).all() or not vector.any():
             raise FileRefused(
-                _("The embedding of “%(image)s” is not %(length)s finite numbers that are not all 0.")
-                % {"image": name[:200], "length": length}
+                _("Embedding %(number)s is not %(length)s finite numbers that are not all 0.")
+                % {"number": number, "length": length}
             )
     return vectors
 

@@ -143,16 +143,18 @@ class Pictures:
 
     def _new(self, file: IO[bytes], entry: Entry, reference: ImageReference, word: str, number: int) -> Taken:
         size_bytes = file.seek(0, 2)
-        check_name(file, name=entry.name, size_bytes=size_bytes)
+        # What is wrong with a file is told with its name, which may hold the word.
+        name = f"image{PurePosixPath(entry.name).suffix}"
+        check_name(file, name=name, size_bytes=size_bytes)
         sha256 = sha256_of(file)
         about = merged(reference.attribution, entry.attribution)
         stored = Image.objects.filter(sha256=sha256).first()
-        said = "\n".join((self._words_of(sha256, file, entry.name), about.title, stored.title if stored else ""))
-        is_named = any(is_named_in(name, word) for name in (reference.name, entry.name, about.key))
+        said = "\n".join((self._words_of(sha256, file, name), about.title, stored.title if stored else ""))
+        is_named = any(is_named_in(text, word) for text in (reference.name, entry.name, about.key))
         notes = (_renamed(number),) if is_named else ()
         if is_named_in(said, word):
-            return self._stripped(file, sha256, entry.name, about, stored, notes, number)
-        sha256, facts = store_original(file, name=entry.name, size_bytes=size_bytes)
+            return self._stripped(file, sha256, name, about, stored, notes, number)
+        sha256, facts = store_original(file, name=name, size_bytes=size_bytes)
         file_name = "" if is_named else file_name_of(entry.name)
         return Taken(sha256, facts, size_bytes, replace(about, key=""), file_name, notes)
 

@@ -142,7 +142,8 @@ def test_the_same_file_again_adds_nothing_and_other_content_is_a_problem_of_its_
 
 def test_each_line_that_cannot_be_used_is_told_by_its_number_and_without_the_word(item_set, folder):
     (folder / "cut.jpg").write_bytes(picture(size=(400, 300))[:-300])
-    (folder / "page.png").write_text("<html>")
+    (folder / f"{WORD}.png").write_text("<html>")
+    (folder / f"{WORD}.gif").write_bytes(picture())
     job = run(
         item_set,
         write(
@@ -155,20 +156,20 @@ def test_each_line_that_cannot_be_used_is_told_by_its_number_and_without_the_wor
             LINE | {"key": "6", "sentence": f"A ____ and a {WORD}."},
             '{"key": "7",',
             LINE | {"key": "8", "images": ["cut.jpg"]},
-            LINE | {"key": "9", "images": ["page.png"]},
-            LINE | {"key": "10", "images": ["../items/a.jpg"]},
+            LINE | {"key": "9", "images": [f"{WORD}.png"]},
+            LINE | {"key": "10", "images": ["a.jpg", f"{WORD}.gif"]},
             LINE | {"key": "11"},
         ),
     )
     says = ["", "No gap", "no image", "Image 2: No such file", "split", "occurs twice", "JSON", "Image 1: The JPEG is",
-            "Image 1: This is", "", ""]  # fmt: skip
+            "Image 1: This is", "Image 2: The name ends", ""]  # fmt: skip
     rows = told(job)
-    assert [outcome for outcome, _ in rows] == ["added"] + ["rejected"] * 8 + ["added"] * 2
+    assert [outcome for outcome, _ in rows] == ["added"] + ["rejected"] * 9 + ["added"]
     assert all(part in reason for part, (_, reason) in zip(says, rows, strict=True))
     assert [row.name for row in job.rows.order_by("number")] == [f"line {number}" for number in range(1, 12)]
     everything = " ".join(f"{row.name} {row.reason}" for row in job.rows.all())
     assert WORD not in everything.lower()
-    assert item_set.items.count() == 3
+    assert item_set.items.count() == 2
 
 
 def marked(word: str) -> Mapping[str, bytes]:
@@ -309,6 +310,15 @@ def test_an_image_without_a_licence_is_taken_and_reported(item_set, folder):
     ]
 
 
+def test_a_path_that_leaves_the_folder_is_not_followed(item_set, folder):
+    (folder.parent / "out.jpg").write_bytes(picture(shade=50))
+    (folder / "link.jpg").symlink_to(folder.parent / "out.jpg")
+    paths = ["../out.jpg", "link.jpg", str(folder.parent / "out.jpg"), "nowhere/../../out.jpg"]
+    job = run(item_set, write(folder, *(LINE | {"key": path, "images": [path]} for path in paths)))
+    assert [outcome for outcome, _ in told(job)] == ["rejected"] * 4
+    assert not Image.objects.exists()
+
+
 def embeddings(folder: Path, kind: str) -> Path:
     vectors = {"a.jpg": [1, 0], "b": [0.8, 0.6], "c.jpg": [0, 1]}
     if kind == "jsonl":
@@ -348,7 +358,7 @@ def test_the_representative_is_the_most_central_embedding_else_the_one_named_els
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b'{"image": "a", "vector": [1, 0]}\n{"image": "b", "vector": [1]}\n', "“b” is not 2"),
+        (b'{"image": "a", "vector": [1, 0]}\n{"image": "b", "vector": [1]}\n', "Embedding 2 is not 2"),
         (b'{"image": "a", "vector": [0, 0]}\n', "not all 0"),
         (b'{"image": "a", "vector": [1e99, 0]}\n', "finite"),
         (b'{"image": "a", "vector": ["1"]}\n', "line 1: not an object"),
