@@ -76,7 +76,7 @@ def mean_interval(total: float, squares: float, number: int) -> Interval:
         With fewer than two observations, or where all are the same: an interval without width would claim certainty.
     """
     if number < 2:
-        raise UndefinedFigure(Reason.TOO_FEW, "One observation does not show how much they vary.")
+        raise UndefinedFigure(Reason.NO_VARIATION, "One observation does not show how much they vary.")
     mean = total / number
     variance = (squares - number * mean**2) / (number - 1)
     if variance <= 1e-12:

@@ -18,7 +18,6 @@ class Reason(StrEnum):
     MODEL_NEVER_LOSES = "model_never_loses"
     NOT_CONVERGED = "not_converged"
     NO_DIFFERENCE = "no_difference"
-    TOO_FEW = "too_few"
 
 
 class UndefinedFigure(ValueError):

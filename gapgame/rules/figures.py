@@ -31,9 +31,10 @@ class Missing(StrEnum):
 
 
 MESSAGES: dict[Reason | Missing, Promise] = {
-    Reason.NO_VARIATION: _("All values are the same, so they do not show by how much the figure would vary."),
+    Reason.NO_VARIATION: _(
+        "There is one value only, or all are the same: they do not show by how much the figure would vary."
+    ),
     Reason.RESAMPLES_UNDEFINED: _("There is too little: in some resamples the figure has no value."),
-    Reason.TOO_FEW: _("One value does not show by how much the figure would vary."),
     Missing.NO_TURNS: _("No turn is counted here."),
     Missing.NO_GUESSES: _("Nobody made this attempt here."),
     Missing.NO_SIMILARITIES: _("The turns say how they ended, and not how near the guesses were."),

@@ -171,14 +171,12 @@ def _differences(differences: NDArray[np.float64], seed: int, resamples: int) ->
     rng = np.random.default_rng([seed % 2**64, zlib.crc32(b"machine and people")])
     low, high = ratio_bounds(differences, np.ones_like(differences), resamples=resamples, rng=rng)
     return tuple(
-        Difference(100 * float(mean), _interval(100 * float(below), 100 * float(above), len(differences)))
+        Difference(100 * float(mean), _interval(100 * float(below), 100 * float(above)))
         for mean, below, above in zip(differences.mean(axis=0), low, high, strict=True)
     )
 
 
-def _interval(low: float, high: float, items: int) -> Interval | Undefined:
-    if items < 2:
-        return Undefined(Reason.TOO_FEW)
+def _interval(low: float, high: float) -> Interval | Undefined:
     return Interval(low, high) if low < high else Undefined(Reason.NO_VARIATION)
 
 

@@ -141,7 +141,7 @@ def test_figures_without_a_value_say_why(tmp_path: Path) -> None:
     assert report.equal_size == Undefined(Missing.NO_TURNS)
     alone = build_report([Turn("failed", "intersect_0", player="ann", similarities=(0.5,))])
     assert alone.overall.outcomes["failed"].over_players == Undefined(Missing.ONE_PLAYER)  # type: ignore[union-attr]
-    assert alone.overall.similarity[0].all.interval == Undefined(Reason.TOO_FEW)  # type: ignore[union-attr]
+    assert alone.overall.similarity[0].all.interval == Undefined(Reason.NO_VARIATION)  # type: ignore[union-attr]
     assert alone.overall.similarity[1].all == Undefined(Missing.NO_GUESSES)
     assert json.dumps(alone.as_json(), allow_nan=False)
     assert set(Missing) <= set(MESSAGES)
