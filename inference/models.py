@@ -66,7 +66,7 @@ class WordVectorSet(models.Model):
             models.UniqueConstraint(fields=["name", "language"], name="word_vectors_named_once_per_language"),
             models.CheckConstraint(condition=models.Q(dimensions__gte=1), name="word_vectors_have_dimensions"),
             models.CheckConstraint(
-                condition=models.Q(kind=VectorKind.TABLE, words__gte=1)
+                condition=models.Q(kind=VectorKind.TABLE, words__isnull=False, words__gte=1)
                 | models.Q(kind=VectorKind.ENCODER, words__isnull=True),
                 name="word_vectors_of_a_table_are_counted",
             ),

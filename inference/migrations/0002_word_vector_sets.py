@@ -43,7 +43,7 @@ class Migration(migrations.Migration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("kind", "table"), ("words__gte", 1)),
+                            models.Q(("kind", "table"), ("words__gte", 1), ("words__isnull", False)),
                             models.Q(("kind", "encoder"), ("words__isnull", True)),
                             _connector="OR",
                         ),
