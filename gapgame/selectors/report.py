@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cache, partial
 
-from django.db.models import F, Max, Q
+from django.db.models import FilteredRelation, Q
 
 from gapgame.models import UNFINISHED, Item, ItemImage, Mark, Player, Season, Standing, Turn
 from gapgame.rules import turns as rules
@@ -33,24 +33,25 @@ def groups_of(season: Season) -> list[str]:
 def turns_of(season: Season) -> list[rules.Turn]:
     """Turns that have ended, in the order of `turn_records`, so that what is drawn by a seed is the same.
 
-    The similarities come in the row of their turn: a tenth of a million turns have three times as many attempts.
+    Each with its attempts in one row, and without times, which take as long to read as all the rest: a player meets
+    no sentence twice.
     """
     attempts = {
-        f"similarity_{number}": Max("attempts__similarity", filter=Q(attempts__number=number))
+        f"attempt_{number}": FilteredRelation("attempts", condition=Q(attempts__number=number))
         for number in range(1, ATTEMPTS + 1)
     }
     rows = (
         Turn.objects.filter(player__season=season)
         .exclude(outcome__in=UNFINISHED)
-        .annotate(language=F("batch__language"), **attempts)
-        .order_by("player", "batch__number", "position")
-        .values_list("player", "item", "language", "outcome", "opened_at", *attempts)
+        .annotate(**attempts)
+        .order_by("player", "batch", "position")
+        .values_list("player", "item", "outcome", *(f"{name}__similarity" for name in attempts))
     )
     players, items, marked = _players(season), _items(season), _marked_turns(season)
     found = []
-    for player, item, language, outcome, opened_at, *similarities in rows.iterator(chunk_size=TURNS_AT_ONCE):
+    for player, item, outcome, *similarities in rows.iterator(chunk_size=TURNS_AT_ONCE):
         name, is_set_aside, is_marked = players[player]
-        key, word, split, image = items[item]
+        key, word, split, image, language = items[item]
         found.append(
             rules.Turn(
                 outcome=outcome,
@@ -63,7 +64,6 @@ def turns_of(season: Season) -> list[rules.Turn]:
                 similarities=tuple([each / MICRO for each in similarities if each is not None]),
                 is_marked=is_marked or (player, item) in marked,
                 is_set_aside=is_set_aside,
-                opened_at=opened_at,
             )
         )
     return found
@@ -81,14 +81,15 @@ def _players(season: Season) -> dict[int, tuple[str, bool, bool]]:
     }
 
 
-def _items(season: Season) -> dict[int, tuple[str, str, str, str]]:
-    """Key, word, split, and the key of the representative picture."""
+def _items(season: Season) -> dict[int, tuple[str, str, str, str, str]]:
+    """Key, word, split, the key of the representative picture, and language."""
     first = dict(ItemImage.objects.filter(item__item_set=season.item_set_id, position=0).values_list("item", "image"))
     keys = image_keys(season.item_set)
-    rows = Item.objects.filter(item_set=season.item_set_id).order_by().values_list("pk", "key", "word", "split")
+    columns = ("pk", "key", "word", "split", "language")
+    rows = Item.objects.filter(item_set=season.item_set_id).order_by().values_list(*columns)
     return {
-        pk: (key, word, SPLITS[split], keys.get(first.get(pk, 0), ""))
-        for pk, key, word, split in rows.iterator(chunk_size=TURNS_AT_ONCE)
+        pk: (key, word, SPLITS[split], keys.get(first.get(pk, 0), ""), language)
+        for pk, key, word, split, language in rows.iterator(chunk_size=TURNS_AT_ONCE)
     }
 
 

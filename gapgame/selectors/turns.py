@@ -62,7 +62,7 @@ def turn_records(season: Season) -> Iterator[dict[str, Any]]:
     """
     known = _Known(season, _players(season), _turn_marks(season))
     turns = Turn.objects.filter(player__season=season).exclude(outcome__in=UNFINISHED)
-    rows = turns.order_by("player", "batch__number", "position").values_list(*TURN_COLUMNS)
+    rows = turns.order_by("player", "batch", "position").values_list(*TURN_COLUMNS)
     stream = rows.iterator(chunk_size=TURNS_AT_ONCE)
     while chunk := list(islice(stream, TURNS_AT_ONCE)):
         yield from _records(known, chunk)
