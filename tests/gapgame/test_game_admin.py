@@ -1,0 +1,63 @@
+"""The administration shows neither words nor scores, and shows the game to superusers alone."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Permission
+from django.urls import reverse
+
+from gapgame.models import GameBatch, Item, ItemSet, Mark, Player, Season, Turn
+from gapgame.rules.scripted import Rule
+from tests.factories import NOW, make_item, make_player, make_season, make_user
+from tests.gapgame.seasons import client_of, play
+
+pytestmark = pytest.mark.django_db
+MODELS = (GameBatch, Item, ItemSet, Mark, Player, Season, Turn)
+
+
+@pytest.fixture
+def season() -> Season:
+    season = make_season(items=0)
+    item = make_item(season.item_set, "quokka", key="quokka-7", before="Behold the ", after=" of Rottnest.")
+    player = make_player(season)
+    turn = play(player, item=item, guesses=("wombat", "quokka"))
+    Mark.objects.create(player=player, turn=turn, rule=Rule.FAST, detail="wombat: 7", made_at=NOW)
+    return season
+
+
+def addresses() -> list[str]:
+    found = []
+    for model in MODELS:
+        name = f"admin:gapgame_{model._meta.model_name}"
+        found.append(reverse(f"{name}_changelist"))
+        found += [reverse(f"{name}_change", args=[row.pk]) for row in model.objects.all()]
+    return found
+
+
+def test_a_superuser_finds_all_but_words_guesses_and_scores(season) -> None:
+    client = client_of(make_user(is_staff=True, is_superuser=True))
+    assert len(addresses()) == 2 * len(MODELS)
+    for address in addresses():
+        response = client.get(address)
+        assert response.status_code == 200, address
+        page = response.content.decode()
+        for secret in ("quokka", "Rottnest", "wombat", "900000", "900,000"):
+            assert secret not in page, (address, secret)
+
+
+def test_staff_with_permissions_see_nothing_of_the_game(season) -> None:
+    staff = make_user(is_staff=True)
+    staff.user_permissions.set(Permission.objects.filter(content_type__app_label="gapgame"))
+    client = client_of(staff)
+    assert [address for address in addresses() if client.get(address).status_code != 403] == []
+    assert "gapgame" not in client.get(reverse("admin:index")).content.decode()
+
+
+def test_nothing_is_changed_there(season) -> None:
+    client = client_of(make_user(is_staff=True, is_superuser=True))
+    for model in MODELS:
+        assert not admin.site.get_model_admin(model).has_add_permission(None)
+        row = model.objects.get()
+        url = reverse(f"admin:gapgame_{model._meta.model_name}_delete", args=[row.pk])
+        assert client.post(url, {"post": "yes"}).status_code == 403
