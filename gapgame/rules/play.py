@@ -47,7 +47,7 @@ def turn_score(scores: Iterable[int]) -> int:
 
 
 def points(score: int) -> int:
-    """A score in millionths as players see it: of 100 a turn, rounded down, so that none is shown that was not reached."""
+    """A score in millionths as players see it: of 100 a turn, rounded down, so that none shown was not reached."""
     return 100 * score // MICRO
 
 

@@ -304,7 +304,12 @@ addEventListener("keydown", (event) => {
   else if (isOpen() && event.key.length === 1) input.focus();
 });
 
-root.addEventListener("toggle", (event) => event.target.matches("[data-skip]") && event.target.open && event.target.querySelector("input").focus(), true);
+// The event does not rise to the root: it is caught on its way down.
+root.addEventListener(
+  "toggle",
+  ({ target }) => target.matches("[data-skip]") && target.open && target.querySelector("[name=reason]").focus(),
+  true,
+);
 
 // Not kept in the history: the turn may be over by the time one comes back.
 addEventListener("pageshow", (event) => event.persisted && location.reload());

@@ -1,0 +1,96 @@
+"""What tests of the game in a browser share: a season that is on, with pictures, and a player who sits down to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from io import BytesIO
+from typing import Any
+
+from django.utils import timezone
+from PIL import Image as Pillow
+from playwright.sync_api import Locator, Page, ViewportSize, expect
+
+from corpus.rules.sizes import sizes_of
+from corpus.services import files
+from gapgame.models import ItemImage, Player, Season, Turn
+from tests.browser.annotator import sign_in
+from tests.factories import make_player, make_season
+
+PHONE: ViewportSize = {"width": 390, "height": 844}
+# What an on-screen keyboard leaves of it.
+ABOVE_KEYBOARD: ViewportSize = {"width": 390, "height": 430}
+# Longer than a press is not meant for the button that took the place of another.
+AWAKE_MS = 450
+
+
+@dataclass
+class Table:
+    """A player's turn, in a browser at `page`."""
+
+    address: str
+    player: Player
+    page: Page
+
+    @property
+    def url(self) -> str:
+        return f"{self.address}/game/{self.player.season.slug}/"
+
+    def turn(self) -> Turn:
+        """The one that is on the page."""
+        address = str(self.page.locator("#turn").get_attribute("data-url"))
+        return Turn.objects.select_related("item").get(pk=address.rstrip("/").rpartition("/")[2])
+
+    def guess(self, word: str) -> None:
+        """Type and press Enter, and be there when it is answered."""
+        before = self.page.locator("#turn").get_attribute("data-guesses")
+        self.page.locator("#guess").fill(word)
+        self.page.keyboard.press("Enter")
+        expect(self.page.locator("#turn")).not_to_have_attribute("data-guesses", str(before))
+
+    def go_on(self) -> None:
+        self.page.wait_for_timeout(AWAKE_MS)
+        self.page.keyboard.press("Enter")
+
+    def expect_state(self, state: str) -> None:
+        expect(self.page.locator("#turn")).to_have_attribute("data-state", state)
+
+
+def make_game(**fields: Any) -> Season:
+    """A season that is on now, with pictures that can be seen; every word is "cat"."""
+    now = timezone.now()
+    season = make_season(**({"starts_at": now - timedelta(days=1), "ends_at": now + timedelta(days=1)} | fields))
+    make_pictures(season)
+    return season
+
+
+def make_pictures(season: Season) -> None:
+    shown = ItemImage.objects.filter(item__item_set=season.item_set).select_related("image")
+    for number, entry in enumerate(shown):
+        colour = (40 + 61 * number % 200, 90 + 37 * number % 150, 60 + 97 * number % 180)
+        for size, shape in sizes_of(entry.image.width, entry.image.height).items():
+            content = BytesIO()
+            Pillow.new("RGB", shape, colour).save(content, "WEBP")
+            files.put(files.size_name(entry.image.public_id, size), content.getvalue())
+
+
+def sit_down(
+    page: Page, season: Season, address: str, name: str, *, language: str | None = None, has_scripts: bool = True
+) -> Table:
+    """Begin a batch by its button, as somebody new; the page's script has begun its work."""
+    table = Table(address, make_player(season, name), page)
+    sign_in(page.context, table.player.user, address)
+    if language:
+        page.context.add_cookies([{"name": "django_language", "value": language, "url": address}])
+    page.goto(table.url)
+    page.locator("form[action$='/batch/'] button").first.click()
+    expect(page.locator("#sound" if has_scripts else "#turn")).to_be_visible()
+    return table
+
+
+def guesses(page: Page) -> Locator:
+    return page.locator(".turn .guess")
+
+
+def pictures(page: Page) -> Locator:
+    return page.locator(".turn .hint img")
