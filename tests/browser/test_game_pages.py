@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
-from gapgame.models import Outcome, Season, Turn
+from gapgame.models import Outcome, Player, Season, Turn
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
 from tests.browser.annotator import barriers
@@ -210,6 +210,14 @@ def test_a_season_is_joined_under_a_nickname_and_its_end_is_seen(live_server: An
     expect(page.locator(".winner--2")).to_contain_text("Bob")
     expect(page.locator("tr.is-me")).to_contain_text("100")
     expect(page.locator(".board__me")).to_contain_text("number 1 of 2")
+
+
+def test_who_has_no_rank_is_told_why(table: Table, page: Page) -> None:
+    table.guess("cat")
+    Player.objects.filter(pk=table.player.pk).update(is_marked=True)
+    close_season_now(table.player.season)
+    page.goto(table.url)
+    expect(page.locator(".me .notice")).to_contain_text("You have no rank")
 
 
 def test_past_sentences_show_words_guesses_and_pictures(table: Table, page: Page) -> None:
