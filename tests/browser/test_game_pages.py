@@ -196,7 +196,7 @@ def close_season_now(season: Season) -> None:
     close_season(season_id=season.pk, now=season.ends_at + GRACE)
 
 
-def test_a_season_is_joined_under_a_nickname_and_its_end_is_seen(live_server: Any, page: Page, table: Table) -> None:
+def test_a_nickname_is_changed_and_the_end_of_the_season_is_seen(live_server: Any, page: Page, table: Table) -> None:
     season = table.player.season
     make_player(season, "bob", nickname="Bob", total=900_000, turns=1, reached_at=timezone.now())
     table.guess("cat")
