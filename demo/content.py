@@ -22,7 +22,7 @@ from corpus.models import Collection
 from corpus.services.collections import collection_named
 from corpus.services.images import make_sizes
 from corpus.services.imports import import_path as import_images
-from demo import evaluations, photographs
+from demo import evaluations, game_pictures, games, photographs
 from demo.captions import Clock, check, import_captions
 from demo.texts import MODEL_DESCRIPTION, MODEL_NAME, TEXTS, Texts
 from inference.models import CaptioningModel
@@ -30,7 +30,7 @@ from languages.models import Language
 from people.models import Consent, Level, Project, Role, User
 from people.services import add_member, give_consent, set_language_skills
 
-EDITION = 2
+EDITION = 3
 """Of what is loaded; counted up when there is more, so that demos made before get it at their next start."""
 PROJECT_NAME = "Crosslens demo"
 COLLECTION_NAME = "Demo photographs"
@@ -88,9 +88,14 @@ PEOPLE = (
     ),
     Person("meera-hi", "Meera", Role.RATER, "compares Hindi captions", "hi"),
     Person("yuki-ja", "Yuki", Role.RATER, "compares Japanese captions", "ja"),
+    Person(games.IN_THE_MIDDLE, "Pia", Role.PLAYER, "plays in English: in the middle of a sentence", "en"),
+    Person("pablo-es", "Pablo", Role.PLAYER, "plays in Spanish", "es"),
+    Person("olga-en", "Olga", Role.PLAYER, "plays in English", "en"),
+    Person("tomas-es", "Tomás", Role.PLAYER, "plays in Spanish", "es"),
+    Person("shy-en", "Sheila", Role.PLAYER, "plays in English, and is not on the board", "en"),
 )
-NEEDING_CONSENT = (Role.ANNOTATOR, Role.RATER)
-LANGUAGES = tuple(dict.fromkeys(person.language for person in PEOPLE if person.language))
+NEEDING_CONSENT = (Role.ANNOTATOR, Role.RATER, Role.PLAYER)
+LANGUAGES = tuple(dict.fromkeys(person.language for person in PEOPLE if person.role == Role.ANNOTATOR))
 
 WRITTEN_BY_BERND = 6
 RATED_BY_LUCIA = 9
@@ -111,7 +116,7 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
     ------
     demo.photographs.PhotographsMissing
     """
-    folder = photographs.installed(say)
+    folder = photographs.installed(say, also=game_pictures.PACKAGED)
     people = {person.username: _person(person) for person in PEOPLE}
     collection = _pictures(folder, clock)
     model = _captions(folder, collection, clock)
@@ -129,6 +134,7 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
         folder=folder.parent,
         clock=clock,
     )
+    games.load(project=project, people=people, manager=people[MANAGER], unpacked=folder, clock=clock, say=say)
     lapse_overdue(now=clock())
     return sign_ins()
 

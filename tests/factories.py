@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import count
@@ -139,7 +140,7 @@ def make_annotator(round: Round, name: str | None = None, *, level: Level = Leve
 WORDS = {"cat": (1.0, 0.0), "dog": (0.8, 0.6), "car": (0.6, 0.8), "tree": (0.0, 1.0), "sky": (-1.0, 0.0)}
 
 
-def make_vectors(language: str = "en", words: dict[str, tuple[float, ...]] | None = None) -> WordVectorSet:
+def make_vectors(language: str = "en", words: Mapping[str, tuple[float, ...]] | None = None) -> WordVectorSet:
     """Word vectors in real files; the same words again are the same vectors."""
     words = words or WORDS
     unfinished = Path(mkdtemp())

@@ -22,8 +22,10 @@ from annotation.models import Caption, CaptionBatch, Item, Stage
 from annotation.permissions import blockers
 from annotation.services import batches
 from corpus.models import Collection, Image, ImportJob, JobState
-from demo import comparison_texts, content, evaluations, game_pictures, photographs
+from demo import comparison_texts, content, evaluations, game_items, game_pictures, games, photographs
 from demo.texts import MODEL_NAME, TEXTS
+from gapgame.models import Access, Outcome, Season, Turn
+from gapgame.models import Item as GapItem
 from inference.models import ModelCaption
 from languages.models import Language
 from languages.registry import LANGUAGES
@@ -41,13 +43,16 @@ from sxs_eval.services import judging
 KEYS = [photograph.key for photograph in photographs.PHOTOGRAPHS]
 
 
+SENTENCES = 5
+
+
 def project_people(project, role):
     return User.objects.filter(memberships__project=project, memberships__role=role)
 
 
 def picture(number: int) -> bytes:
     file = io.BytesIO()
-    Pillow.new("RGB", (320, 240), (number * 16, 255 - number * 16, 128)).save(file, "PNG")
+    Pillow.new("RGB", (320, 240), (number * 16 % 256, 255 - number * 5, 128)).save(file, "PNG")
     return file.getvalue()
 
 
@@ -64,7 +69,26 @@ def drawn(monkeypatch, settings, tmp_path):
         made.append(replace(real, path=path, sha256=sha256(bytes_).hexdigest()))
         (folder / made[-1].file).write_bytes(bytes_)
     monkeypatch.setattr(photographs, "PHOTOGRAPHS", tuple(made))
+    shorten_the_game(monkeypatch, folder)
     return folder
+
+
+def shorten_the_game(monkeypatch, folder: Path) -> None:
+    """A few sentences whose pictures are drawings, drawn here, and vectors that take no time to import."""
+    drawings = {drawing.key: drawing for drawing in game_pictures.DRAWINGS}
+    sentences = {
+        language: [row for row in rows if drawings.keys() >= set(game_items.SUBJECTS[row[0]].pictures)][:SENTENCES]
+        for language, rows in game_items.SENTENCES.items()
+    }
+    monkeypatch.setattr(game_items, "SENTENCES", sentences)
+    made = []
+    for number, key in enumerate(sorted(game_items.names_of_pictures()), start=len(KEYS) + 1):
+        bytes_ = picture(number)
+        made.append(replace(drawings[key], sha256=sha256(bytes_).hexdigest()))
+        (folder / made[-1].file).write_bytes(bytes_)
+    monkeypatch.setattr(game_pictures, "PACKAGED", tuple(made))
+    monkeypatch.setattr(games, "VECTORS", dict.fromkeys(sentences, "use-multilingual-v3"))
+    monkeypatch.setattr(games, "BATCH_SIZE", SENTENCES)
 
 
 @pytest.fixture
@@ -107,7 +131,8 @@ class TestPhotographs:
         said: list[str] = []
         photographs.installed(said.append)
 
-        assert sorted(file.name for file in drawn.iterdir()) == sorted(
+        drawings = {drawing.file for drawing in game_pictures.PACKAGED}
+        assert sorted({file.name for file in drawn.iterdir()} - drawings) == sorted(
             [f"{key}.png" for key in KEYS] + ["manifest.jsonl"]
         )
         assert len(said) == 1
@@ -335,7 +360,8 @@ class TestContent:
 
         content.load()
 
-        assert Caption.objects.count() == Image.objects.count() == len(KEYS)
+        photographed = Image.objects.filter(collections__name=content.COLLECTION_NAME)
+        assert Caption.objects.count() == photographed.count() == len(KEYS)
 
     def test_what_the_demo_itself_got_wrong_is_not_passed_over(self, db, drawn):
         photographs.installed(lambda sentence: None)
@@ -427,3 +453,33 @@ class TestComparisons:
             equal = [pair for pair in pairs if are_equal(pair.base_caption.text, pair.test_caption.text)]
             assert len(equal) == 1
             assert equal[0].task is not None
+
+
+class TestGame:
+    def test_one_season_is_on_and_one_is_over_with_its_board(self, loaded):
+        on, over = Season.objects.order_by("-starts_at")
+        assert on.starts_at < timezone.now() < on.ends_at
+        assert (on.closed_at is None, over.closed_at is None) == (True, False)
+        ranks = over.players.filter(rank__isnull=False).values_list("rank", flat=True)
+        assert sorted(ranks) == list(range(1, len(games.PLAYERS) + 1))
+        assert not over.players.filter(is_marked=True).exists()
+
+    def test_every_sentence_is_in_with_its_pictures_made(self, loaded):
+        items = GapItem.objects.all()
+        assert items.count() == 2 * SENTENCES
+        assert all(item.images.exists() for item in items)
+        assert not Image.objects.exclude(sizes_state=JobState.DONE).exists()
+
+    def test_one_player_is_in_the_middle_of_a_sentence(self, loaded):
+        turn = Turn.objects.get(outcome=Outcome.OPEN)
+        assert (turn.player.user.username, turn.attempts_made) == (games.IN_THE_MIDDLE, 1)
+
+    def test_loading_again_plays_nothing_again(self, loaded):
+        before = list(Turn.objects.order_by("pk").values_list("pk", "outcome", "attempts_made"))
+        content.load()
+        assert list(Turn.objects.order_by("pk").values_list("pk", "outcome", "attempts_made")) == before
+
+    def test_whoever_joins_can_play(self, loaded):
+        season = Season.objects.get(closed_at=None)
+        assert season.access == Access.OPEN
+        assert {language.language_id for language in season.languages.all()} == set(games.VECTORS)

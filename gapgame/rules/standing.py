@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 LEVELS = (14, 19, 24)
-"""Widths of the stretches of totals that players are counted in, as powers of two of a millionth: 0.016 to 16.8 turns."""
+"""Widths of the stretches of totals that players are counted in, 2**L millionths: 0.016 to 16.8 points."""
 
 
 def percent_below(lower: int, players: int) -> int:

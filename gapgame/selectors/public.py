@@ -71,7 +71,7 @@ def state_of(season: Season, now: datetime) -> State:
 
 def season_cards(seasons: QuerySet[Season], viewer: User, now: datetime) -> list[Card]:
     mine = set(Player.objects.filter(user=viewer).values_list("season", flat=True))
-    return [
+    cards = [
         Card(
             season=season,
             state=state_of(season, now),
@@ -81,6 +81,9 @@ def season_cards(seasons: QuerySet[Season], viewer: User, now: datetime) -> list
         )
         for season in seasons.order_by("ends_at", "pk")
     ]
+    # What can be played comes first, then what comes; of what is over the last.
+    over = [card for card in cards if card.state in (State.COUNTING, State.CLOSED)]
+    return sorted((card for card in cards if card not in over), key=lambda card: card.state != State.ON) + over[::-1]
 
 
 def season_page(season: Season, viewer: User | AnonymousUser, now: datetime) -> SeasonPage:
