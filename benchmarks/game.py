@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import django
 import numpy as np
+from PIL import Image as Picture
 
 django.setup()
 
@@ -22,6 +24,8 @@ from django.utils import timezone
 
 from benchmarks.people import PASSWORD, name_of
 from corpus.models import Collection, Image, JobState
+from corpus.rules.sizes import sizes_of
+from corpus.services import files
 from gapgame.models import Access, Item, ItemImage, ItemSet, Player, RepresentativeSource, Season, SeasonLanguage
 from inference.models import VectorKind, WordVectorSet
 from languages.models import Language
@@ -68,6 +72,11 @@ def make_season(name: str, items: int, words: int) -> Season:
         Image(sha256=f"{number:064x}", format="JPEG", bytes=1, width=640, height=480, sizes_state=JobState.DONE)
         for number in range(300)
     )
+    picture = io.BytesIO()
+    Picture.effect_noise((640, 480), 40).convert("RGB").save(picture, "WEBP", quality=40)
+    for image in images:
+        for size in sizes_of(image.width, image.height):
+            files.put(files.size_name(image.public_id, size), picture.getvalue())
     made = Item.objects.bulk_create(
         Item(
             item_set=item_set,

@@ -1,9 +1,10 @@
-"""People without pause, against a running server: `python -m benchmarks.load caption|judge URL ID PEOPLE SECONDS`.
+"""People without pause, against a running server: `python -m benchmarks.load caption|judge|play URL ID PEOPLE SECONDS`.
 
-ID is that of a round or of a comparison. Each annotator signs in once, then takes a batch, rates every caption with a
+ID is that of a round or of a comparison, or a season's name with the number of its vectors. Each annotator signs in once, then takes a batch, rates every caption with a
 request of its own as the page does, opens screen 2, and for each image fetches its page and sends a caption; after the
 last the batch is handed in. Every step is timed apart. Prints one JSON object; an annotator's task is one image
-captioned, all the steps before it included, a rater's is one pair judged.
+captioned, all the steps before it included, a rater's is one pair judged, a player's one turn. Players guess as often as
+the game lets them, once a second, and fetch the pictures that a guess brings.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import asyncio
 import collections
 import json
 import math
+import random
 import re
 import sys
 import time
@@ -24,9 +26,13 @@ from benchmarks.people import PASSWORD, name_of
 REVISION = re.compile(r'name="revision"\s+value="(\d+)"')
 JUDGING = re.compile(r"/judging/[0-9a-f-]{36}/")
 POSITION = re.compile(r"/judging/[0-9a-f-]{36}/\d+/")
+TURN = re.compile(r"/game/turns/[0-9a-f-]{36}/")
+PICTURE = re.compile(r'src="(/game/turns/[0-9a-f-]{36}/[\w-]{24}/)"')
 BATCH = re.compile(r"/batches/([0-9a-f-]{36})/")
 
 ACCEPTED = {"judge": "application/json"}
+IN_PLACE = {"guess", "next sentence"}
+BETWEEN_GUESSES_S = 1.001
 
 
 class Unexpected(Exception):
@@ -36,18 +42,20 @@ class Unexpected(Exception):
 class Person:
     """Somebody with a session, whose requests are timed by their kind."""
 
-    def __init__(self, number: int, base: str, target_id: int, session: aiohttp.ClientSession) -> None:
-        self.number, self.base, self.target_id, self.session = number, base, target_id, session
+    def __init__(self, number: int, base: str, target: str, session: aiohttp.ClientSession) -> None:
+        self.number, self.base, self.target, self.session = number, base, target, session
         self.times: dict[str, list[float]] = collections.defaultdict(list)
 
     async def _request(self, kind: str, method: str, path: str, expected: int, **data: str) -> tuple[str, str]:
         token = next((c.value for c in self.session.cookie_jar if c.key == "csrftoken"), "")
         headers = {"X-CSRFToken": token, "Referer": self.base, "Accept": ACCEPTED.get(kind, "text/html")}
+        if kind in IN_PLACE:
+            headers["HX-Request"] = "true"
         began = time.perf_counter()
         async with self.session.request(
             method, self.base + path, data=data or None, headers=headers, allow_redirects=False
         ) as response:
-            body = await response.text()
+            body = await response.text(errors="replace")
         self.times[kind].append(time.perf_counter() - began)
         if response.status != expected:
             raise Unexpected(f"{kind}: {response.status} instead of {expected}: {body[:120]!r}")
@@ -68,7 +76,7 @@ class Annotator(Person):
 
     async def prepare(self) -> bool:
         """Take a batch, rate it, open screen 2; False when nothing is left."""
-        _, location = await self._request("take", "POST", f"/rounds/{self.target_id}/take/", 302)
+        _, location = await self._request("take", "POST", f"/rounds/{self.target}/take/", 302)
         found = BATCH.search(location)
         if not found:
             return False
@@ -111,7 +119,7 @@ class Rater(Person):
 
     async def one_task(self) -> bool:
         if not self.page:
-            _, location = await self._request("take", "POST", f"/compare/{self.target_id}/take/", 302)
+            _, location = await self._request("take", "POST", f"/compare/{self.target}/take/", 302)
             found = JUDGING.search(location)
             if not found:
                 return False
@@ -126,6 +134,32 @@ class Rater(Person):
         return True
 
 
+class Player(Person):
+    """Plays as the page's script does: each guess is one request, which brings what it led to."""
+
+    season, words = "", 0
+
+    async def one_task(self) -> bool:
+        if not self.season:
+            self.season, _, words = self.target.partition(":")
+            self.words, self.rng = int(words), random.Random(self.number)
+            await self._request("take", "POST", f"/game/{self.season}/batch/", 302, language="en")
+        page, location = await self._request("next sentence", "POST", f"/game/{self.season}/next/", 200)
+        turn = TURN.search(page)
+        if not turn:
+            raise Unexpected(f"no turn on the page: {location} {page[:120]!r}")
+        shown_at, seen = time.perf_counter(), set[str]()
+        for number in (1, 2, 3):
+            await asyncio.sleep(max(0.0, shown_at + BETWEEN_GUESSES_S - time.perf_counter()))
+            word = f"word{self.rng.randrange(self.words)}"
+            page, _ = await self._request("guess", "POST", f"{turn[0]}guess/", 200, guess=word, number=str(number))
+            shown_at = time.perf_counter()
+            for picture in set(PICTURE.findall(page)) - seen:
+                seen.add(picture)
+                await self._request("picture", "GET", picture, 200)
+        return True
+
+
 def summary(times: list[float]) -> dict[str, Any]:
     ordered = sorted(times)
 
@@ -135,12 +169,12 @@ def summary(times: list[float]) -> dict[str, Any]:
     return {"n": len(ordered), "p50_ms": percentile(0.5), "p95_ms": percentile(0.95), "max_ms": percentile(1)}
 
 
-async def run(kind: type[Person], base: str, target_id: int, people: int, seconds: float) -> dict[str, Any]:
+async def run(kind: type[Person], base: str, target: str, people: int, seconds: float) -> dict[str, Any]:
     timeout = aiohttp.ClientTimeout(total=60)
     sessions = [
         aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True), timeout=timeout) for _ in range(people)
     ]
-    annotators = [kind(number, base, target_id, session) for number, session in enumerate(sessions)]
+    annotators = [kind(number, base, target, session) for number, session in enumerate(sessions)]
     for annotator in annotators:  # One after the other: hashing passwords is not what is measured.
         await annotator.sign_in()
         annotator.times.clear()
@@ -183,9 +217,9 @@ async def run(kind: type[Person], base: str, target_id: int, people: int, second
 
 
 def main() -> None:
-    kind, base, target_id, people, seconds = sys.argv[1:]
-    work = {"caption": Annotator, "judge": Rater}[kind]
-    print(json.dumps(asyncio.run(run(work, base, int(target_id), int(people), float(seconds)))))
+    kind, base, target, people, seconds = sys.argv[1:]
+    work = {"caption": Annotator, "judge": Rater, "play": Player}[kind]
+    print(json.dumps(asyncio.run(run(work, base, target, int(people), float(seconds)))))
 
 
 if __name__ == "__main__":

@@ -54,7 +54,8 @@ def fill(season: Season, players: int) -> None:
         cursor.execute(
             "INSERT INTO gapgame_player (season_id, user_id, nickname, is_on_board, joined_at, total, reached_at,"
             " turns, turns_checked, streak, best_streak, is_marked, standing)"
-            f" SELECT %s, 1000 + n, 'p' || n, {flag}, %s, {total}, %s, 2000, 2000, 0, 0, {no}, 'playing' FROM {numbers}",
+            f" SELECT %s, 1000 + n, 'p' || n, {flag}, %s, {total}, %s, 2000, 2000, 0, 0, {no}, 'playing'"
+            f" FROM {numbers}",
             [season.pk, timezone.now(), timezone.now()],
         )
         for level in LEVELS:

@@ -56,6 +56,11 @@ def turn_for(user: User | AnonymousUser, turn_id: UUID) -> Turn:
     return get_object_or_404(found.exclude(opened_at=None), pk=turn_id, player__user=user.pk)
 
 
+def turn_shown_to(user: User | AnonymousUser, turn_id: UUID) -> Turn:
+    """As `turn_for`, with no more than its pictures need."""
+    return get_object_or_404(Turn.objects.exclude(opened_at=None), pk=turn_id, player__user=user.pk)
+
+
 def may_play(user: User, season: Season, now: datetime) -> bool:
     """Whether `user` is a player of the project and has agreed to its newest consent text, and the season is on."""
     return season.starts_at <= now < season.ends_at and still_takes_part(user, season.project_id, Role.PLAYER)

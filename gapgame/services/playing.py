@@ -144,11 +144,12 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
     guess = " ".join(guess.split())
     if not guess or len(guess) > rules.LONGEST_GUESS:
         raise NotAGuess
-    asked = Turn.objects.select_related("item", "batch").get(pk=turn_id, player__user=user)
+    asked = Turn.objects.select_related("item__language", "batch").get(pk=turn_id, player__user=user)
     # Before the transaction: the vectors are on the disk, and on SQLite a transaction stops all other writers.
     similarity, has_vector = similarity_of(guess, asked.item.word, asked.batch.signature)
     with transaction.atomic():
         turn = _locked_turn(turn_id, user)
+        turn.item, turn.batch = asked.item, asked.batch
         _check(turn, number, now)
         earlier = list(turn.attempts.all()) if number > 1 else []
         if any(rules.is_exact(guess, attempt.guess) for attempt in earlier):
@@ -233,7 +234,9 @@ def _locked_player(player_id: int, user: User) -> Player:
 def _locked_turn(turn_id: UUID, user: User) -> Turn:
     """A turn under the lock of its player, who alone changes it: player first, as everywhere."""
     player = Player.objects.select_for_update(of=("self",), no_key=True).select_related("season")
-    locked = player.get(pk=Turn.objects.values_list("player", flat=True).get(pk=turn_id, player__user=user))
+    locked = player.filter(all_turns=turn_id, user=user).first()
+    if locked is None:
+        raise Turn.DoesNotExist
     turn = Turn.objects.get(pk=turn_id)
     turn.player = locked
     return turn

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from corpus.services.files import read_size
-from gapgame.permissions import turn_for
+from gapgame.permissions import turn_shown_to
 from gapgame.selectors.play import image_at, served_size
 from people.requests import user_of
 
@@ -21,7 +21,7 @@ RETRY_AFTER_S = 5
 @login_required
 def picture_show(request: HttpRequest, turn_id: UUID, signature: str) -> HttpResponse:
     """A picture of one's own turn; at an address that was not given out, or has run out, there is nothing."""
-    image = image_at(turn_for(user_of(request), turn_id), signature, timezone.now())
+    image = image_at(turn_shown_to(user_of(request), turn_id), signature, timezone.now())
     if image is None:
         raise Http404
     content = read_size(image.public_id, served_size(image))

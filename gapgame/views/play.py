@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -45,7 +45,6 @@ def batch_take(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def turn_open(request: HttpRequest, slug: str) -> HttpResponse:
-    player_for(user_of(request), slug)
     return _next(request, slug)
 
 
@@ -63,16 +62,18 @@ def guess_make(request: HttpRequest, turn_id: UUID) -> HttpResponse:
     """Take a guess; a form is sent back to the turn, the page's script gets the turn in the same answer."""
     number = request.POST.get("number", "")
     try:
-        playing.make_guess(
+        turn = playing.make_guess(
             turn_id=turn_id,
             user=user_of(request),
             number=int(number) if number.isdecimal() and len(number) == 1 else 0,
             guess=request.POST.get("guess", ""),
             now=timezone.now(),
         )
+    except Turn.DoesNotExist as error:
+        raise Http404 from error
     except playing.Refused as refused:
         return _refused(request, turn_id, refused)
-    return _changed(request, turn_id)
+    return _show(request, turn) if is_htmx(request) else redirect("gapgame:turn-show", turn_id)
 
 
 @require_POST
