@@ -50,10 +50,20 @@ def _outcome_lines(title: str, figures: Outcomes) -> Iterator[str]:
     yield f"{title}: " + _("%(turns)s turns, %(players)s") % {"turns": figures.turns, "players": players}
     for name, share in figures.outcomes.items():
         yield _line(name, share_text(share))
+    if missing := _missing_everywhere(figures):
+        yield _line(_("similarity"), mean_text(missing))
+        return
     for similarity in figures.similarity:
         label = _("similarity %(attempt)s") % {"attempt": similarity.attempt}
         yield _line(label, mean_text(similarity.all), _("all guesses, the word itself counting 1"))
         yield _line("", mean_text(similarity.inexact), _("guesses that were not the word"))
+
+
+def _missing_everywhere(figures: Outcomes) -> Undefined | None:
+    """Why there is no mean of any attempt, where it is the same for all."""
+    means = {mean for similarity in figures.similarity for mean in (similarity.all, similarity.inexact)}
+    mean = means.pop()
+    return mean if not means and isinstance(mean, Undefined) else None
 
 
 def share_text(share: Share | Undefined) -> str:

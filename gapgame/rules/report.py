@@ -180,14 +180,6 @@ def build_report(
     )
 
 
-def outcome_shares(counts: Mapping[str, int]) -> dict[str, Share | Undefined]:
-    """The share in percent of each outcome, with its exact 95% interval, from how often each came."""
-    total = sum(counts.get(name, 0) for name in OUTCOMES)
-    if not total:
-        return dict.fromkeys(OUTCOMES, Undefined(Missing.NO_TURNS))
-    return {name: share(counts.get(name, 0), total, Undefined(Missing.NO_PLAYERS)) for name in OUTCOMES}
-
-
 class _Table:
     """Turns as a table of numbers whose sums, over any of the turns, give all figures."""
 
@@ -199,7 +191,8 @@ class _Table:
         outcome = np.fromiter((code_of[turn.outcome] for turn in turns), dtype=int, count=number)
         self.values = np.zeros((number, COLUMNS))
         self.values[np.arange(number), outcome] = 1
-        self.says_similarities = any(turn.similarities is not None for turn in turns)
+        says_similarities = any(turn.similarities is not None for turn in turns)
+        self.missing_similarity = Missing.NO_GUESSES if says_similarities else Missing.NO_SIMILARITIES
         similarity = np.full((number, ATTEMPTS), np.nan)
         for attempt in range(ATTEMPTS):
             similarity[:, attempt] = [
@@ -259,7 +252,7 @@ def _figures_of(table: _Table, subset: NDArray[np.bool_], bounds: _Bounds) -> Ou
     values = table.values[subset]
     turns, sums = len(values), values.sum(axis=0)
     squares = np.square(values).sum(axis=0)
-    missing = Undefined(Missing.NO_GUESSES if table.says_similarities else Missing.NO_SIMILARITIES)
+    missing = Undefined(table.missing_similarity if turns else Missing.NO_TURNS)
 
     def mean(total: int, number: int, place: int) -> Mean | Undefined:
         count = int(sums[number])
@@ -308,7 +301,7 @@ def _equal_size(
         )
         for code, split in splits
     }
-    missing = Undefined(Missing.NO_GUESSES if table.says_similarities else Missing.NO_SIMILARITIES)
+    missing = Undefined(table.missing_similarity)
 
     def figures(split: str, sums: NDArray[np.float64]) -> EqualOutcomes:
         turns = sums[:, :KINDS].sum(axis=1)

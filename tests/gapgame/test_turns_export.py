@@ -150,6 +150,10 @@ def test_the_file_gives_the_figures_of_the_page(season, players, tmp_path: Path)
         page = report_on(season, keep=keep, by="player")
         from_file = build_report(read, keep=keep, seed=SEED, by=["player"], vectors=season.languages.get().signature)
         assert from_file.as_json() == page.as_json()
+        out = io.StringIO()
+        vectors = season.languages.get().signature
+        call_command("game_report", str(file), "--json", keep=keep, by=["player"], vectors=vectors, stdout=out)
+        assert json.loads(out.getvalue()) == {"repeated_lines": 0, **page.as_json()}
 
 
 def test_the_same_turns_give_the_same_bytes(season, players) -> None:
