@@ -22,8 +22,10 @@ def report_lines(report: GameReport) -> Iterator[str]:
         number = _("kept") if applied.is_kept else str(applied.left_out)
         yield _line(str(applied.rule), f"{number} ({applied.matched})", str(applied.says))
     yield ""
-    yield _("Shares: exact (Clopper-Pearson) 95% interval, turns taken for independent; then a bootstrap over players.")
-    yield _("Means: Student's 95% interval, guesses taken for independent; then a bootstrap over players.")
+    yield _(
+        "Shares: exact (Clopper-Pearson) interval of 95 percent, turns taken for independent; then a bootstrap over players."
+    )
+    yield _("Means: Student's interval of 95 percent, guesses taken for independent; then a bootstrap over players.")
     yield from _outcome_lines(_("All splits"), report.overall)
     for split in report.splits:
         yield from _outcome_lines(split.split, split.figures)

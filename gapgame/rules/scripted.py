@@ -33,7 +33,7 @@ TIRELESS, BREAK = timedelta(hours=6), timedelta(minutes=5)
 class Rule(TextChoices):
     FAST = "fast", _("The first guess came within 1.5 seconds of the sentence, in ten or more of the last 50 turns")
     STEADY = "steady", _("Thirty or more guesses in the last 50 turns took the same time to within a tenth")
-    KNOWING = "knowing", _("At least 95% of the last 40 or more words were found from the sentence alone")
+    KNOWING = "knowing", _("At least 95 percent of the last 40 or more words were found from the sentence alone")
     SAME = "same", _("The first guess was the same word in half of the last 20 or more turns")
     TIRELESS = "tireless", _("Six hours of play without a break of five minutes")
 
