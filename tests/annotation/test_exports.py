@@ -11,11 +11,9 @@ import unicodedata
 from collections import Counter
 from datetime import timedelta
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -38,10 +36,10 @@ from tests.factories import (
     make_project,
     make_round,
 )
+from tests.published import published
 
 pytestmark = pytest.mark.django_db
 
-XM3600 = Path(settings.BASE_DIR).parent / "shared" / "data" / "xm3600" / "captions_6languages.jsonl"
 FEWER = 4
 """Every fourth image, for the sake of those who wait for the tests; all of them come out the same."""
 LATER = NOW + timedelta(days=30)
@@ -292,9 +290,8 @@ class TestCost:
 
 class TestXm3600:
     def test_the_real_captions_come_out_as_they_went_in(self):
-        if not XM3600.exists():
-            pytest.skip(f"The Crossmodal-3600 captions are not at {XM3600}.")
-        lines = [json.loads(line) for line in XM3600.open(encoding="utf-8")][::FEWER]
+        captions = published("xm3600/captions_6languages.jsonl").open(encoding="utf-8")
+        lines = [json.loads(line) for line in captions][::FEWER]
         collection = make_collection(0)
         images = Image.objects.bulk_create(
             Image(sha256=line["image/key"], original="x", format="JPEG", bytes=1, width=1, height=1) for line in lines

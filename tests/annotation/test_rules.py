@@ -6,7 +6,6 @@ import json
 import time
 import unicodedata
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,10 +28,10 @@ from annotation.rules import (
 )
 from languages.registry import LANGUAGES
 from languages.scripts import KNOWN_SCRIPTS, script_of
+from tests.published import published
 
 LANGUAGE = {entry.tag: entry for entry in LANGUAGES}
 ENGLISH = "Three boats lie on a beach in the evening light."
-PUBLISHED = Path(__file__).parents[3] / "shared/data/xm3600/captions_6languages.jsonl"
 
 # "A girl with a red umbrella walks across a bridge", freely.
 SENTENCES = {
@@ -312,10 +311,8 @@ class TestCopying:
             assert likeness(one, one) == 1
 
 
-def published(tag: str) -> Iterator[list[str]]:
-    if not PUBLISHED.exists():
-        pytest.skip(f"the published captions are not here: {PUBLISHED}")
-    with PUBLISHED.open(encoding="utf-8") as lines:
+def published_captions(tag: str) -> Iterator[list[str]]:
+    with published("xm3600/captions_6languages.jsonl").open(encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line).get(tag, {}).get("caption", [])
 
@@ -325,7 +322,7 @@ def published(tag: str) -> Iterator[list[str]]:
 )
 def test_published_captions_hardly_ever_warn(tag, most_short, record_property):
     """Crossmodal-3600, six languages: none refused, at most 1 in 1,000 in the wrong script, few short."""
-    captions = [caption for per_image in published(tag) for caption in per_image]
+    captions = [caption for per_image in published_captions(tag) for caption in per_image]
     found = [codes(caption, tag, english="") for caption in captions]
 
     assert not [caption for caption in captions if hard_error(caption)]
@@ -338,7 +335,7 @@ def test_published_captions_hardly_ever_warn(tag, most_short, record_property):
 
 
 def test_two_people_describing_one_picture_are_rarely_taken_for_copying():
-    pairs = [per_image for per_image in published("en") if len(per_image) == 2]
+    pairs = [per_image for per_image in published_captions("en") if len(per_image) == 2]
     alike = sum(likeness(*pair) >= NEAR_IDENTICAL for pair in pairs)
     assert alike / len(pairs) < 0.01
 

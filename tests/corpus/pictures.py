@@ -5,13 +5,10 @@ from __future__ import annotations
 import io
 import struct
 import zlib
-from pathlib import Path
 from typing import Any
 
 from PIL import Image as Pillow
 from PIL import ImageCms
-
-PHOTOS = Path(__file__).resolve().parents[3] / "shared" / "data" / "photos"
 
 
 def picture(kind: str = "JPEG", *, mode: str = "RGB", size: tuple[int, int] = (64, 48), **options: Any) -> bytes:

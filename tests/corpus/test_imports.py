@@ -23,8 +23,9 @@ from corpus.rules.records import csv_safe
 from corpus.services import files, images, imports, jobs
 from corpus.services.collections import collection_named, put_in
 from tests.concurrency import together
-from tests.corpus.pictures import PHOTOS, bomb, exif, picture
+from tests.corpus.pictures import bomb, exif, picture
 from tests.factories import NOW, make_user
+from tests.published import published
 
 MINUTE = timedelta(minutes=1)
 SOON = timedelta(seconds=30)
@@ -469,10 +470,9 @@ def test_the_command_prints_what_was_not_taken_and_writes_a_report_no_spreadshee
 
 @pytest.mark.django_db
 def test_the_real_photographs_go_in_with_their_manifest():
-    if not PHOTOS.is_dir():
-        pytest.skip("the folder of real photographs is not here")
-    job = run_path(PHOTOS / "manifest.json")
-    listed = json.loads((PHOTOS / "manifest.json").read_text())
+    manifest = published("photos") / "manifest.json"
+    job = run_path(manifest)
+    listed = json.loads(manifest.read_text())
     assert (job.state, job.done) == (JobState.DONE, len(listed))
     assert list(job.rows.exclude(outcome=Outcome.ADDED)) == []
     assert not Image.objects.filter(licence="").exists()

@@ -12,7 +12,8 @@ from corpus.rules.derive import derive
 from corpus.rules.exif import position_of
 from corpus.rules.pictures import PictureFacts, PictureRefused, inspect
 from corpus.rules.sizes import sizes_of
-from tests.corpus.pictures import PHOTOS, animation, bomb, exif, picture, profile
+from tests.corpus.pictures import animation, bomb, exif, picture, profile
+from tests.published import published
 
 TRACES = (b"Exif", b"EXIF", b"XMP", b"ICCP", b"ICC_PROFILE", b"SECRET", b"http://ns.adobe.com")
 
@@ -247,9 +248,7 @@ def test_sizes_are_never_larger_than_the_picture(width, height, sizes):
 
 
 def test_real_photographs_are_served_without_what_they_say_about_themselves():
-    if not PHOTOS.is_dir():
-        pytest.skip("the folder of real photographs is not here")
-    photographs = sorted(PHOTOS.glob("*.jpg"))
+    photographs = sorted(published("photos").glob("*.jpg"))
     assert photographs
     for path in photographs:
         content = path.read_bytes()

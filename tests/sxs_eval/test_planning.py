@@ -6,7 +6,6 @@ import csv
 import random
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -26,8 +25,8 @@ from sxs_eval.rules.planning import (
     plan_sessions,
     total,
 )
+from tests.published import published
 
-PUBLISHED = Path("/work/shared/data/tables/crossmodal_draft_table5.csv")
 ONE = Thresholds(points=Fraction(1))
 NONE = Thresholds(points=None)
 
@@ -259,10 +258,9 @@ def test_a_higher_threshold_never_proposes_fewer_sessions(scores, points):
     }
 
 
-@pytest.mark.skipif(not PUBLISHED.exists(), reason="the published figures are not on this machine")
 def test_published_differences_are_sorted_as_their_signs_and_sizes_say():
     """Each published comparison as a plan of its own: the base scores 0, the test model its differences."""
-    with PUBLISHED.open() as file:
+    with published("tables/crossmodal_draft_table5.csv").open() as file:
         rows = list(csv.DictReader(file))
 
     ambiguous = 0
