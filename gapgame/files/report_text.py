@@ -23,7 +23,8 @@ def report_lines(report: GameReport) -> Iterator[str]:
         yield _line(str(applied.rule), f"{number} ({applied.matched})", str(applied.says))
     yield ""
     yield _(
-        "Shares: exact (Clopper-Pearson) interval of 95 percent, turns taken for independent; then a bootstrap over players."
+        "Shares: exact (Clopper-Pearson) interval of 95 percent, turns taken for independent; then a bootstrap over "
+        "players."
     )
     yield _("Means: Student's interval of 95 percent, guesses taken for independent; then a bootstrap over players.")
     yield from _outcome_lines(_("All splits"), report.overall)
