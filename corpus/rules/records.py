@@ -50,6 +50,15 @@ def json_records(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
     return _json_list(file) if head.startswith(b"[") else _json_lines(file)
 
 
+def count_lines(file: IO[bytes]) -> int:
+    """How many lines there are, or 0 for a JSON list, whose length only shows at its end."""
+    file.seek(0)
+    if file.read(READ_BYTES).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"["):
+        return 0
+    file.seek(0)
+    return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+
+
 def csv_records(file: IO[bytes], *, column: str) -> Iterator[Record | BrokenRecord]:
     """The rows of a CSV file as dicts; commas, semicolons or tabs part its cells, as its first line shows.
 

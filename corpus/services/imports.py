@@ -7,13 +7,12 @@ import uuid
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import InterfaceError, OperationalError, transaction
-from django.utils import translation
 from django.utils.translation import gettext as _
 
 from corpus.models import Collection, ImportJob, ImportKind, JobState, Outcome
@@ -22,10 +21,10 @@ from corpus.rules.records import FileRefused, printable
 from corpus.services import files, jobs
 from corpus.services.collections import KeyTaken, file_name_of, key_of, put_in
 from corpus.services.images import image_of, store_original
+from corpus.services.jobs import Clock
 from corpus.services.sources import Entry, Problem, plan_of_path, plan_of_upload, spooled
 from people.models import User
 
-Clock = Callable[[], datetime]
 Announce = Callable[[int], None]
 """Called, within a transaction, with the primary key of an image whose sizes are to be made once it is committed."""
 
@@ -80,15 +79,13 @@ def import_path(*, path: Path, collection: Collection, clock: Clock, announce: A
 
 def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
     """Run an upload's job, or take it up where a worker that is gone left it."""
-    job = jobs.claim(job_id=job_id, kind=ImportKind.IMAGES, now=clock())
-    if job is None:
-        return
-    language = job.created_by.interface_language if job.created_by else ""
-    with translation.override(language or settings.LANGUAGE_CODE), ExitStack() as stack:
-        if job.attempts > jobs.MAX_ATTEMPTS:
-            jobs.finish(job, now=clock(), error=_("The import stopped %(count)s times.") % {"count": jobs.MAX_ATTEMPTS})
-            return
-        _run(job, lambda: plan_of_upload(job.folder, job.options[FILE_NAMES], stack), clock=clock, announce=announce)
+    with ExitStack() as stack:
+
+        def work(job: ImportJob) -> None:
+            plan = partial(plan_of_upload, job.folder, job.options[FILE_NAMES], stack)
+            _run(job, plan, clock=clock, announce=announce)
+
+        jobs.run(job_id=job_id, kind=ImportKind.IMAGES, clock=clock, work=work)
 
 
 def _run(job: ImportJob, make_plan: Callable[[], list[Entry | Problem]], *, clock: Clock, announce: Announce) -> None:

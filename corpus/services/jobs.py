@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
+from django.utils import translation
+from django.utils.translation import gettext as _
 
 from corpus.models import Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
-from corpus.rules.records import printable
+from corpus.rules.records import FileRefused, printable
 from corpus.services import files
+
+Clock = Callable[[], datetime]
 
 LEASE = timedelta(minutes=1)
 """How long a worker may be silent before another one takes the job up where it was."""
@@ -51,6 +57,41 @@ def claim(*, job_id: int, kind: ImportKind, now: datetime) -> ImportJob | None:
         job.state, job.lease_until, job.attempts = JobState.RUNNING, now + LEASE, job.attempts + 1
         job.save(update_fields=["state", "lease_until", "attempts"])
         return job
+
+
+def run(*, job_id: int, kind: ImportKind, clock: Clock, work: Callable[[ImportJob], None]) -> None:
+    """Do the `work` of an upload's job, or take it up where a worker that is gone left it.
+
+    The report is in the language of who sent the upload.
+    """
+    job = claim(job_id=job_id, kind=kind, now=clock())
+    if job is None:
+        return
+    language = job.created_by.interface_language if job.created_by else ""
+    with translation.override(language or settings.LANGUAGE_CODE):
+        if job.attempts > MAX_ATTEMPTS:
+            finish(job, now=clock(), error=_("The import stopped %(count)s times.") % {"count": MAX_ATTEMPTS})
+            return
+        work(job)
+
+
+@contextmanager
+def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
+    """Close the job at the end, also where its file is refused; gives the number of the last line that was taken.
+
+    Lines are taken in order and told of in the transaction that takes them, so all up to that number are done.
+    """
+    try:
+        yield job.rows.order_by("-number").values_list("number", flat=True).first() or 0
+    except FileRefused as refused:
+        finish(job, now=clock(), error=str(refused))
+    except FileNotFoundError:
+        finish(job, now=clock(), error=_("The file is no longer there. Send it again."))
+    except LeaseLost:
+        return
+    else:
+        ImportJob.objects.filter(pk=job.pk, lease_until=job.lease_until).update(total=job.rows.count())
+        finish(job, now=clock())
 
 
 def report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) -> datetime:

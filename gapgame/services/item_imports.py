@@ -10,21 +10,21 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
-from django.utils import translation
 from django.utils.translation import gettext as _
 
 from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
 from corpus.rules.records import BrokenRecord, FileRefused, Record, printable
 from corpus.services import files as storage
 from corpus.services import jobs
-from corpus.services.imports import FILE_NAMES, NOT_OF_ONE_FILE, Clock, keep_waiting, unexpected
+from corpus.services.imports import FILE_NAMES, NOT_OF_ONE_FILE, keep_waiting, unexpected
+from corpus.services.jobs import Clock
 from gapgame.files.embeddings import Vectors, central_of, names_of
 from gapgame.models import Item, ItemImage, ItemSet, RepresentativeSource
 from gapgame.rules.items import ItemLine, ItemRefused, item_line
@@ -113,7 +113,6 @@ def import_path(
         lease_until=clock() + jobs.LEASE,
         attempts=1,
     )
-
     _run(
         job,
         lambda stack: source_of_path(path, images=images, embeddings=embeddings, layout=layout, stack=stack),
@@ -126,38 +125,22 @@ def import_path(
 
 def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
     """Run an upload's job, or take it up where a worker that is gone left it."""
-    job = jobs.claim(job_id=job_id, kind=ImportKind.ITEMS, now=clock())
-    if job is None:
-        return
-    language = job.created_by.interface_language if job.created_by else ""
-    with translation.override(language or settings.LANGUAGE_CODE):
-        if job.attempts > jobs.MAX_ATTEMPTS:
-            jobs.finish(job, now=clock(), error=_("The import stopped %(count)s times.") % {"count": jobs.MAX_ATTEMPTS})
-            return
-        _run(job, lambda stack: source_of_upload(job, stack), clock=clock, announce=announce)
+
+    def work(job: ImportJob) -> None:
+        _run(job, partial(source_of_upload, job), clock=clock, announce=announce)
+
+    jobs.run(job_id=job_id, kind=ImportKind.ITEMS, clock=clock, work=work)
 
 
 def _run(job: ImportJob, open_source: OpenSource, *, clock: Clock, announce: Announce) -> None:
     item_set = ItemSet.objects.select_related("collection").get(collection=job.collection_id)
-    # Chunks are written whole and in order, so all up to the last number of the report is done.
-    last = job.rows.order_by("-number").values_list("number", flat=True).first() or 0
-    try:
-        with ExitStack() as stack:
-            job.lease_until = jobs.extend(job, now=clock())
-            source = open_source(stack)
-            ImportJob.objects.filter(pk=job.pk).update(total=source.total)
-            others = list(Collection.objects.filter(slug__in=job.options["collections"]).order_by("pk"))
-            run = _Import(job, item_set, Pictures(item_set, source.files, others), source.embeddings, clock, announce)
-            run.take_all(record for record in source.records if record.number > last)
-    except FileRefused as refused:
-        jobs.finish(job, now=clock(), error=str(refused))
-    except FileNotFoundError:
-        jobs.finish(job, now=clock(), error=_("The file is no longer there. Send it again."))
-    except jobs.LeaseLost:
-        return
-    else:
-        ImportJob.objects.filter(pk=job.pk, lease_until=job.lease_until).update(total=job.rows.count())
-        jobs.finish(job, now=clock())
+    with jobs.to_the_end(job, clock=clock) as last, ExitStack() as stack:
+        job.lease_until = jobs.extend(job, now=clock())
+        source = open_source(stack)
+        ImportJob.objects.filter(pk=job.pk).update(total=source.total)
+        others = list(Collection.objects.filter(slug__in=job.options["collections"]).order_by("pk"))
+        run = _Import(job, item_set, Pictures(item_set, source.files, others), source.embeddings, clock, announce)
+        run.take_all(record for record in source.records if record.number > last)
 
 
 class _Import:

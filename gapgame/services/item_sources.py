@@ -13,7 +13,7 @@ from django.core.files.storage import default_storage
 
 from corpus.models import ImportJob
 from corpus.rules import manifests
-from corpus.rules.records import BrokenRecord, Record, json_records
+from corpus.rules.records import BrokenRecord, Record, count_lines, json_records
 from corpus.services.imports import FILE_NAMES
 from corpus.services.sources import Entry, Problem, plan_of_path, plan_of_upload
 from gapgame.files import multisubs as multisubs_files
@@ -51,7 +51,7 @@ def source_of_upload(job: ImportJob, stack: ExitStack) -> Source:
     plan = plan_of_upload(job.folder, job.options[FILE_NAMES], stack)
     vectors = read_embeddings(stored(EMBEDDINGS_FILE)) if job.options[EMBEDDINGS_FILE] else {}
     file = stored(ITEMS_FILE)
-    total = _count_lines(file)
+    total = count_lines(file)
     return Source(_records(file, None), total, Files(plan), vectors)
 
 
@@ -64,7 +64,7 @@ def source_of_path(
     if path.is_dir():
         return Source(multisubs_files.records_of(path), 0, files, vectors)
     file = stack.enter_context(path.open("rb"))
-    total = _count_lines(file)
+    total = count_lines(file)
     return Source(_records(file, layout), total, files, vectors)
 
 
@@ -95,15 +95,3 @@ def _records(file: IO[bytes], layout: str | None) -> Iterator[Record | BrokenRec
         Record(record.number, multisubs.as_item(record.value)) if isinstance(record, Record) else record
         for record in records
     )
-
-
-def _count_lines(file: IO[bytes]) -> int:
-    """How many lines there are, or 0 for a list, whose length only shows at its end."""
-    file.seek(0)
-    if file.read(1 << 16).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-        file.seek(0)
-        return 0
-    file.seek(0)
-    total = sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
-    file.seek(0)
-    return total

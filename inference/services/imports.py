@@ -11,17 +11,16 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from django.conf import settings
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
-from django.utils import translation
 from django.utils.translation import gettext as _
 
 from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
-from corpus.rules.records import BrokenRecord, FileRefused, Record, json_records, printable
+from corpus.rules.records import BrokenRecord, Record, count_lines, json_records, printable
 from corpus.services import jobs
 from corpus.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
+from corpus.services.jobs import Clock
 from inference.models import CaptioningModel, ModelCaption
 from inference.rules.captions import CaptionLine, CaptionRefused, caption_line
 from inference.services.lookup import images_named
@@ -30,7 +29,6 @@ from people.models import User
 
 log = logging.getLogger(__name__)
 
-Clock = Callable[[], datetime]
 Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
 LINES_PER_TRANSACTION = 250
@@ -68,15 +66,11 @@ def import_path(
 
 def run_import(*, job_id: int, clock: Clock) -> None:
     """Run an upload's job, or take it up where a worker that is gone left it."""
-    job = jobs.claim(job_id=job_id, kind=ImportKind.CAPTIONS, now=clock())
-    if job is None:
-        return
-    language = job.created_by.interface_language if job.created_by else ""
-    with translation.override(language or settings.LANGUAGE_CODE):
-        if job.attempts > jobs.MAX_ATTEMPTS:
-            jobs.finish(job, now=clock(), error=_("The import stopped %(count)s times.") % {"count": jobs.MAX_ATTEMPTS})
-            return
+
+    def work(job: ImportJob) -> None:
         _run(job, partial(default_storage.open, f"{job.folder}/1"), clock=clock)
+
+    jobs.run(job_id=job_id, kind=ImportKind.CAPTIONS, clock=clock, work=work)
 
 
 def _about(model: str, language: Language, collection: Collection | None) -> dict[str, Any]:
@@ -88,33 +82,12 @@ def _about(model: str, language: Language, collection: Collection | None) -> dic
 
 
 def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
-    # Chunks are written whole and in order, so all up to the last number of the report is done.
-    last = job.rows.order_by("-number").values_list("number", flat=True).first() or 0
-    try:
-        with open_file() as file:
-            job.lease_until = jobs.extend(job, now=clock())
-            ImportJob.objects.filter(pk=job.pk).update(total=_count_lines(file))
-            records = (record for record in json_records(file) if record.number > last)
-            while chunk := list(islice(records, LINES_PER_TRANSACTION)):
-                job.lease_until = _take(job, job.options["model"], chunk, clock=clock)
-    except FileRefused as refused:
-        jobs.finish(job, now=clock(), error=str(refused))
-    except FileNotFoundError:
-        jobs.finish(job, now=clock(), error=_("The file is no longer there. Send it again."))
-    except jobs.LeaseLost:
-        return
-    else:
-        ImportJob.objects.filter(pk=job.pk, lease_until=job.lease_until).update(total=job.rows.count())
-        jobs.finish(job, now=clock())
-
-
-def _count_lines(file: IO[bytes]) -> int:
-    """How many lines there are, or 0 for a list, whose length only shows at its end."""
-    file.seek(0)
-    if file.read(1 << 16).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-        return 0
-    file.seek(0)
-    return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+    with jobs.to_the_end(job, clock=clock) as last, open_file() as file:
+        job.lease_until = jobs.extend(job, now=clock())
+        ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
+        records = (record for record in json_records(file) if record.number > last)
+        while chunk := list(islice(records, LINES_PER_TRANSACTION)):
+            job.lease_until = _take(job, job.options["model"], chunk, clock=clock)
 
 
 def _take(job: ImportJob, model: str, chunk: list[Record | BrokenRecord], *, clock: Clock) -> datetime:
