@@ -11,11 +11,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
+from corpus.management.arguments import whole_number
 from gapgame.files.predictions import read_filled
 from gapgame.files.problems import LinesRefused
 from gapgame.files.report_text import between, mean_text, share_text
 from gapgame.files.turns import read_turns
-from gapgame.management.arguments import whole_number
 from gapgame.rules.figures import Undefined
 from gapgame.rules.task_scores import BesidePeople, TaskScores, score
 from gapgame.rules.turns import Rule

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
+from corpus.management.arguments import whole_number
 from sxs_eval.files.judgements import JudgementsRefused, read_judgements
 from sxs_eval.files.reports import report_on
-
-
-def whole_number(least: int, most: int) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = least - 1
-        if not least <= value <= most:
-            raise ArgumentTypeError(f"must be a whole number from {least:,} to {most:,}, not {text}")
-        return value
-
-    return number
 
 
 class Command(BaseCommand):
