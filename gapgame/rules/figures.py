@@ -1,16 +1,16 @@
-"""What a report is made of: figures that are there, or say why they are not, and how both become JSON."""
+"""The figures of a report, and why one may have no value."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from corpus.rules.figures import Absent, Figure
 from metrics.intervals import Interval, share_interval
 from metrics.undefined import Reason, UndefinedFigure
 
@@ -46,25 +46,13 @@ MESSAGES: dict[Reason | Missing, Promise] = {
 }
 
 
-class Figure:
-    """Base of all parts of a report."""
-
-    def as_json(self) -> dict[str, Any]:
-        return {field.name: as_json(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
-
-
 @dataclass(frozen=True)
-class Undefined(Figure):
-    """Stands where a figure has no value; `reason` is a stable code."""
-
+class Undefined(Absent):
     reason: Reason | Missing
 
     @property
     def message(self) -> Promise:
         return MESSAGES[self.reason]
-
-    def as_json(self) -> dict[str, Any]:
-        return {"undefined": str(self.reason), "message": str(self.message)}
 
 
 @dataclass(frozen=True)
@@ -103,20 +91,3 @@ def defined(figure: Callable[[], T]) -> T | Undefined:
 def share(count: int, total: int, over_players: Interval | Undefined) -> Share:
     interval = share_interval(count, total)
     return Share(count, total, 100 * count / total, Interval(100 * interval.low, 100 * interval.high), over_players)
-
-
-def as_json(value: Any) -> Any:
-    """`value` of plain JSON types: no NaN, no infinity."""
-    if isinstance(value, Figure):
-        return value.as_json()
-    if isinstance(value, Interval):
-        return {"low": value.low, "high": value.high}
-    if isinstance(value, Mapping):
-        return {str(key): as_json(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [as_json(item) for item in value]
-    if isinstance(value, Promise):
-        return str(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("A figure without a value must be Undefined.")
-    return value

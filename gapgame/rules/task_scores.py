@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gapgame.rules.figures import Figure, Mean, Missing, Share, Undefined, defined, share
+from corpus.rules.figures import Figure
+from gapgame.rules.figures import Mean, Missing, Share, Undefined, defined, share
 from gapgame.rules.play import ATTEMPTS, normalised
 from gapgame.rules.turns import SOLVED, Filtered, Turn, filtered
 from metrics.clusters import mean_interval, ratio_bounds

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corpus.rules.figures import Figure
 from metrics import gains, ranking
 from metrics.intervals import Interval, percentile_interval
-from sxs_eval.rules.figures import Figure, Gain, SignTest, Undefined, defined
+from sxs_eval.rules.figures import Gain, SignTest, Undefined, defined
 from sxs_eval.rules.report import Decided, stream
 
 RANKING_METHOD = "bradley-terry"

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corpus.rules.figures import Figure
 from metrics import agreement, gains
 from metrics.flips import count_flips
 from metrics.intervals import Interval, share_bounds
-from sxs_eval.rules.figures import Figure, Gain, Missing, Part, Precision, Share, SignTest, Undefined, defined, share
+from sxs_eval.rules.figures import Gain, Missing, Part, Precision, Share, SignTest, Undefined, defined, share
 from sxs_eval.rules.judging import LEVELS
 
 METHOD = "sxs-majority"

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from django.utils import translation
 
+from corpus.rules.figures import as_json
 from metrics.undefined import Reason
-from sxs_eval.rules.figures import MESSAGES, Gain, Missing, Undefined, as_json
+from sxs_eval.rules.figures import MESSAGES, Gain, Missing, Undefined
 from sxs_eval.rules.report import Judged, Report, build_report, decided
 
 UNKNOWN = -1
