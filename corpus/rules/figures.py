@@ -47,5 +47,5 @@ def as_json(value: Any) -> Any:
     if isinstance(value, Promise):
         return str(value)
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("A figure without a value must be undefined.")
+        raise ValueError("A figure without a value must be Undefined.")
     return value
