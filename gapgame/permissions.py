@@ -63,4 +63,5 @@ def turn_shown_to(user: User | AnonymousUser, turn_id: UUID) -> Turn:
 
 def may_play(user: User, season: Season, now: datetime) -> bool:
     """Whether `user` is a player of the project and has agreed to its newest consent text, and the season is on."""
-    return season.starts_at <= now < season.ends_at and still_takes_part(user, season.project_id, Role.PLAYER)
+    is_on = season.closed_at is None and season.starts_at <= now < season.ends_at
+    return is_on and still_takes_part(user, season.project_id, Role.PLAYER)

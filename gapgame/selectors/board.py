@@ -45,7 +45,8 @@ def board_page(season: Season, viewer: User | AnonymousUser, asked: str | None) 
     players = Player.objects.filter(season=season)
     ranked = players.aggregate(last=Max("rank"))["last"] or 0
     pages = max(1, -(-ranked // ROWS))
-    number = min(int(asked), pages) if asked and asked.isdecimal() and int(asked) else 1
+    # There are not as many ranks as nine digits count.
+    number = max(1, min(int(asked[:9]), pages)) if asked and asked.isdecimal() else 1
     first, last = (number - 1) * ROWS + 1, min(number * ROWS, ranked)
     found = players.filter(rank__range=(first, last), is_on_board=True).order_by("rank")
     mine = players.filter(user=viewer.pk, rank__isnull=False).first()

@@ -14,6 +14,7 @@ from gapgame.rules.scripted import BREAK, LOOKED_AT, TIRELESS, Played, Rule, rul
 from gapgame.services.standing import give_ranks
 
 PLAYERS_AT_ONCE = 500
+LONGEST = 200
 SCORED = (Outcome.ATTEMPT_1, Outcome.ATTEMPT_2, Outcome.ATTEMPT_3, Outcome.FAILED, Outcome.CUT_OFF)
 
 
@@ -49,7 +50,8 @@ def _check(player_id: int, now: datetime) -> None:
             if about.is_fast
         ]
         broken = rules_broken(played, on_end_since=_on_end_since(player))
-        marks += [Mark(player=player, rule=rule, detail=detail, made_at=now) for rule, detail in broken.items()]
+        # A guess may become many times longer when it is normalised.
+        marks += [Mark(player=player, rule=rule, detail=about[:LONGEST], made_at=now) for rule, about in broken.items()]
         # A mark once made stays as it was.
         Mark.objects.bulk_create(marks, ignore_conflicts=True)
         player.turns_checked = player.turns

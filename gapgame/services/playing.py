@@ -76,6 +76,8 @@ def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng:
         played = SeasonLanguage.objects.get(season=season, language=language)
         if Turn.objects.filter(player=player, outcome__in=UNFINISHED).exists():
             raise BatchUnfinished
+        # What is drawn in another season at this moment is not drawn here.
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
         items = _draw(player, language, season.batch_size, rng)
         if not items:
             raise NothingLeft
@@ -94,7 +96,8 @@ def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng:
 
 
 def _draw(player: Player, language: str, size: int, rng: Random) -> list[int]:
-    met = Turn.objects.filter(player=player).values("item")
+    # In other seasons too: their words were told.
+    met = Turn.objects.filter(player__user=player.user_id).values("item")
     found = Item.objects.filter(item_set=player.season.item_set_id, language=language, is_used=True)
     rows = found.exclude(pk__in=met).order_by("split", "pk").values_list("split", "pk")
     pools = [[item for _, item in of_split] for _, of_split in groupby(rows, key=lambda row: row[0])]
@@ -141,10 +144,14 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
     NotPlaying, TooSoon, MovedOn, NotAGuess
     Turn.DoesNotExist
     """
-    guess = " ".join(guess.split())
+    guess = " ".join(guess.replace("\0", "").split())
     if not guess or len(guess) > rules.LONGEST_GUESS:
         raise NotAGuess
-    asked = Turn.objects.select_related("item__language", "batch").get(pk=turn_id, player__user=user)
+    asked = Turn.objects.select_related("item__language", "batch", "player__season").get(pk=turn_id, player__user=user)
+    # Nothing is computed for what is refused: how long that takes might tell whether the guess is the word, for free.
+    _check(asked, number, now)
+    if not may_play(user, asked.player.season, now):
+        raise NotPlaying
     # Before the transaction: the vectors are on the disk, and on SQLite a transaction stops all other writers.
     similarity, has_vector = similarity_of(guess, asked.item.word, asked.batch.signature)
     with transaction.atomic():
@@ -207,10 +214,10 @@ def skip(*, turn_id: UUID, user: User, reason: SkipReason, note: str = "", now: 
         season = turn.player.season
         if turn.outcome != Outcome.OPEN:
             raise MovedOn
-        if season.closed_at is not None or not season.starts_at <= now < season.ends_at:
+        if not may_play(user, season, now):
             raise NotPlaying
         turn.outcome, turn.finished_at = Outcome.SKIPPED, now
-        turn.skip_reason, turn.skip_note = reason, note.strip()[:500]
+        turn.skip_reason, turn.skip_note = reason, note.replace("\0", "").strip()[:500]
         turn.save(update_fields=["outcome", "finished_at", "skip_reason", "skip_note"])
     return turn
 

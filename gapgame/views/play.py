@@ -28,7 +28,7 @@ RNG: Random = SystemRandom()
 @login_required
 def batch_take(request: HttpRequest, slug: str) -> HttpResponse:
     player = player_for(user_of(request), slug)
-    language = request.POST.get("language", "")
+    language = request.POST.get("language", "").replace("\0", "")
     get_object_or_404(SeasonLanguage, season=player.season, language=language)
     try:
         playing.take_batch(player_id=player.pk, user=user_of(request), language=language, now=timezone.now(), rng=RNG)
@@ -127,7 +127,8 @@ def _refused(request: HttpRequest, turn_id: UUID, refused: playing.Refused) -> H
     match refused:
         case playing.NotPlaying():
             # The turn itself says that the cut-off has come.
-            status, text = 410, ""
+            is_over = turn.player.season.ends_at <= timezone.now()
+            status, text = 410, "" if is_over else _("The season is not on, or you take part in it no more.")
         case playing.TooSoon():
             status, text = 429, _("That was too quick: a guess can be made once a second. This cost no attempt.")
         case playing.MovedOn():

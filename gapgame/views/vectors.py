@@ -41,7 +41,7 @@ def vectors_import(request: HttpRequest, slug: str) -> HttpResponse:
         text = _("The vectors are being imported. If they are not below within a minute, their package is missing.")
         messages.info(request, text)
         return redirect("gapgame:vectors-show", slug)
-    language = get_object_or_404(_encoder_languages(), pk=request.POST.get("language", ""))
+    language = get_object_or_404(_encoder_languages(), pk=request.POST.get("language", "").replace("\0", ""))
     try:
         made = import_packaged(name=USE_MULTILINGUAL.name, language=language, now=timezone.now())
     except VectorsRefused as refused:
