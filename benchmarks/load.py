@@ -143,6 +143,8 @@ class Player(Person):
         if not self.season:
             self.season, _, words = self.target.partition(":")
             self.words, self.rng = int(words), random.Random(self.number)
+            # People do not all come in the same instant.
+            await asyncio.sleep(self.rng.uniform(0, 3))
             await self._request("take", "POST", f"/game/{self.season}/batch/", 302, language="en")
         page, location = await self._request("next sentence", "POST", f"/game/{self.season}/next/", 200)
         turn = TURN.search(page)

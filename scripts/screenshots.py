@@ -24,6 +24,7 @@ VAR = tempfile.TemporaryDirectory(prefix="crosslens_")
 os.environ |= {"CROSSLENS_VAR": VAR.name, "DJANGO_SETTINGS_MODULE": "config.settings"}
 django.setup()
 
+from demo import games as game  # noqa: E402
 from demo.comparison_texts import CAPTIONS  # noqa: E402
 from demo.content import MANAGER, PASSWORD, PROJECT_NAME  # noqa: E402
 from demo.evaluations import IN_THE_MIDDLE  # noqa: E402
@@ -185,6 +186,18 @@ def _report(browser: Browser, address: str) -> bytes:
     return _picture(page)
 
 
+def _play(browser: Browser, address: str) -> bytes:
+    """A turn after its second guess: the sentence is the one in which the demo's player was left."""
+    page = _signed_in(browser, address, game.IN_THE_MIDDLE)
+    page.goto("/game/demo-season/")
+    page.locator("form[action$='/next/'] button").click()
+    page.locator("[name=guess]").fill("table")
+    page.keyboard.press("Enter")
+    page.get_by_text("Guess 3 of 3").wait_for()
+    page.wait_for_timeout(1500)
+    return _picture(page)
+
+
 SHOTS: dict[str, Callable[[Browser, str], bytes]] = {
     "work": _work,
     "rate": _rate,
@@ -197,6 +210,7 @@ SHOTS: dict[str, Callable[[Browser, str], bytes]] = {
     "compare-hindi": lambda browser, address: _compare(browser, address, "meera-hi", PHONE),
     "compare-japanese": lambda browser, address: _compare(browser, address, "yuki-ja", PHONE),
     "report": _report,
+    "play": _play,
 }
 
 
@@ -230,6 +244,7 @@ def _credits() -> str:
     for photograph in PHOTOGRAPHS:
         licence, url = photograph.licence
         lines.append(f"| {photograph.title} | {photograph.author} | [{licence}]({url}) | {photograph.source} |")
+    lines += ["", "The drawings in the game are Twemoji by Twitter, Inc and other contributors, CC BY 4.0."]
     lines += ["", "They are shown smaller, with fewer colours, and partly cut off by the edge of the screen."]
     return "\n".join(lines) + "\n"
 
