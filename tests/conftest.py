@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -75,6 +76,16 @@ def _languages_are_there(request: pytest.FixtureRequest) -> None:
             Language.objects.bulk_create(
                 Language(**{**entry._asdict(), "scripts": list(entry.scripts)}) for entry in LANGUAGES
             )
+
+
+@pytest.fixture
+def media(settings: Any, tmp_path: Path) -> Path:
+    """A storage of this test's own; returns its folder."""
+    folder = tmp_path / "media"
+    settings.STORAGES = settings.STORAGES | {
+        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": folder}}
+    }
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -37,13 +37,7 @@ LINE = {"language": "en", "sentence": "A ____ sleeps.", "word": "walrus", "split
 
 
 @pytest.fixture(autouse=True)
-def media(settings: Any, tmp_path: Path, monkeypatch) -> None:
-    settings.STORAGES = settings.STORAGES | {
-        "default": {
-            "BACKEND": "django.core.files.storage.FileSystemStorage",
-            "OPTIONS": {"location": tmp_path / "media"},
-        }
-    }
+def _no_queue(media: Path, monkeypatch) -> None:
     monkeypatch.setattr(tasks.run_item_import, "delay", lambda job_id: None)
 
 

@@ -36,14 +36,7 @@ MINUTE = timedelta(minutes=1)
 WORDS = "a heron stands on one leg"
 
 
-@pytest.fixture(autouse=True)
-def media(settings: Any, tmp_path: Path) -> None:
-    settings.STORAGES = settings.STORAGES | {
-        "default": {
-            "BACKEND": "django.core.files.storage.FileSystemStorage",
-            "OPTIONS": {"location": tmp_path / "media"},
-        }
-    }
+pytestmark = pytest.mark.usefixtures("media")
 
 
 def lines(*values: Any) -> bytes:
