@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCCANO = ("doccano==1.8.4", "setuptools<70", "numpy<2", "scikit-learn<1.6", "scipy<1.14", "marshmallow<4", "aiohttp")
 PORT, WEB_WORKERS, START_LIMIT_S = 8765, 2, 30
 JUDGEMENTS = 100_000
+PLAYERS, SENTENCES = 64, 5000
 
 
 def main() -> None:
@@ -43,10 +44,14 @@ def main() -> None:
             results["doccano"].append(_measure_peer(options, peer))
     results["taking"] = [_measure_taking(options, {})]
     results["reports"] = [_measure_report({})]
+    results["game"] = _measure_game(options)
+    results["standing"] = [_measure_standing(options, {})]
     with contextlib.suppress(ImportError), _postgres() as production:
         results["taking"].append(_measure_taking(options, production))
     with contextlib.suppress(ImportError), _postgres() as production:
         results["reports"].append(_measure_report(production))
+    with contextlib.suppress(ImportError), _postgres() as production:
+        results["standing"].append(_measure_standing(options, production))
     _report(results)
     (ROOT / "var" / "bench").mkdir(parents=True, exist_ok=True)
     (ROOT / "var" / "bench" / "latest.json").write_text(json.dumps(results, indent=1))
@@ -59,7 +64,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--people", type=int, default=16)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--peers", type=Path, default=ROOT.parent / "shared" / "bench")
-    parser.add_argument("--skip-million", action="store_true", help="compare 1,000 with 100,000 open images instead")
+    parser.add_argument(
+        "--skip-million",
+        action="store_true",
+        help="100,000 open images, players and words where it is a million or more",
+    )
     return parser.parse_args()
 
 
@@ -111,6 +120,25 @@ def _measure_load(options: argparse.Namespace) -> dict[str, Any]:
         result["largest_process_mb"] = round(max(workers) / 2**20)
         result["replication"] = _module("exactness", env=env)
     return result
+
+
+def _measure_game(options: argparse.Namespace) -> dict[str, Any]:
+    """Players who guess as often as they may, with vectors of 300 numbers for each word on the disk."""
+    words = 100_000 if options.skip_million else 3_000_000
+    with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
+        env = {"CROSSLENS_VAR": var}
+        made = _module("game", SENTENCES, PLAYERS, words, env=env)
+        with _served(var) as server:
+            base, season = f"http://127.0.0.1:{PORT}", f"{made['season']}:{words}"
+            result = _module("load", "play", base, season, PLAYERS, options.seconds, env=env)
+            workers = [child.memory_info().rss for child in server.children(recursive=True)]
+    return {**result, "words": words, "largest_process_mb": round(max(workers) / 2**20)}
+
+
+def _measure_standing(options: argparse.Namespace, env: dict[str, str]) -> dict[str, Any]:
+    many = 100_000 if options.skip_million else 1_000_000
+    with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
+        return _module("standing", many, env={"CROSSLENS_VAR": var, **env})
 
 
 def _measure_report(env: dict[str, str]) -> dict[str, Any]:
@@ -196,6 +224,18 @@ def _report(results: dict[str, Any]) -> None:
         print(f"  ratio, images rated and captioned to its tasks: {tasks / peer:.2f}")
         print(f"  ratio, captions alone to its tasks: {writing / peer:.2f}")
         print(f"  ratio, answers to its tasks: {answers / peer:.2f}")
+    game = results["game"]
+    guess = game["steps"]["guess"]
+    print(f"{PLAYERS} players who guess once a second, {game['words']:,} words of 300 numbers on the disk:")
+    print(
+        f"  {guess['n']} guesses, p50 {guess['p50_ms']:.1f} ms, p95 {guess['p95_ms']:.1f} ms   errors: {game['errors']}"
+    )
+    print(f"  largest process: {game['largest_process_mb']} MB")
+    for standing in results["standing"]:
+        percent, plain, board = (standing[name]["median_ms"] for name in ("percent", "plain_count", "board"))
+        print(f"Standing among {standing['players']:,} players, {standing['database']}:")
+        print(f"  percentage {percent:.1f} ms, {plain / percent:.0f} times as fast as counting rows ({plain:.0f} ms)")
+        print(f"  a page of the board {board:.1f} ms; closing the season {standing['close_s']:.1f} s")
     for report in results["reports"]:
         faster = report["plain_bootstrap_ms"] / report["bootstrap_ms"]
         print(
