@@ -1,15 +1,39 @@
-"""A set of items, and a folder of pictures to import into it. A module may have its own instead."""
+"""A season and its manager; a set of items, and a folder of pictures for it. A module may have its own instead."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from django.test import Client
 
-from gapgame.models import ItemSet
+from gapgame.models import ItemSet, Season
 from gapgame.services.items import create_item_set
+from people.models import Project
 from tests.corpus.pictures import picture
-from tests.factories import make_project
+from tests.factories import NOW, make_project, make_season
+from tests.gapgame.seasons import client_of, set_clock
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is NOW."""
+    set_clock(monkeypatch, NOW)
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project()
+
+
+@pytest.fixture
+def season(project) -> Season:
+    return make_season(project=project, name="Spring", batch_size=10)
+
+
+@pytest.fixture
+def manager(project) -> Client:
+    return client_of(project.created_by)
 
 
 @pytest.fixture

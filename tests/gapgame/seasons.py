@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
+import pytest
 from django.test import Client
+from django.urls import reverse
 
 from gapgame.models import Access, Item, ItemSet, Outcome, Player, Season, Turn
 from gapgame.rules.scripted import SHORTEST_PAUSE
@@ -24,6 +27,19 @@ def client_of(user: User) -> Client:
     client = Client()
     client.force_login(user)
     return client
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, now: datetime) -> None:
+    monkeypatch.setattr("django.utils.timezone.now", lambda: now)
+
+
+def url_of(name: str, season: Season, *more: object) -> str:
+    return reverse(f"gapgame:{name}", args=[season.project.slug, season.slug, *more])
+
+
+def text_of(response) -> str:
+    assert response.status_code == 200, response.status_code
+    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
 
 
 def make_researcher(project: Project) -> User:

@@ -19,7 +19,7 @@ from corpus.rules import limits
 from gapgame import tasks
 from gapgame.models import Item, ItemSet
 from gapgame.services.item_imports import run_import
-from people.models import Membership, Role, User
+from people.models import Membership, Role
 from tests.corpus.pictures import picture
 from tests.factories import (
     NOW,
@@ -31,6 +31,7 @@ from tests.factories import (
     make_season,
     make_user,
 )
+from tests.gapgame.seasons import client_of, make_researcher
 
 pytestmark = pytest.mark.django_db
 LINE = {"language": "en", "sentence": "A ____ sleeps.", "word": "walrus", "split": 1, "images": ["a.jpg"]}
@@ -50,22 +51,14 @@ def item_set() -> ItemSet:
     return made
 
 
-def signed_in(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 @pytest.fixture
 def manager(item_set) -> Client:
-    return signed_in(item_set.project.created_by)
+    return client_of(item_set.project.created_by)
 
 
 @pytest.fixture
 def researcher(item_set) -> Client:
-    user = make_user()
-    Membership.objects.create(project=item_set.project, user=user, role=Role.RESEARCHER)
-    return signed_in(user)
+    return client_of(make_researcher(item_set.project))
 
 
 def address(name: str, *arguments: Any) -> str:
@@ -102,7 +95,7 @@ def test_outsiders_and_players_are_told_that_nothing_is_there(item_set, role):
         user = make_project().created_by
     elif role:
         Membership.objects.create(project=item_set.project, user=user, role=role)
-    client = signed_in(user)
+    client = client_of(user)
     for method, path in addresses(item_set):
         assert getattr(client, method)(path).status_code == 404, path
     assert item_set.items.filter(is_used=False).count() == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,57 +9,32 @@ from django.test import Client
 from django.urls import reverse
 
 from corpus.models import Image, JobState
-from gapgame.models import Access, Item, ItemSet, Mark, Outcome, Player, Season, SkipReason, Standing
-from gapgame.rules.scripted import Rule
+from gapgame.models import Access, ItemSet, Outcome, Season, SkipReason
 from gapgame.services import playing
 from gapgame.services.closing import GRACE
-from inference.models import VectorKind, WordVectorSet
 from people.models import Project
 from tests.factories import MINUTE, NOW, make_player, make_project, make_season, make_user, make_vectors
-from tests.gapgame.seasons import DAY, client_of, close, make_playable, make_researcher, play
+from tests.gapgame.seasons import (
+    DAY,
+    client_of,
+    close,
+    make_playable,
+    make_researcher,
+    play,
+    set_clock,
+    text_of,
+    url_of,
+)
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 OF_PROJECT = ("season-list", "season-create", "vectors-show")
 OF_SEASON = ("season-manage", "season-progress", "season-edit", "skip-list", "game-report", "turns-export")
 MANAGERS_ONLY = ("player-list",)
 
 
-@pytest.fixture(autouse=True)
-def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    set_clock(monkeypatch, NOW)
-
-
-def set_clock(monkeypatch: pytest.MonkeyPatch, now: datetime) -> None:
-    monkeypatch.setattr("django.utils.timezone.now", lambda: now)
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project()
-
-
 @pytest.fixture
 def items(project) -> ItemSet:
     return make_playable(project)
-
-
-@pytest.fixture
-def season(project) -> Season:
-    return make_season(project=project, name="Spring", batch_size=10)
-
-
-@pytest.fixture
-def manager(project) -> Client:
-    return client_of(project.created_by)
-
-
-def url_of(name: str, season: Season, *more: object) -> str:
-    return reverse(f"gapgame:{name}", args=[season.project.slug, season.slug, *more])
-
-
-def text_of(response) -> str:
-    assert response.status_code == 200, response.status_code
-    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
 
 
 def form_of(project: Project, items: ItemSet, **fields: str) -> dict[str, str]:
@@ -311,130 +285,6 @@ def test_once_closed_the_overview_asks_no_more(season, manager, monkeypatch) -> 
     assert "closed" in page
 
 
-@pytest.fixture
-def scored(season) -> list[Player]:
-    """Players with totals that stand on no page by chance: 0.9, 0.64 and 0.48."""
-    item = season.item_set.items.first()
-    for guesses in (("dog", "cat"), ("tree", "sky", "dog"), ("sky", "tree", "car")):
-        play(make_player(season), item=item, guesses=guesses)
-    players = list(Player.objects.filter(season=season).order_by("pk"))
-    assert [player.total for player in players] == [900_000, 640_000, 480_000]
-    return players
-
-
-PAGES_WHILE_ON = (
-    "season-manage",
-    "season-progress",
-    "season-edit",
-    "skip-list",
-    "player-list",
-    "game-report",
-)
-
-
-@pytest.mark.parametrize("state", ["on", "counting"])
-def test_no_page_tells_a_score_of_a_player_before_the_close(season, scored, manager, monkeypatch, state) -> None:
-    set_clock(monkeypatch, NOW if state == "on" else season.ends_at)
-    for name in PAGES_WHILE_ON:
-        queries = ("", "?by=player", "?show=marked", "?show=all&page=1") if name != "season-edit" else ("",)
-        for query in queries:
-            page = text_of(manager.get(url_of(name, season) + query))
-            for player in scored:
-                assert f"{player.total / 1_000_000:.3f}" not in page
-                assert str(player.total) not in page
-            if name != "player-list":
-                assert not any(player.nickname in page or player.user.username in page for player in scored)
-
-
-def test_the_list_of_players_has_totals_and_ranks_only_once_closed(season, scored, manager, monkeypatch) -> None:
-    page = manager.get(url_of("player-list", season))
-    assert all(row.points is None and row.turns is None for row in page.context["rows"])
-    assert "Rank" not in text_of(page)
-    order = [row.player for row in page.context["rows"]]
-    assert order == sorted(scored, key=lambda player: (player.joined_at, player.pk))
-    set_clock(monkeypatch, season.ends_at + GRACE)
-    close(season)
-    page = manager.get(url_of("player-list", season))
-    assert [row.points for row in page.context["rows"]] == [0.9, 0.64, 0.48]
-    assert "0.640" in text_of(page)
-
-
-def test_marks_are_shown_with_what_was_found_and_can_be_decided(season, manager) -> None:
-    player = make_player(season, "robot")
-    turn = play(player, item=season.item_set.items.first(), guesses=("cat",))
-    Mark.objects.create(player=player, rule=Rule.STEADY, detail="30: 1.00 s", made_at=NOW)
-    Mark.objects.create(player=player, turn=turn, rule=Rule.FAST, detail="0.30 s", made_at=NOW)
-    Player.objects.filter(pk=player.pk).update(is_marked=True)
-    make_player(season, "human")
-    page = manager.get(url_of("player-list", season) + "?show=undecided")
-    said = text_of(page)
-    assert "30: 1.00 s" in said
-    assert "1 turn marked" in said
-    assert "robot" in said
-    assert "human" not in said
-    assert "1 player is marked" in text_of(manager.get(url_of("season-manage", season)))
-    manager.post(url_of("player-decide", season, player.pk), {"standing": "cleared"})
-    player.refresh_from_db()
-    assert player.standing == Standing.CLEARED
-    assert manager.get(url_of("player-list", season) + "?show=undecided").context["rows"] == []
-    manager.post(url_of("player-decide", season, player.pk), {"standing": "set_aside"})
-    player.refresh_from_db()
-    assert player.standing == Standing.SET_ASIDE
-    assert Mark.objects.filter(player=player).count() == 2
-
-
-def test_a_decision_that_is_none_changes_nothing(season, manager) -> None:
-    player = make_player(season)
-    manager.post(url_of("player-decide", season, player.pk), {"standing": "winner"})
-    player.refresh_from_db()
-    assert player.standing == Standing.PLAYING
-
-
-def test_players_of_another_season_are_not_decided_about_here(season, manager, project) -> None:
-    other = make_player(make_season(project=project))
-    response = manager.post(url_of("player-decide", season, other.pk), {"standing": "set_aside"})
-    assert response.status_code == 404
-
-
-def test_a_decision_after_the_close_gives_ranks_anew(season, scored, manager, monkeypatch) -> None:
-    set_clock(monkeypatch, season.ends_at + GRACE)
-    close(season)
-    manager.post(url_of("player-decide", season, scored[0].pk), {"standing": "set_aside"})
-    ranks = dict(Player.objects.filter(season=season).values_list("pk", "rank"))
-    assert [ranks[player.pk] for player in scored] == [None, 1, 2]
-
-
-def test_skipped_sentences_stand_with_reasons_and_notes_the_most_skipped_first(season, manager) -> None:
-    bad, odd = season.item_set.items.all()[:2]
-    for number in range(3):
-        player = make_player(season)
-        turn = play(player, item=bad)
-        note = "Rude!" if number == 0 else ""
-        playing.skip(turn_id=turn.pk, user=player.user, reason=SkipReason.OFFENSIVE, note=note, now=NOW)
-    turn = play(player, item=odd)
-    playing.skip(turn_id=turn.pk, user=player.user, reason=SkipReason.BROKEN, now=NOW)
-    other_season = make_season(project=season.project, item_set=season.item_set, items=0, batch_size=10)
-    elsewhere = make_player(other_season)
-    turn = play(elsewhere, item=odd)
-    playing.skip(turn_id=turn.pk, user=elsewhere.user, reason=SkipReason.OTHER, now=NOW)
-    page = manager.get(url_of("skip-list", season))
-    rows = page.context["rows"]
-    assert [(row.item, row.skips, row.opened) for row in rows] == [(bad, 3, 3), (odd, 1, 1)]
-    assert [note for note, _reason in rows[0].notes] == ["Rude!"]
-    assert [number for _reason, number in rows[1].reasons] == [1]
-    nicknames = Player.objects.filter(season=season).values_list("nickname", flat=True)
-    assert not any(nickname in text_of(page) for nickname in nicknames)
-
-
-def test_the_database_is_not_asked_for_each_sentence(season, manager, django_assert_max_num_queries) -> None:
-    player = make_player(season)
-    for item in Item.objects.filter(item_set=season.item_set):
-        turn = play(player, item=item)
-        playing.skip(turn_id=turn.pk, user=player.user, reason=SkipReason.BROKEN, note="no", now=NOW)
-    with django_assert_max_num_queries(14):
-        assert manager.get(url_of("skip-list", season)).status_code == 200
-
-
 def test_times_stand_in_the_zone_of_the_season_and_in_utc(project, manager) -> None:
     season = make_season(project=project, time_zone="Asia/Kolkata")
     said = text_of(manager.get(url_of("season-manage", season)))
@@ -448,46 +298,3 @@ def test_the_project_has_a_tab_that_leads_to_the_game(project, manager) -> None:
     for name in ("annotation:project-show", "sxs_eval:comparison-list"):
         assert link in manager.get(reverse(name, args=[project.slug])).content.decode()
     assert link in client_of(make_researcher(project)).get(reverse("sxs_eval:evaluation-list")).content.decode()
-
-
-def test_packaged_vectors_are_imported_by_a_button(project, manager) -> None:
-    url = reverse("gapgame:vectors-import", args=[project.slug])
-    response = manager.post(url, {"name": "use-multilingual-v3", "language": "de"}, follow=True)
-    made = WordVectorSet.objects.get(language="de")
-    assert made.name in text_of(response)
-    assert made.kind == VectorKind.ENCODER
-    manager.post(url, {"name": "use-multilingual-v3", "language": "de"})
-    assert WordVectorSet.objects.count() == 1
-
-
-def test_a_large_table_is_imported_in_the_background(project, manager, monkeypatch) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr("gapgame.tasks.ask_for_packaged_vectors", asked.append)
-    response = manager.post(
-        reverse("gapgame:vectors-import", args=[project.slug]), {"name": "glove-6b-50d"}, follow=True
-    )
-    assert asked == ["glove-6b-50d"]
-    assert "being imported" in text_of(response)
-
-
-def test_vectors_of_a_language_that_the_model_does_not_have_are_not_made(project, manager) -> None:
-    url = reverse("gapgame:vectors-import", args=[project.slug])
-    assert manager.post(url, {"name": "use-multilingual-v3", "language": "hi"}).status_code == 404
-    assert manager.post(url, {}).status_code == 404
-    assert client_of(make_user()).post(url, {"name": "glove-6b-50d"}).status_code == 404
-    assert not WordVectorSet.objects.exists()
-
-
-def test_only_managers_switch_a_skipped_sentence_off_and_come_back_to_the_list(season, manager) -> None:
-    player = make_player(season)
-    item = season.item_set.items.first()
-    turn = play(player, item=item)
-    playing.skip(turn_id=turn.pk, user=player.user, reason=SkipReason.BROKEN, now=NOW)
-    switch = reverse("gapgame:item-change", args=[season.project.slug, item.item_set_id, item.pk])
-    assert switch in manager.get(url_of("skip-list", season)).content.decode()
-    researcher = client_of(make_researcher(season.project))
-    assert switch not in researcher.get(url_of("skip-list", season)).content.decode()
-    response = manager.post(switch, {"is_used": "0", "next": url_of("skip-list", season)})
-    assert response["Location"].startswith(url_of("skip-list", season))
-    item.refresh_from_db()
-    assert not item.is_used
