@@ -34,8 +34,10 @@ def turns_of(season: Season) -> list[rules.Turn]:
     """Turns that have ended, in the order of `turn_records`, so that what is drawn by a seed is the same.
 
     Each with its attempts in one row, and without times, which take as long to read as all the rest: a player meets
-    no sentence twice.
+    no sentence twice. Who is marked or set aside is told once the season is closed: before, figures with and without
+    the one whom a manager has just set aside would be that player's.
     """
+    is_closed = season.closed_at is not None
     attempts = {
         f"attempt_{number}": FilteredRelation("attempts", condition=Q(attempts__number=number))
         for number in range(1, ATTEMPTS + 1)
@@ -62,8 +64,8 @@ def turns_of(season: Season) -> list[rules.Turn]:
                 image=image,
                 language=language,
                 similarities=tuple([each / MICRO for each in similarities if each is not None]),
-                is_marked=is_marked or (player, item) in marked,
-                is_set_aside=is_set_aside,
+                is_marked=is_closed and (is_marked or (player, item) in marked),
+                is_set_aside=is_closed and is_set_aside,
             )
         )
     return found

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 
-from gapgame.models import Mark, Player, Season, SkipReason
+from gapgame.models import Mark, Player, Season, SkipReason, Standing
 from gapgame.pages.plots import Shares, stacked_plot
 from gapgame.rules.scripted import Rule as ScriptRule
 from gapgame.rules.turns import Rule
@@ -125,6 +125,7 @@ def test_a_rule_that_there_is_not_is_let_be(season, played, manager) -> None:
 
 def test_marked_play_is_left_out_and_said_to_be(season, played, manager) -> None:
     Mark.objects.create(player=played[3], rule=ScriptRule.STEADY, made_at=NOW)
+    close(season)
     response = report(manager, season)
     assert response.context["page"].report.counted == 6
     assert "the turn bears a mark of scripted play (2)" in text_of(response)
@@ -143,6 +144,18 @@ def test_there_are_no_figures_of_players_before_the_close(season, played, manage
     assert response.context["by"] == "language"
     assert response.context["page"].report.by.keys() == {"language"}
     assert "player" not in [name for name, _label in response.context["groups"]]
+
+
+def test_setting_a_player_aside_does_not_tell_their_figures_before_the_close(season, played, manager) -> None:
+    """Figures with somebody and without would be that player's."""
+    before = report(manager, season).context["page"].report
+    Mark.objects.create(player=played[2], rule=ScriptRule.STEADY, made_at=NOW)
+    for standing in (Standing.SET_ASIDE, Standing.CLEARED):
+        Player.objects.filter(pk__in=[played[2].pk, played[3].pk]).update(standing=standing)
+        assert report(manager, season).context["page"].report == before
+    Player.objects.filter(pk=played[3].pk).update(standing=Standing.SET_ASIDE)
+    close(season)
+    assert report(manager, season).context["page"].report.counted == before.counted - 2
 
 
 def test_once_closed_players_stand_under_pseudonyms(season, played, manager) -> None:
