@@ -135,6 +135,8 @@ class Pictures:
         if entry is None:
             key = salted_hmac(self._salt, taken.sha256, algorithm="sha256").hexdigest()[:KEY_CHARACTERS]
             put_in(self._own, image, key=key, file_name=taken.file_name, is_new=is_new)
+            # In the order in which they came, the collection's page would tell what pictures are of one sentence.
+            CollectionImage.objects.filter(collection=self._own, image=image).update(position=int(key[:7], 16))
         elif is_named_in(entry.file_name, word):
             CollectionImage.objects.filter(pk=entry.pk).update(file_name="")
         if is_new:

@@ -44,6 +44,18 @@ def test_an_item_goes_in_with_its_images_under_keys_that_tell_nothing(item_set, 
     assert all(len(entry.key) == 20 and int(entry.key, 16) for entry in entries)
 
 
+def test_pictures_of_a_sentence_do_not_stand_beside_each_other_in_the_collection(item_set, folder):
+    """Managers of other projects, who may play, see collections: the order would tell what picture comes next."""
+    names = [f"{number}.jpg" for number in range(6)]
+    for number, name in enumerate(names):
+        (folder / name).write_bytes(picture(shade=40 + 10 * number))
+    run(item_set, write(folder, *(LINE | {"key": name, "images": [name]} for name in names)))
+
+    ordered = list(item_set.collection.entries.order_by("position").values_list("key", flat=True))
+    assert len(ordered) == len(names)
+    assert ordered == sorted(ordered)
+
+
 def test_the_same_file_again_adds_nothing_and_other_content_is_a_problem_of_its_line(item_set, folder):
     unkeyed = {name: value for name, value in LINE.items() if name != "key"} | {"sentence": "The ____ swims."}
     run(item_set, write(folder, LINE, unkeyed))
