@@ -27,7 +27,7 @@ from django.conf import settings
 from django.core import mail
 from django.core.cache import cache
 from django.db import connection, transaction
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import Resolver404, URLPattern, get_resolver, resolve
 from django.utils.regex_helper import normalize
 from PIL import Image as Pillow
@@ -83,6 +83,17 @@ class Route:
                 )
             choices.append(values)
         return ["/" + self.template % dict(zip(self.arguments, chosen, strict=True)) for chosen in product(*choices)]
+
+
+urlpatterns: list[Any] = []
+
+
+@contextmanager
+def serving(*patterns: Any) -> Iterator[None]:
+    """Serve these addresses and no others."""
+    urlpatterns[:] = patterns
+    with override_settings(ROOT_URLCONF=__name__):
+        yield
 
 
 def routes() -> list[Route]:

@@ -17,8 +17,8 @@ from uuid import UUID, uuid4
 import pytest
 from allauth.account.models import EmailAddress
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.test import Client, override_settings
-from django.urls import clear_url_caches, path, reverse
+from django.test import Client
+from django.urls import path, reverse
 from django.utils import timezone
 from PIL import Image as Pillow
 
@@ -26,7 +26,7 @@ from allocation import services as allocation
 from allocation.models import Batch
 from annotation.models import CaptionBatch, Item, Rating, Round
 from annotation.services import batches
-from config.urls import urlpatterns as real_urlpatterns
+from config.urls import urlpatterns
 from corpus.models import Collection, ImportJob, ImportKind, ImportRow, JobState, Outcome
 from corpus.rules.derive import derive
 from corpus.selectors import picture_of
@@ -38,7 +38,7 @@ from people.requests import user_of
 from sxs_eval.models import Comparison
 from sxs_eval.services import judging
 from tests.factories import make_annotator, make_collection, make_comparison, make_project, make_round
-from tests.leak_walk import Secrets, Unfillable, Walk, routes
+from tests.leak_walk import Secrets, Unfillable, Walk, routes, serving
 
 # What is sent does not depend on the database, and each walk is some thousand requests: once is enough.
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
@@ -433,26 +433,20 @@ LEAKS = [
     leak_behind_links,
     leak_once_changed,
 ]
-urlpatterns: list[object] = []
 
 
 @pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.__name__)
 def test_the_walk_finds_a(leak: Callable[[HttpRequest], HttpResponse], world: World) -> None:
     in_screen_2(world)
-    urlpatterns[:] = [path("leak/", leak, name="leak")]
     walk = world.walk()
-    with override_settings(ROOT_URLCONF=__name__):
-        clear_url_caches()
+    with serving(path("leak/", leak, name="leak")):
         walk.run()
-    clear_url_caches()
     assert any("/leak/" in found for found in walk.leaks), walk.leaks
 
 
 def test_a_new_address_that_the_walk_cannot_fill_says_what_to_add(world: World) -> None:
     in_screen_2(world)
-    urlpatterns[:] = [*real_urlpatterns, path("verdicts/<int:verdict_id>/", leak_in_page, name="verdict-show")]
     walk = world.walk()
-    clear_url_caches()
-    with override_settings(ROOT_URLCONF=__name__), pytest.raises(Unfillable, match=r"<verdict_id>.*World\.known"):
+    extra = path("verdicts/<int:verdict_id>/", leak_in_page, name="verdict-show")
+    with serving(*urlpatterns, extra), pytest.raises(Unfillable, match=r"<verdict_id>.*World\.known"):
         walk.run()
-    clear_url_caches()

@@ -11,14 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from random import Random
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from allauth.account.models import EmailAddress
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.test import Client, override_settings
-from django.urls import clear_url_caches, path, reverse
+from django.test import Client
+from django.urls import path, reverse
 from django.utils import timezone
 
 from corpus.models import CollectionImage, Image
@@ -29,7 +30,7 @@ from gapgame.services import playing
 from gapgame.services.standing import credit
 from people.models import Membership, User
 from tests.factories import make_image, make_item, make_player, make_season, make_vectors
-from tests.leak_walk import Secrets, Walk
+from tests.leak_walk import Secrets, Walk, serving
 from tests.test_leaks import make_sizes
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
@@ -145,7 +146,7 @@ def world() -> World:
     vectors = make_vectors("en", {WORD: (1.0, 0.0), LONGER: (1.0, 0.0), "dog": (0.8, 0.6), "car": (0.6, 0.8)})
     season = make_season(items=0, vectors=vectors, starts_at=now - timedelta(days=1), ends_at=now + timedelta(days=1))
     for number in range(5):
-        about = {"before": f"Number {number} is a ", "key": f"{WORD}-{number}", "split": 3}
+        about: dict[str, Any] = {"before": f"Number {number} is a ", "key": f"{WORD}-{number}", "split": 3}
         item = make_item(season.item_set, WORD, images=0, sense=[SYNSET], **about)
         for position in range(4):
             image = make_image(title=f"A {WORD} in the snow", author=AUTHOR)
@@ -327,16 +328,12 @@ LEAKS = [
     leak_of_others,
     leak_of_next_sentence,
 ]
-urlpatterns: list[object] = []
 
 
 @pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.__name__)
 def test_the_walk_finds_a(leak: Callable[[HttpRequest], HttpResponse], world: World) -> None:
     with_one_picture(world)
-    urlpatterns[:] = [path("leak/", leak, name="leak")]
     walk = world.walk()
-    with override_settings(ROOT_URLCONF=__name__):
-        clear_url_caches()
+    with serving(path("leak/", leak, name="leak")):
         walk.run()
-    clear_url_caches()
     assert any("/leak/" in found for found in walk.leaks), walk.leaks

@@ -18,8 +18,8 @@ from allauth.account.models import EmailAddress
 from django.db.models import F, Value
 from django.db.models.functions import Concat
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.test import Client, override_settings
-from django.urls import clear_url_caches, path, reverse
+from django.test import Client
+from django.urls import path, reverse
 from django.utils import timezone
 
 from allocation import services as allocation
@@ -31,7 +31,7 @@ from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, Standin
 from sxs_eval.selectors.work import workable
 from sxs_eval.services import judging
 from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater
-from tests.leak_walk import Secrets, Walk
+from tests.leak_walk import Secrets, Walk, serving
 from tests.test_leaks import HOLD, make_sizes
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
@@ -266,16 +266,12 @@ def leak_of_name(request: HttpRequest) -> HttpResponse:
 
 
 LEAKS = [leak_of_side, leak_of_gold, leak_of_others, leak_of_order, leak_of_name]
-urlpatterns: list[object] = []
 
 
 @pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.__name__)
 def test_the_walk_finds_a(leak: Callable[[HttpRequest], HttpResponse], world: World) -> None:
     in_the_middle(world)
-    urlpatterns[:] = [path("leak/", leak, name="leak")]
     walk = world.walk()
-    with override_settings(ROOT_URLCONF=__name__):
-        clear_url_caches()
+    with serving(path("leak/", leak, name="leak")):
         walk.run()
-    clear_url_caches()
     assert any("/leak/" in found for found in walk.leaks), walk.leaks

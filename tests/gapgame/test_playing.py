@@ -191,7 +191,7 @@ def test_the_splits_are_alike_likely_however_many_sentences_each_has():
         for _ in range(sentences):
             make_item(season.item_set, split=split)
     player = make_player(season)
-    drawn = Counter()
+    drawn = Counter[int]()
     for seed in range(400):
         drawn[take(player, seed=seed).all_turns.get().item.split] += 1
         player.batches.all().delete()
@@ -279,8 +279,8 @@ def test_control_without_the_lock_a_turn_is_scored_twice(turn, monkeypatch):
         return found
 
     monkeypatch.setattr(playing, "_locked_turn", look)
-    monkeypatch.setattr(playing.Attempt.objects, "create", Attempt)
-    monkeypatch.setattr(playing.transaction, "atomic", _no_transaction)
+    monkeypatch.setattr(Attempt.objects, "create", Attempt)
+    monkeypatch.setattr(transaction, "atomic", _no_transaction)
     assert together(lambda _: _outcome(lambda: guess(turn, 1, "cat")), range(2)) == ["taken", "taken"]
 
 
