@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Prefetch
+from django.core.paginator import Page, Paginator
+from django.db.models import Prefetch, prefetch_related_objects
 
 from people import defaults, rules
 from people.models import Consent, ConsentText, Invitation, LanguageSkill, Membership, Project, Role, User
@@ -77,6 +79,10 @@ def has_consented(user: User, text: ConsentText) -> bool:
     return Consent.objects.filter(user=user, text=text, withdrawn_at=None).exists()
 
 
+MEMBERS_PER_PAGE = 100
+"""A game that is open to everybody makes many members."""
+
+
 @dataclass(frozen=True)
 class RoleHeld:
     pk: int
@@ -94,26 +100,27 @@ class Member:
     is_consent_due: bool
 
 
-def members_of(project: Project) -> list[Member]:
-    """Everybody in `project` by user name, in four queries however many they are."""
+def members_of(project: Project, asked: str | None = None) -> tuple[Page[Any], list[Member]]:
+    """A page of the people in `project` by user name, and what it shows, in as many queries however many they are."""
     memberships = Membership.objects.filter(project=project).order_by("role")
     skills = LanguageSkill.objects.select_related("language").order_by("language__english_name")
     people = (
-        User.objects.filter(memberships__project=project)
-        .distinct()
+        User.objects.filter(pk__in=Membership.objects.filter(project=project).values("user"))
         .order_by("username")
         .prefetch_related(
             Prefetch("memberships", queryset=memberships, to_attr="here"),
             Prefetch("language_skills", queryset=skills),
         )
     )
+    page = Paginator(people, MEMBERS_PER_PAGE).get_page(asked)
+    shown = list(page.object_list)
     given = dict(
-        Consent.objects.filter(text__project=project, withdrawn_at=None)
+        Consent.objects.filter(text__project=project, withdrawn_at=None, user__in=shown)
         .order_by("text__version")
         .values_list("user", "text__version")
     )
     newest = _newest_versions([project]).get(project.pk)
-    return [_member(user, given.get(user.pk), newest) for user in people]
+    return page, [_member(user, given.get(user.pk), newest) for user in shown]
 
 
 def _member(user: User, consent: int | None, newest: int | None) -> Member:
@@ -137,6 +144,10 @@ def invitation_state(invitation: Invitation, now: datetime) -> InvitationState:
     )
 
 
+NAMED = 50
+"""So many of those who came by one invitation are listed."""
+
+
 @dataclass(frozen=True)
 class InvitationRow:
     invitation: Invitation
@@ -151,18 +162,26 @@ class InvitationRow:
 
 
 def invitations_of(project: Project, now: datetime) -> list[InvitationRow]:
-    """All invitations into `project`, the latest first."""
-    found = project.invitations.order_by("-created_at", "-pk").prefetch_related("languages", "uses__user")
+    """All invitations into `project`, the latest first. Of a door that is open to everybody only some are named."""
+    found = list(project.invitations.order_by("-created_at", "-pk").prefetch_related("languages"))
+    prefetch_related_objects([each for each in found if each.places_taken <= NAMED], "uses__user")
     return [
         InvitationRow(
             invitation=invitation,
             role=str(Role(invitation.role).label),
             languages=[language.name for language in invitation.languages.all()],
             state=invitation_state(invitation, now),
-            used_by=[use.user.username for use in invitation.uses.all()],
+            used_by=_names(invitation),
         )
         for invitation in found
     ]
+
+
+def _names(invitation: Invitation) -> list[str]:
+    if invitation.places_taken <= NAMED:
+        return [use.user.username for use in invitation.uses.all()]
+    latest = invitation.uses.order_by("-pk").values_list("user__username", flat=True)[:NAMED]
+    return [*latest, "…"]
 
 
 def managers_of(project: Project) -> list[User]:

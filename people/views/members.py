@@ -19,8 +19,8 @@ from people.requests import user_of
 @login_required
 def member_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
-    members = selectors.members_of(project)
-    return render(request, "people/members.html", {"project": project, "members": members})
+    page, members = selectors.members_of(project, request.GET.get("page"))
+    return render(request, "people/members.html", {"project": project, "page": page, "members": members})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

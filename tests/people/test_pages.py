@@ -17,9 +17,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from people import defaults, services
-from people.models import Consent, Invitation, Level, Membership, Project, Role, User
-from tests.factories import make_language, make_user
+from people import defaults, selectors, services
+from people.models import Consent, Invitation, InvitationUse, Level, Membership, Project, Role, User
+from tests.factories import NOW, make_language, make_user
 from tests.people.conftest import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -88,12 +88,31 @@ def test_a_person_without_a_role_is_told_so(signed_in: SignIn):
     assert "You are in no project yet" in signed_in(make_user()).get("/").content.decode()
 
 
-def test_a_role_without_work_yet_sees_its_projects(project: Project, signed_in: SignIn):
+def test_a_player_begins_at_the_game(project: Project, signed_in: SignIn):
     player = make_user()
     services.add_member(project=project, user=player, role=Role.PLAYER)
-    page = signed_in(player).get("/").content.decode()
-    assert "Lions" in page
-    assert reverse("people:consent-give", args=["lions"]) in page
+    assert signed_in(player).get("/").headers["Location"] == reverse("gapgame:game-home")
+
+
+def test_members_and_those_who_came_by_an_open_door_are_shown_some_at_a_time(
+    project: Project, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(selectors, "MEMBERS_PER_PAGE", 4)
+    monkeypatch.setattr(selectors, "NAMED", 3)
+    invitation = make_invitation(project, places=100)
+    Invitation.objects.filter(pk=invitation.pk).update(places_taken=5)
+    for number in range(5):
+        guest = make_user(f"guest{number}")
+        services.add_member(project=project, user=guest, role=Role.PLAYER)
+        InvitationUse.objects.create(invitation=invitation, user=guest)
+    manager = signed_in(project.created_by)
+    everybody = Membership.objects.filter(project=project).values("user").distinct().count()
+    pages = [manager.get(reverse("people:member-list", args=["lions"]), {"page": number}) for number in (1, 2)]
+    names = [[member.user.username for member in page.context["members"]] for page in pages]
+    assert [len(names[0]), names[0] + names[1]] == [4, sorted(names[0] + names[1])]
+    assert f"{everybody} people" in pages[0].content.decode()
+    (row,) = selectors.invitations_of(project, NOW)
+    assert row.used_by == ["guest4", "guest3", "guest2", "…"]
 
 
 # Joining
@@ -249,6 +268,19 @@ def test_dead_links_say_what_to_do(client: Client, project: Project):
     assert response.status_code == 404
     assert "Copy it again" in response.content.decode()
     assert not User.objects.filter(username="Zoe").exists()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "led"),
+    [("/accounts/profile/", "/accounts/profile/"), ("//evil.example/", None), ("https://x.test/", None)],
+)
+def test_who_came_from_a_page_of_ours_is_led_back_to_it_and_nowhere_else(
+    client: Client, project: Project, wanted: str, led: str | None
+):
+    link = f"{link_of(make_invitation(project))}?next={wanted}"
+    expected = led or reverse("people:home-show")
+    assert client.post(link, ACCOUNT | ANSWERS)["Location"] == expected
+    assert client.get(link)["Location"] == expected, "The same link again, signed in."
 
 
 def test_the_language_of_the_pages_stays_with_a_new_account(client: Client, project: Project):

@@ -9,12 +9,12 @@ from tests.factories import NOW
 
 
 @pytest.mark.parametrize("overseer", ["manager", "researcher"])
-@pytest.mark.parametrize("judge", ["annotator", "rater"])
-def test_who_oversees_a_project_may_not_judge_in_it_and_is_told_why(overseer: str, judge: str):
+@pytest.mark.parametrize("judge", ["annotator", "rater", "player"])
+def test_who_oversees_a_project_may_not_judge_or_play_in_it_and_is_told_why(overseer: str, judge: str):
     assert "independent" in (rules.conflicting_roles([overseer, judge]) or "")
 
 
-@pytest.mark.parametrize("roles", [["manager", "researcher"], ["annotator", "rater"], ["manager", "player"], []])
+@pytest.mark.parametrize("roles", [["manager", "researcher"], ["annotator", "rater"], ["annotator", "player"], []])
 def test_other_roles_go_together(roles: list[str]):
     assert rules.conflicting_roles(roles) is None
 
@@ -59,7 +59,7 @@ def test_an_invitation_is_open_until_it_is_used_up_expired_or_revoked(change: di
         ({"rater", "researcher"}, False, "sxs_eval:work-show"),
         ({"researcher"}, False, "sxs_eval:evaluation-list"),
         (set(), True, "annotation:project-list"),
-        ({"player"}, False, None),
+        ({"player"}, False, "gapgame:game-home"),
         (set(), False, None),
     ],
 )
