@@ -67,7 +67,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--skip-million",
         action="store_true",
-        help="100,000 open images, players and words where it is a million or more",
+        help="100,000 images, players and words for a million or more",
     )
     return parser.parse_args()
 

@@ -1,10 +1,11 @@
 """People without pause, against a running server: `python -m benchmarks.load caption|judge|play URL ID PEOPLE SECONDS`.
 
-ID is that of a round or of a comparison, or a season's name with the number of its vectors. Each annotator signs in once, then takes a batch, rates every caption with a
-request of its own as the page does, opens screen 2, and for each image fetches its page and sends a caption; after the
-last the batch is handed in. Every step is timed apart. Prints one JSON object; an annotator's task is one image
-captioned, all the steps before it included, a rater's is one pair judged, a player's one turn. Players guess as often as
-the game lets them, once a second, and fetch the pictures that a guess brings.
+ID is that of a round or of a comparison, or a season's name with the number of its words: "season:100000". Each
+annotator signs in once, then takes a batch, rates every caption with a request of its own as the page does, opens
+screen 2, and for each image fetches its page and sends a caption; after the last the batch is handed in. Every step is
+timed apart. Prints one JSON object; an annotator's task is one image captioned, all the steps before it included, a
+rater's is one pair judged, a player's one turn. Players guess as often as the game lets them, once a second, and fetch
+the pictures that a guess brings.
 """
 
 from __future__ import annotations
