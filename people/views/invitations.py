@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -102,7 +103,7 @@ def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "people/invitation_closed.html", {"state": "unknown"}, status=404)
     user = user_of(request) if request.user.is_authenticated else None
     if user is not None and invitation.uses.filter(user=user).exists():
-        return redirect("people:home-show")
+        return redirect(_next_page(request))
     state = selectors.invitation_state(invitation, timezone.now())
     if state is not InvitationState.OPEN:
         return _closed(request, invitation, state)
@@ -135,8 +136,15 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
         form.add_error(None, str(refusal))
         return None
     _welcome(request, invitation, member)
-    home = reverse("people:home-show")
-    return redirect(home) if user else perform_login(request, member, email_verification="none", redirect_url=home)
+    after = _next_page(request)
+    return redirect(after) if user else perform_login(request, member, email_verification="none", redirect_url=after)
+
+
+def _next_page(request: HttpRequest) -> str:
+    """Where the door was that led here, such as a season of a game; else home."""
+    wanted = request.GET.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return wanted if is_ours else reverse("people:home-show")
 
 
 def _welcome(request: HttpRequest, invitation: Invitation, user: User) -> None:

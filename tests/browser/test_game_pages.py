@@ -10,9 +10,11 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
-from gapgame.models import Outcome, Player, Season, Turn
+from gapgame.models import Access, Outcome, Player, Season, Turn
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
+from people.models import Role
+from people.services import invite
 from tests.browser.annotator import barriers
 from tests.browser.gaming import ABOVE_KEYBOARD, AWAKE_MS, PHONE, Table, guesses, make_game, pictures, sit_down
 from tests.factories import make_item, make_item_set, make_player
@@ -194,6 +196,42 @@ def close_season_now(season: Season) -> None:
     season.ends_at = timezone.now()
     season.save()
     close_season(season_id=season.pk, now=season.ends_at + GRACE)
+
+
+@pytest.mark.usefixtures("_at_any_pace")
+@pytest.mark.parametrize("has_scripts", [True, False], ids=["scripts", "no-scripts"])
+def test_a_stranger_signs_up_agrees_chooses_a_nickname_and_plays(
+    live_server: Any, browser: Browser, has_scripts: bool
+) -> None:
+    season = make_game(access=Access.OPEN, batch_size=2)
+    season.invitation = invite(
+        project=season.project,
+        role=Role.PLAYER,
+        places=10,
+        note=season.name,
+        expires_at=season.ends_at,
+        created_by=season.project.created_by,
+    )
+    season.save()
+    page = browser.new_page(viewport=PHONE, java_script_enabled=has_scripts)
+    page.goto(f"{live_server.url}/game/{season.slug}/")
+    page.get_by_role("link", name="Take part").click()
+    page.get_by_label("User name").fill("zoe")
+    for field in page.locator("input[type=password]").all():
+        field.fill("walrus-parade-99")
+    page.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Join").click()
+    expect(page).to_have_url(f"{live_server.url}/game/{season.slug}/")
+    page.get_by_label("Nickname", exact=True).fill("Zoe the Fox")
+    page.get_by_role("button", name="Join").click()
+    expect(page.get_by_role("link", name="You are Zoe the Fox: change")).to_be_visible()
+    page.get_by_role("button", name="Play").click()
+    page.locator("#guess").fill("cat")
+    page.keyboard.press("Enter")
+    expect(page.locator("#turn")).to_have_attribute("data-state", "found")
+    player = Player.objects.get(season=season)
+    assert (player.user.username, player.nickname, player.is_on_board, player.turns) == ("zoe", "Zoe the Fox", True, 1)
+    page.context.close()
 
 
 def test_a_nickname_is_changed_and_the_end_of_the_season_is_seen(live_server: Any, page: Page, table: Table) -> None:

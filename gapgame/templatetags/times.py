@@ -1,0 +1,19 @@
+"""How long until something, in words."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django import template
+from django.utils import timezone
+from django.utils.timesince import timeuntil
+from django.utils.translation import gettext as _
+
+register = template.Library()
+
+
+@register.filter
+def time_left(until: datetime, now: datetime | None = None) -> str:
+    """As `timeuntil`, which says "0 minutes" of the last one."""
+    now = now or timezone.now()
+    return timeuntil(until, now) if until - now >= timedelta(minutes=1) else _("less than a minute")
