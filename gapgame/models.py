@@ -181,7 +181,7 @@ class Player(models.Model):
     """
 
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="players")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     nickname = models.CharField(max_length=24)
     is_on_board = models.BooleanField(default=True, help_text="Whether the nickname is published at the end.")
     joined_at = models.DateTimeField()

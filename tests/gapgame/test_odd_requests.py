@@ -7,6 +7,7 @@ from random import Random
 from uuid import uuid4
 
 import pytest
+from django.db.models import ProtectedError
 from django.test import Client
 from django.urls import reverse
 
@@ -16,7 +17,7 @@ from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
 from people.models import Membership
 from people.services import publish_consent_text
-from tests.factories import NOW, make_item, make_player, make_season
+from tests.factories import NOW, make_item, make_player, make_season, make_user
 from tests.gapgame.seasons import client_of
 
 pytestmark = pytest.mark.django_db
@@ -200,3 +201,12 @@ def test_a_word_that_grows_when_its_case_is_folded_keeps_no_season_from_closing(
     close_season(season_id=season.pk, now=season.ends_at + GRACE)
     assert Season.objects.get(pk=season.pk).closed_at
     assert Mark.objects.filter(player=player, rule=Rule.SAME).exists()
+
+
+def test_an_account_with_play_is_not_deleted_so_that_percentages_and_ranks_stay_right(turn, clock):
+    user = turn.player.user
+    with pytest.raises(ProtectedError):
+        user.delete()
+    installer = client_of(make_user(is_staff=True, is_superuser=True))
+    installer.post(reverse("admin:people_user_delete", args=[user.pk]), {"post": "yes"})
+    assert Player.objects.filter(user=user).exists()
