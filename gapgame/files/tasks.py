@@ -17,11 +17,10 @@ from django.utils.translation import gettext as _
 from corpus.rules.records import BrokenRecord, FileRefused, Record, is_text, json_records
 from gapgame.files.multisubs import is_layout, records_of
 from gapgame.files.problems import MOST_SHOWN, LinesRefused, Problem
-from gapgame.rules.items import BLANK, key_of
+from gapgame.rules.items import BLANK, key_of, split_of
 from gapgame.rules.multisubs import as_item, looks_like_it
 from gapgame.rules.play import normalised
 from gapgame.rules.task import HELD_OUT, PARTS, TRAIN, Drawn, Instance, TaskBroken, draw_parts, verify_parts
-from gapgame.rules.turns import SPLITS
 from gapgame.rules.words import occurrences
 from languages.registry import LANGUAGES
 from languages.rules import MalformedTag, canonical_tag
@@ -86,7 +85,7 @@ def _corpus_line(value: Any) -> CorpusLine:
         before=before,
         after=after,
         word=word,
-        split=_split(value.get("split")),
+        split=f"intersect_{split_of(value.get('split'))}",
         sense=tuple(sorted(set(_texts(value, "sense")))),
         images=tuple(dict.fromkeys(_texts(value, "images"))),
     )
@@ -105,15 +104,6 @@ def _texts(value: Mapping[str, Any], name: str) -> list[str]:
     if not texts or not all(isinstance(text, str) and text for text in texts):
         raise ValueError(_("%(column)s is no list of names.") % {"column": name})
     return [str(text) for text in texts]
-
-
-def _split(given: Any) -> str:
-    name = f"intersect_{given}" if given in range(5) and not isinstance(given, bool) else given
-    if name not in SPLITS:
-        raise ValueError(
-            _("split is “%(cell)s”. Give one of: %(values)s.") % {"cell": str(given)[:40], "values": ", ".join(SPLITS)}
-        )
-    return str(name)
 
 
 def _parts(sentence: str, word: str, start: Any, *, is_spaced: bool) -> tuple[str, str]:

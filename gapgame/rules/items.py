@@ -76,7 +76,7 @@ def item_line(value: Any, *, languages: Mapping[str, LanguageTraits]) -> ItemLin
     word = _word(value.get("word"))
     before, after = _parts(value, word, spaced=spaced)
     images, representative = _images(value)
-    split, sense = _split(value.get("split")), _sense(value.get("sense"))
+    split, sense = split_of(value.get("split")), _sense(value.get("sense"))
     given = _text(value, "key", LONGEST_KEY)
     if not given.isprintable():
         raise ItemRefused(_("The key holds control characters."))
@@ -212,7 +212,13 @@ def _end_of(sentence: str, word: str, start: int) -> int:
     raise ItemRefused(_("The word does not stand at “start”, which counts characters from 0."))
 
 
-def _split(given: Any) -> int:
+def split_of(given: Any) -> int:
+    """The number of a split, from its number or name.
+
+    Raises
+    ------
+    ItemRefused
+    """
     if isinstance(given, int) and not isinstance(given, bool) and given in SPLITS:
         return given
     match = SPLIT_NAME.fullmatch(given.strip()) if isinstance(given, str) else None
