@@ -9,15 +9,15 @@ from django.core.paginator import Page, Paginator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from corpus.pages import shown
 from gapgame.models import Outcome
-from gapgame.pages import shown
 from gapgame.pages.plots import Shares, StackedPlot, stacked_plot
 from gapgame.rules.figures import Mean, Share, Undefined
 from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, Outcomes, Resampled
 from gapgame.rules.turns import OUTCOMES
 
 GROUPS_PER_PAGE = 50
-DIGITS = shown.SIMILARITY_DIGITS
+SIMILARITY_DIGITS = 3
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _share_cell(share: Share | Undefined) -> Cell:
         beside=shown.between(share.interval),
         players=shown.between(share.over_players),
         count=share.count,
-        why=_why(share.over_players),
+        why=shown.why(share.over_players),
     )
 
 
@@ -157,16 +157,12 @@ def _mean_cell(mean: Mean | Undefined) -> Cell:
     if isinstance(mean, Undefined):
         return Cell("", why=str(mean.message))
     return Cell(
-        shown.similarity(mean.mean),
-        beside=shown.between(mean.interval, DIGITS),
-        players=shown.between(mean.over_players, DIGITS),
+        shown.plain(mean.mean, SIMILARITY_DIGITS),
+        beside=shown.between(mean.interval, SIMILARITY_DIGITS),
+        players=shown.between(mean.over_players, SIMILARITY_DIGITS),
         count=mean.count,
-        why=_why(mean.interval),
+        why=shown.why(mean.interval),
     )
-
-
-def _why(figure: object) -> str:
-    return str(figure.message) if isinstance(figure, Undefined) else ""
 
 
 def _equal(equal: EqualSize | Undefined, cells_of: Callable[[EqualOutcomes], list[Cell]]) -> list[Row]:
@@ -185,7 +181,7 @@ def _equal_similarities(part: EqualOutcomes) -> list[Cell]:
     return [
         Cell("", why=str(each.message))
         if isinstance(each, Undefined)
-        else Cell(shown.similarity(each.mean), beside=shown.between(each.interval, DIGITS))
+        else Cell(shown.plain(each.mean, SIMILARITY_DIGITS), beside=shown.between(each.interval, SIMILARITY_DIGITS))
         for each in part.similarity
     ]
 
@@ -196,7 +192,7 @@ def _group_row(group: GroupOutcomes) -> Row:
         for name in OUTCOMES
     ]
     means = [
-        Cell("" if mean is None else shown.similarity(mean), count=guesses)
+        Cell("" if mean is None else shown.plain(mean, SIMILARITY_DIGITS), count=guesses)
         for mean, guesses in zip(group.similarity, group.guesses, strict=True)
     ]
     return Row(group.name, group.turns, None, cells, means)

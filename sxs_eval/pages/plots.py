@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
+from corpus.pages import shown
 from metrics.intervals import Interval
-from sxs_eval.pages import shown
 
 BAR_ROW = 30
 LABEL_END = 41.0

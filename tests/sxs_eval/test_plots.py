@@ -11,9 +11,9 @@ from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpus.pages import shown
 from metrics.intervals import Interval
 from metrics.undefined import Reason
-from sxs_eval.pages import shown
 from sxs_eval.pages.plots import Estimate, bar_plot, range_plot
 from sxs_eval.rules.figures import Undefined
 from tests.servers import ROOT

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
+from corpus.rules.figures import Absent
 from metrics.intervals import Interval
-from sxs_eval.rules.figures import Undefined
 
 MINUS = "−"
 SMALLEST_P = 0.0001
@@ -28,9 +28,9 @@ def percent(value: float, digits: int = 1) -> str:
     return _("%(number)s%%") % {"number": plain(value, digits)}
 
 
-def between(interval: Interval | Undefined, digits: int = 1, *, with_sign: bool = False) -> str:
+def between(interval: Interval | Absent, digits: int = 1, *, with_sign: bool = False) -> str:
     """Empty where there is no interval."""
-    if isinstance(interval, Undefined):
+    if isinstance(interval, Absent):
         return ""
     form = signed if with_sign else plain
     return _("%(low)s to %(high)s") % {"low": form(interval.low, digits), "high": form(interval.high, digits)}
@@ -42,7 +42,7 @@ def p_value(p: float) -> str:
 
 def why(*figures: object) -> str:
     """Why the first of `figures` that is undefined is so; empty where none is."""
-    return next((str(figure.message) for figure in figures if isinstance(figure, Undefined)), "")
+    return next((str(figure.message) for figure in figures if isinstance(figure, Absent)), "")
 
 
 def _is_below_zero(value: float, digits: int) -> bool:
