@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-BAR_TOP, BAR_HEIGHT, ROW = 22, 22, 56
+BAR_TOP, ROW = 22, 56
 LEGEND_ROW = 22
 LABEL_FROM = 9.0
 """Percent of the width that a piece needs to have its own percentage written into it."""
