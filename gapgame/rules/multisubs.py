@@ -21,12 +21,13 @@ TOKENS = "tokens"
 POSITIONS = ("index", "position", "pos")
 GAP = "___"
 LANGUAGE = "en"
+NEEDED = {"language", "sentence", "word", "split", "images"}
 ONLY_THEIRS = {TOKENS} | {name for ours, names in NAMES.items() for name in names if name != ours and name != "id"}
 
 
 def looks_like_it(value: Any) -> bool:
-    """Whether an object is of MultiSubs' files rather than of ours: a sentence under one of their names only."""
-    return isinstance(value, dict) and "sentence" not in value and bool(ONLY_THEIRS & value.keys())
+    """Whether an object is of MultiSubs' files: it has names of theirs, and not all that each of ours must have."""
+    return isinstance(value, dict) and not value.keys() >= NEEDED and bool(ONLY_THEIRS & value.keys())
 
 
 def as_item(value: Any) -> Any:

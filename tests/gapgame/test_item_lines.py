@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from gapgame.rules.items import LONGEST_SENTENCE, MOST_IMAGES, ItemLine, ItemRefused, item_line
+from gapgame.rules.multisubs import looks_like_it
 from gapgame.rules.words import is_named_in, occurrences, stands_in, stem_in
 
 
@@ -190,3 +191,17 @@ def test_words_are_found_between_what_is_no_letter():
 )
 def test_names_hold_a_word_also_inside_others(text, word, is_there):
     assert is_named_in(text, word) is is_there
+
+
+@pytest.mark.parametrize(
+    ("value", "is_theirs"),
+    [
+        ({"sentence": "A ___.", "word": "cat", "synset": "bn:1n", "intersect": 4, "images": ["a"]}, True),
+        ({"text": "A ___.", "word": "cat", "images": ["a"]}, True),
+        ({"language": "en", "sentence": "A ___.", "word": "cat", "split": 4, "images": ["a"], "synsets": ["b"]}, False),
+        ({"sentence": "A ___.", "word": "cat", "split": 4, "images": ["a"], "note": "b"}, False),
+        (["text"], False),
+    ],
+)
+def test_an_object_is_of_multisubs_by_its_names(value, is_theirs):
+    assert looks_like_it(value) is is_theirs
