@@ -7,11 +7,11 @@ from functools import cache, partial
 
 from django.db.models import FilteredRelation, Q
 
-from gapgame.models import UNFINISHED, Item, ItemImage, Mark, Player, Season, Standing, Turn
+from gapgame.models import UNFINISHED, Item, ItemImage, Player, Season, Standing, Turn
 from gapgame.rules import turns as rules
 from gapgame.rules.play import ATTEMPTS, MICRO
 from gapgame.rules.report import BY, GameReport, build_report
-from gapgame.selectors.turns import SPLITS, image_keys
+from gapgame.selectors.turns import SPLITS, image_keys, standing_marks
 from people.pseudonyms import pseudonym
 
 SEED = 0
@@ -74,8 +74,7 @@ def turns_of(season: Season) -> list[rules.Turn]:
 def _players(season: Season) -> dict[int, tuple[str, bool, bool]]:
     """Pseudonym, whether set aside, and whether a mark on all of the play stands."""
     name_of = cache(partial(pseudonym, season.project))
-    of_play = Mark.objects.filter(player__season=season, turn=None).exclude(player__standing=Standing.CLEARED)
-    marked = set(of_play.order_by().values_list("player", flat=True))
+    marked = set(standing_marks(season).filter(turn=None).values_list("player", flat=True))
     rows = Player.objects.filter(season=season).values_list("pk", "user", "standing")
     return {
         player: (name_of(user), standing == Standing.SET_ASIDE, player in marked)
@@ -97,5 +96,4 @@ def _items(season: Season) -> dict[int, tuple[str, str, str, str, str]]:
 
 def _marked_turns(season: Season) -> set[tuple[int, int]]:
     """By player and item, of which there is one turn."""
-    single = Mark.objects.filter(player__season=season, turn__isnull=False).exclude(player__standing=Standing.CLEARED)
-    return set(single.order_by().values_list("player", "turn__item"))
+    return set(standing_marks(season).filter(turn__isnull=False).values_list("player", "turn__item"))

@@ -10,7 +10,7 @@ from functools import cache, partial
 from itertools import islice
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from corpus.models import CollectionImage
 from gapgame.models import UNFINISHED, Attempt, Item, ItemImage, ItemSet, Mark, Player, Season, Split, Standing, Turn
@@ -115,11 +115,15 @@ def _attempts(opened: Mapping[Any, datetime]) -> Mapping[Any, list[dict[str, Any
     return found
 
 
+def standing_marks(season: Season) -> QuerySet[Mark]:
+    """The marks of a season but those of players who were cleared, which do not stand."""
+    return Mark.objects.filter(player__season=season).exclude(player__standing=Standing.CLEARED).order_by()
+
+
 def _players(season: Season) -> dict[int, tuple[str, bool, frozenset[str]]]:
     name_of = cache(partial(pseudonym, season.project))
     marks: dict[int, set[str]] = defaultdict(set)
-    of_play = Mark.objects.filter(player__season=season, turn=None).exclude(player__standing=Standing.CLEARED)
-    for player, rule in of_play.order_by().values_list("player", "rule"):
+    for player, rule in standing_marks(season).filter(turn=None).values_list("player", "rule"):
         marks[player].add(rule)
     return {
         player: (name_of(user), standing == Standing.SET_ASIDE, frozenset(marks.get(player, ())))
@@ -131,8 +135,7 @@ def _players(season: Season) -> dict[int, tuple[str, bool, frozenset[str]]]:
 
 def _turn_marks(season: Season) -> Mapping[Any, frozenset[str]]:
     found: dict[Any, set[str]] = defaultdict(set)
-    single = Mark.objects.filter(player__season=season, turn__isnull=False).exclude(player__standing=Standing.CLEARED)
-    for turn, rule in single.order_by().values_list("turn", "rule"):
+    for turn, rule in standing_marks(season).filter(turn__isnull=False).values_list("turn", "rule"):
         found[turn].add(rule)
     return {turn: frozenset(rules) for turn, rules in found.items()}
 
