@@ -74,7 +74,7 @@ def load(
     manager: User,
     unpacked: Path,
     clock: Clock,
-    say: Callable[[str], object],
+    say: Say,
 ) -> None:
     """Make what is missing of the sentences, the two seasons and what is played in them."""
     item_set = _items(project, manager, unpacked, clock, say)
@@ -90,7 +90,7 @@ def load(
         _play_batch(on, people[username], on.starts_at + timedelta(hours=1 + len(username)), stop_at=stop_at)
 
 
-def _items(project: Project, manager: User, unpacked: Path, clock: Clock, say: Callable[[str], object]) -> ItemSet:
+def _items(project: Project, manager: User, unpacked: Path, clock: Clock, say: Say) -> ItemSet:
     found = ItemSet.objects.filter(project=project, name=SET_NAME).first()
     item_set = found or create_item_set(project=project, name=SET_NAME, by=manager)
     if item_set.items.count() < len(game_items.items()):
