@@ -1,9 +1,15 @@
-"""Values of options that are checked as they are read."""
+"""Values of options: checked as they are read, or looked up."""
 
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable
+
+from django.core.management.base import CommandError
+
+from languages.models import Language
+from languages.rules import MalformedTag
+from languages.selectors import language_by_tag
 
 
 def whole_number(least: int, most: int) -> Callable[[str], int]:
@@ -17,3 +23,13 @@ def whole_number(least: int, most: int) -> Callable[[str], int]:
         return value
 
     return number
+
+
+def language_of(tag: str) -> Language:
+    try:
+        found = language_by_tag(tag)
+    except MalformedTag as error:
+        raise CommandError(str(error)) from error
+    if found is None:
+        raise CommandError(f"There is no language {tag} in the table; add it first.")
+    return found

@@ -9,13 +9,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from corpus.management.arguments import language_of
 from corpus.management.reports import check_report, print_report, write_report
 from corpus.models import Collection, JobState
 from inference.forms import MODEL_NAME_CHARACTERS
 from inference.services.imports import import_path
-from languages.models import Language
-from languages.rules import MalformedTag
-from languages.selectors import language_by_tag
 
 
 class Command(BaseCommand):
@@ -36,7 +34,7 @@ class Command(BaseCommand):
             raise CommandError(f"--model has {len(model)} characters; give it 1 to {MODEL_NAME_CHARACTERS}.")
         if not model.isprintable():
             raise CommandError("--model holds control characters.")
-        tongue, collection = _language(language), _collection(options["collection"])
+        tongue, collection = language_of(language), _collection(options["collection"])
         check_report(options["report"])
         job = import_path(path=file, model=model, language=tongue, collection=collection, clock=timezone.now)
         if options["report"] is not None:
@@ -44,16 +42,6 @@ class Command(BaseCommand):
         print_report(job, self.stdout)
         if job.state == JobState.FAILED:
             raise CommandError(job.error)
-
-
-def _language(tag: str) -> Language:
-    try:
-        found = language_by_tag(tag)
-    except MalformedTag as error:
-        raise CommandError(str(error)) from error
-    if found is None:
-        raise CommandError(f"There is no language {tag} in the table; add it first.")
-    return found
 
 
 def _collection(name: str | None) -> Collection | None:

@@ -9,13 +9,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from corpus.management.arguments import language_of
 from inference.models import WordVectorSet
 from inference.rules.word_vectors import PACKAGED, FileFormat, VectorsRefused
 from inference.selectors.word_vectors import VectorsUnavailable
 from inference.services.word_vectors import ImportedVectors, check_vectors, import_packaged, import_table
 from languages.models import Language
-from languages.rules import MalformedTag
-from languages.selectors import language_by_tag
 
 
 class Command(BaseCommand):
@@ -32,7 +31,7 @@ class Command(BaseCommand):
     def handle(self, *, file: Path | None, packaged: str | None, check: str | None, **options: Any) -> None:
         if sum(given is not None for given in (file, packaged, check)) != 1:
             raise CommandError("Give one of these: a file, --packaged NAME, --check SIGNATURE.")
-        language = _language(options["language"])
+        language = None if options["language"] is None else language_of(options["language"])
         try:
             if check is not None:
                 self.stdout.write(f"{_line(check_vectors(signature=check))}: nothing was changed.")
@@ -70,18 +69,6 @@ def _import_file(file: Path, language: Language | None, name: str | None, file_f
     return import_table(
         path=file, name=name, language=language, format=FileFormat(str(file_format)), now=timezone.now()
     )
-
-
-def _language(tag: str | None) -> Language | None:
-    if tag is None:
-        return None
-    try:
-        found = language_by_tag(tag)
-    except MalformedTag as error:
-        raise CommandError(str(error)) from error
-    if found is None:
-        raise CommandError(f"There is no language {tag} in the table; add it first.")
-    return found
 
 
 def _line(vectors: WordVectorSet) -> str:
