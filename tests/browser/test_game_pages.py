@@ -255,7 +255,7 @@ def test_who_has_no_rank_is_told_why(table: Table, page: Page) -> None:
     Player.objects.filter(pk=table.player.pk).update(is_marked=True)
     close_season_now(table.player.season)
     page.goto(table.url)
-    expect(page.locator(".me .notice")).to_contain_text("You have no rank")
+    expect(page.get_by_role("region", name="Your play").locator(".notice")).to_contain_text("You have no rank")
 
 
 def test_past_sentences_show_words_guesses_and_pictures(table: Table, page: Page) -> None:
