@@ -43,7 +43,7 @@ from sxs_eval.services import judging
 KEYS = [photograph.key for photograph in photographs.PHOTOGRAPHS]
 
 
-SENTENCES = 5
+SENTENCES, BATCH_SIZE = 10, 5
 
 
 def project_people(project, role):
@@ -88,7 +88,7 @@ def shorten_the_game(monkeypatch, folder: Path) -> None:
         (folder / made[-1].file).write_bytes(bytes_)
     monkeypatch.setattr(game_pictures, "PACKAGED", tuple(made))
     monkeypatch.setattr(games, "VECTORS", dict.fromkeys(sentences, "use-multilingual-v3"))
-    monkeypatch.setattr(games, "BATCH_SIZE", SENTENCES)
+    monkeypatch.setattr(games, "BATCH_SIZE", BATCH_SIZE)
 
 
 @pytest.fixture
