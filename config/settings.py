@@ -22,6 +22,7 @@ INSTALLED_APPS = [
     "corpus",
     "allocation",
     "inference",
+    "scoring",
     "annotation",
     "sxs_eval",
     "gapgame",
@@ -209,6 +210,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-seasons": {"task": "gapgame.tasks.sweep_seasons", "schedule": 5.0},
     "sweep-imports": {"task": "corpus.tasks.sweep_imports", "schedule": 15.0},
     "sweep-item-imports": {"task": "gapgame.tasks.sweep_item_imports", "schedule": 15.0},
+    "sweep-passes": {"task": "scoring.tasks.sweep_passes", "schedule": 15.0},
     "sweep-caption-imports": {"task": "inference.tasks.sweep_caption_imports", "schedule": 15.0},
 }
 

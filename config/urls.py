@@ -16,6 +16,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("corpus.urls")),
     path("", include("inference.urls")),
+    path("", include("scoring.urls")),
     path("", include("annotation.urls")),
     path("", include("sxs_eval.urls")),
     path("", include("gapgame.urls")),

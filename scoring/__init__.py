@@ -1,0 +1,1 @@
+"""Automatic metrics over stored captions. A score travels with its signature."""

@@ -1,0 +1,180 @@
+"""Reference captions, what is to be scored against them, and the scores, which are kept when they are out of date."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from corpus.models import Collection, Image, JobState
+from inference.models import CaptioningModel, WordVectorSet
+from languages.models import Language
+from people.models import Project
+
+OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
+
+
+class ReferenceKind(models.TextChoices):
+    IMPORTED = "imported", _("From a file")
+    COLLECTED = "collected", _("Written in this project")
+    TRANSLATED = "translated", _("Translated from English")
+
+
+class ReferenceSet(models.Model):
+    """What people say of a collection's images in one language: what the captions of models are held against.
+
+    `digest` is of all its captions by image; it changes with them, in the same transaction.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="reference_sets")
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="+")
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
+    name = models.CharField(max_length=120)
+    kind = models.CharField(max_length=10, choices=ReferenceKind.choices)
+    source = models.TextField(blank=True, help_text="Where the captions come from, and under which licence.")
+    origin = models.CharField(
+        max_length=64, blank=True, help_text="What they were collected by, such as “round 7”; empty for a file."
+    )
+    images = models.PositiveIntegerField(default=0)
+    captions = models.PositiveIntegerField(default=0)
+    digest = models.CharField(max_length=64, blank=True)
+    changed_at = models.DateTimeField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["project", "language", "name"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["project", "language", "name"], name="reference_set_named_once"),
+            models.UniqueConstraint(
+                fields=["project", "origin"], condition=~Q(origin=""), name="reference_set_once_per_origin"
+            ),
+            models.CheckConstraint(condition=Q(kind__in=ReferenceKind.values), name="reference_set_kind_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.language_id})"
+
+
+class Reference(models.Model):
+    """One reference caption, in NFC."""
+
+    reference_set = models.ForeignKey(ReferenceSet, on_delete=models.CASCADE, related_name="references")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
+    position = models.PositiveSmallIntegerField(help_text="Among the captions of the image, from 1.")
+    text = models.TextField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["reference_set", "image", "position"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["reference_set", "image", "position"], name="reference_once_per_position"),
+            models.CheckConstraint(condition=~Q(text=""), name="reference_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        # Not its words: they are seen in no list.
+        return str(self.pk)
+
+
+class Tokenizer(models.TextChoices):
+    WHITESPACE = "whitespace", _("Whitespace")
+    PTB = "ptb", _("Penn Treebank (needs Java)")
+    CHARACTERS = "characters", _("Characters")
+    ICU = "icu", _("Words by Unicode's rules (ICU)")
+
+
+class Scoring(models.Model):
+    """The wish to know how good one model's captions are by some metrics, now and whenever captions change.
+
+    The metrics are names of `metrics.scoring.METRICS`. `vectors` are for metrics that need word vectors.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="scorings")
+    model = models.ForeignKey(CaptioningModel, on_delete=models.PROTECT, related_name="+")
+    references = models.ForeignKey(ReferenceSet, on_delete=models.PROTECT, related_name="scorings")
+    metrics = models.JSONField(default=list)
+    tokenizer = models.CharField(max_length=10, choices=Tokenizer.choices)
+    normalise = models.BooleanField()
+    vectors = models.ForeignKey(WordVectorSet, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["project", "pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["model", "references", "tokenizer", "normalise"], name="scoring_once_per_text_version"
+            ),
+            models.CheckConstraint(condition=Q(tokenizer__in=Tokenizer.values), name="scoring_tokenizer_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"scoring {self.pk} of project {self.project_id}"
+
+
+class Pass(models.Model):
+    """One round of computing all metrics of a scoring on the captions as they were then; the newest done one counts.
+
+    `image_ids` are 64-bit integers, little-endian, in the order of the per-image values of its scores.
+    """
+
+    scoring = models.ForeignKey(Scoring, on_delete=models.CASCADE, related_name="passes")
+    state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
+    error = models.TextField(blank=True)
+    total = models.PositiveIntegerField(default=0, help_text="Metrics to compute.")
+    done = models.PositiveIntegerField(default=0)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    images = models.PositiveIntegerField(default=0, help_text="Images with a caption and a reference.")
+    left_out = models.PositiveIntegerField(default=0, help_text="Images with references that lack the model's caption.")
+    image_ids = models.BinaryField(default=bytes)
+    captions_digest = models.CharField(max_length=64, blank=True)
+    captions_mark = models.CharField(
+        max_length=64, blank=True, help_text="Tells quickly whether the model's captions may have changed since."
+    )
+    references_digest = models.CharField(max_length=64, blank=True)
+    asked_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["scoring", "-pk"]
+        verbose_name_plural = "passes"
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["scoring"], condition=Q(state__in=OPEN_STATES), name="pass_one_open_per_scoring"
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["state", "lease_until"], condition=Q(state__in=OPEN_STATES), name="pass_to_do"),
+        ]
+
+    def __str__(self) -> str:
+        return f"pass {self.pk} of scoring {self.scoring_id}"
+
+
+class Score(models.Model):
+    """One metric over the images of a pass. `values` are 64-bit floats, little-endian, one per image of the pass."""
+
+    scoring_pass = models.ForeignKey(Pass, on_delete=models.CASCADE, related_name="scores")
+    metric = models.CharField(max_length=20)
+    signature = models.TextField()
+    value = models.FloatField(null=True, help_text="On the reference implementation's scale; none where undefined.")
+    why_undefined = models.CharField(max_length=200, blank=True)
+    values = models.BinaryField(default=bytes)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["scoring_pass", "pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["scoring_pass", "metric"], name="score_once_per_metric"),
+            models.CheckConstraint(
+                condition=Q(value__isnull=False, why_undefined="") | (Q(value__isnull=True) & ~Q(why_undefined="")),
+                name="score_has_a_value_or_says_why_not",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.metric} of pass {self.scoring_pass_id}"

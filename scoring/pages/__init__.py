@@ -1,0 +1,1 @@
+"""Scores as pages show them: lines of tables, and plots as numbers."""

@@ -1,0 +1,1 @@
+"""Changes to references and scores, one transaction each."""
