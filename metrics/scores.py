@@ -1,0 +1,24 @@
+"""What a metric gives: one figure for the corpus and one for each image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class MetricScores:
+    """Scores of one model's captions, on the scale of the metric's reference implementation.
+
+    Attributes
+    ----------
+    corpus : float
+        The figure for all images. Not the mean of `per_image` for every metric: BLEU sums up counts first.
+    per_image : ndarray of float, shape (n_images,)
+        In the order of the captions that were scored.
+    """
+
+    corpus: float
+    per_image: NDArray[np.float64]
