@@ -1,0 +1,141 @@
+"""From captions to tokens: normal forms and tokenisers, each a named version that stands in the signature of a score.
+
+Tokens are given on as texts whose tokens are parted by spaces, as the public tools take them.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import unicodedata
+from collections.abc import Sequence
+from enum import StrEnum
+
+from metrics import ptb
+from metrics.java import ToolMissing
+
+NORMALISATION = "norm-1"
+WHITESPACE_VERSION = "whitespace-1"
+CHARACTERS_VERSION = "characters-1"
+
+
+class Tokenizer(StrEnum):
+    WHITESPACE = "whitespace"
+    PTB = "ptb"
+    CHARACTERS = "characters"
+    ICU = "icu"
+
+
+NORMALISED_BY_DEFAULT = frozenset({Tokenizer.CHARACTERS, Tokenizer.ICU})
+"""Whitespace takes the text as it stands, which may be tokens already; PTB lower-cases and drops punctuation itself."""
+
+
+def tokenise(
+    texts: Sequence[str], *, tokenizer: str = Tokenizer.WHITESPACE, language: str = "en", normalise: bool | None = None
+) -> list[str]:
+    """The tokens of each text.
+
+    Parameters
+    ----------
+    texts : sequence of str, length n
+    tokenizer : {"whitespace", "ptb", "characters", "icu"}
+        What whitespace separates; Penn Treebank tokens (English; needs Java); every code point that is no whitespace;
+        words by Unicode's rules and ICU's dictionaries, which languages without spaces need.
+    language : str
+        BCP-47 tag; only ICU asks for it.
+    normalise : bool, optional
+        Whether to lower-case and to remove punctuation (`normalised`); without it as `normalised_by_default` says. ICU
+        finds words in the text with its punctuation, and its words are normalised; the others tokenise what is left.
+
+    Returns
+    -------
+    list of str, length n
+        Tokens joined by single spaces; empty where a text has none.
+
+    Raises
+    ------
+    ValueError
+        If there is no such tokeniser.
+    metrics.java.ToolMissing
+        If the tokeniser needs a program or package that is not there.
+    """
+    kind = Tokenizer(tokenizer)
+    if normalise is None:
+        normalise = normalised_by_default(kind)
+    if kind is Tokenizer.ICU:
+        return _icu_tokens(texts, language, normalise=normalise)
+    plain = [normalised(text) for text in texts] if normalise else texts
+    if kind is Tokenizer.PTB:
+        return ptb.ptb_tokens(plain)
+    if kind is Tokenizer.CHARACTERS:
+        return [" ".join("".join(text.split())) for text in plain]
+    return [" ".join(text.split()) for text in plain]
+
+
+def normalised_by_default(tokenizer: str) -> bool:
+    """Whether a tokeniser's texts are normalised where nobody says."""
+    return Tokenizer(tokenizer) in NORMALISED_BY_DEFAULT
+
+
+def text_version(tokenizer: str, normalise: bool | None = None) -> str:
+    """What became of texts before they were scored, such as `whitespace-1` or `icu-78.3+norm-1`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such tokeniser.
+    metrics.java.ToolMissing
+        If ICU is not there.
+    """
+    kind = Tokenizer(tokenizer)
+    name = {
+        Tokenizer.WHITESPACE: WHITESPACE_VERSION,
+        Tokenizer.PTB: f"ptb-{ptb.VERSION}",
+        Tokenizer.CHARACTERS: CHARACTERS_VERSION,
+    }.get(kind) or f"icu-{_icu_version()}"
+    if normalise is None:
+        normalise = normalised_by_default(kind)
+    return f"{name}+{NORMALISATION}" if normalise else name
+
+
+def normalised(text: str) -> str:
+    """`text` in lower case without punctuation, composed (NFC), its whitespace single spaces: version norm-1.
+
+    Every character of Unicode's category P goes and leaves no space: "don't" is "dont", "well-known" "wellknown". Symbols
+    (categories S: $, +, emoji) and marks stay. Lower case is Unicode's own, the same for every language: in Turkish too
+    "I" becomes "i", and "İ" an "i" with a dot above.
+    """
+    composed = unicodedata.normalize("NFC", text)
+    without = composed.lower().translate(_punctuation())
+    # What stood apart may now compose.
+    return " ".join(unicodedata.normalize("NFC", without).split())
+
+
+@functools.cache
+def _punctuation() -> dict[int, None]:
+    return {code: None for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)).startswith("P")}
+
+
+def _icu_tokens(texts: Sequence[str], language: str, *, normalise: bool) -> list[str]:
+    try:
+        from icu4py.breakers import WordBreaker
+    except ImportError as error:
+        raise _without_icu() from error
+    tokenised = []
+    for text in texts:
+        words = [word for word in WordBreaker(text, language) if any(map(str.isalnum, word))]
+        line = " ".join(" ".join(words).split())
+        tokenised.append(normalised(line) if normalise else line)
+    return tokenised
+
+
+def _icu_version() -> str:
+    try:
+        import icu4py
+    except ImportError as error:
+        raise _without_icu() from error
+    return str(icu4py.icu_version)
+
+
+def _without_icu() -> ToolMissing:
+    return ToolMissing("There is no ICU here, which finds the words. Install it: pip install icu4py==1.2.0.")
