@@ -45,8 +45,8 @@ def java() -> str:
     found = shutil.which(wanted)
     if found is None:
         raise ToolMissing(
-            f"There is no Java here ({wanted!r} is not on the path), which METEOR and the PTB tokeniser need. Install a "
-            "Java runtime, version 8 or newer (Debian and Ubuntu: apt-get install default-jre-headless), or name its "
+            f"There is no Java here ({wanted!r} is not on the path), which METEOR and the PTB tokeniser need. Install "
+            "a Java runtime, version 8 or newer (Debian and Ubuntu: apt-get install default-jre-headless), or name its "
             "command in the environment variable JAVA."
         )
     return found

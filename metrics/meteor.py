@@ -42,8 +42,8 @@ def meteor(candidates: Sequence[str], references: Sequence[Sequence[str]], *, la
     references : sequence of sequence of str, length n_images
         One or more for each image.
     language : str
-        Of `FULL` or `STEMS_ONLY`, or a tag that begins so. In the first METEOR tokenises, lower-cases and takes up punctuation in its own
-        way; in the others it lower-cases, and tokens are what whitespace separates.
+        Of `FULL` or `STEMS_ONLY`, or a tag that begins so. In the first METEOR tokenises, lower-cases and takes up
+        punctuation in its own way; in the others it lower-cases, and tokens are what whitespace separates.
 
     Returns
     -------

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metrics import meteor as meteor_1_5
-from metrics.bleu import bleu
-from metrics.cider import cider, cider_d
+from metrics.bleu import bleu_of
+from metrics.cider import cider_d_of, cider_of
 from metrics.document_frequencies import DocumentFrequencies
-from metrics.encoding import EncodedCaptions
-from metrics.rouge_l import rouge_l
+from metrics.encoding import EncodedCaptions, encode
+from metrics.rouge_l import rouge_l_of
 from metrics.scores import MetricScores
 from metrics.signatures import Signature, references_digest
 from metrics.text import Tokenizer, normalised_by_default, text_version, tokenise
@@ -139,7 +138,7 @@ def prepare(
     tokenised = tokens[: len(candidates)]
     grouped = _grouped(tokens[len(candidates) :], references)
     return Prepared(
-        encoded=EncodedCaptions(tokenised, grouped),
+        encoded=encode(tokenised, grouped, workers=workers),
         candidates=tokenised,
         references=grouped,
         text=text_version(tokenizer, normalise),
@@ -218,7 +217,7 @@ def _grouped(flat: list[str], references: Sequence[Sequence[str]]) -> list[list[
 
 
 def _bleu(prepared: Prepared) -> list[Scored]:
-    figures = bleu(prepared.encoded, workers=prepared.workers)
+    figures = bleu_of(prepared.encoded, workers=prepared.workers)
     return [
         Scored(f"bleu-{order}", prepared.signature(f"bleu-{order}", n=order), scores)
         for order, scores in enumerate(figures, start=1)
@@ -227,19 +226,21 @@ def _bleu(prepared: Prepared) -> list[Scored]:
 
 def _rouge_l(prepared: Prepared) -> list[Scored]:
     signature = prepared.signature("rouge-l", beta=f"{BETA:g}")
-    return [Scored("rouge-l", signature, rouge_l(prepared.encoded, beta=BETA, workers=prepared.workers))]
+    return [Scored("rouge-l", signature, rouge_l_of(prepared.encoded, beta=BETA, workers=prepared.workers))]
 
 
 def _cider(prepared: Prepared) -> list[Scored]:
     signature = prepared.signature("cider", n=LONGEST_GRAM, df=_frequencies_of(prepared))
     return [
-        Scored("cider", signature, cider(prepared.encoded, frequencies=prepared.frequencies, workers=prepared.workers))
+        Scored(
+            "cider", signature, cider_of(prepared.encoded, frequencies=prepared.frequencies, workers=prepared.workers)
+        )
     ]
 
 
 def _cider_d(prepared: Prepared) -> list[Scored]:
     signature = prepared.signature("cider-d", n=LONGEST_GRAM, sigma=f"{SIGMA:g}", df=_frequencies_of(prepared))
-    scores = cider_d(prepared.encoded, sigma=SIGMA, frequencies=prepared.frequencies, workers=prepared.workers)
+    scores = cider_d_of(prepared.encoded, sigma=SIGMA, frequencies=prepared.frequencies, workers=prepared.workers)
     return [Scored("cider-d", signature, scores)]
 
 

@@ -91,13 +91,11 @@ def warning(one: Signature, other: Signature) -> str | None:
 def references_digest(references: Sequence[Sequence[str]]) -> str:
     """A name for a set of references, as signatures have it: the first 12 hexadecimal digits of a SHA-256.
 
-    Over the captions as they were given, before any tokenisation. The order of the images and that of the captions of an
-    image do not matter, as they do not to a score.
+    Over the captions as they were given, before any tokenisation. The order of the images does not matter, nor that of
+    the captions of an image, as they do not to a score.
     """
-    of_images = sorted(
-        _digest(sorted(_digest([text.encode("utf-8", "replace")]) for text in texts)) for texts in references
-    )
-    return _digest(of_images).hex()[:DIGEST_SHOWN]
+    of_images = [_digest(sorted(_digest([text.encode("utf-8", "replace")]) for text in texts)) for texts in references]
+    return _digest(sorted(of_images)).hex()[:DIGEST_SHOWN]
 
 
 def _digest(parts: Sequence[bytes]) -> bytes:

@@ -101,9 +101,9 @@ def text_version(tokenizer: str, normalise: bool | None = None) -> str:
 def normalised(text: str) -> str:
     """`text` in lower case without punctuation, composed (NFC), its whitespace single spaces: version norm-1.
 
-    Every character of Unicode's category P goes and leaves no space: "don't" is "dont", "well-known" "wellknown". Symbols
-    (categories S: $, +, emoji) and marks stay. Lower case is Unicode's own, the same for every language: in Turkish too
-    "I" becomes "i", and "İ" an "i" with a dot above.
+    Every character of Unicode's category P goes and leaves no space: "don't" becomes "dont", "well-known" "wellknown".
+    Symbols (categories S: $, +, emoji) and marks stay. Lower case is Unicode's own, the same for every language: in
+    Turkish too "I" becomes "i", and "İ" an "i" with a dot above.
     """
     composed = unicodedata.normalize("NFC", text)
     without = composed.lower().translate(_punctuation())
