@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from metrics.intervals import NORMAL_QUANTILE, Interval, percentile_interval
 from metrics.undefined import Reason, UndefinedFigure
@@ -66,23 +65,6 @@ def gain_interval(wins: int, losses: int, images: int, *, resamples: int, rng: n
         raise UndefinedFigure(Reason.NO_VARIATION, "Every image has the same outcome: resampling them shows nothing.")
     draws = rng.multinomial(images, kinds / images, size=resamples)
     return percentile_interval(100 * (draws[:, 0] - draws[:, 1]) / images)
-
-
-def sign_test(wins: int, losses: int) -> float:
-    """The p-value of the exact two-sided sign test over the decided images.
-
-    It is the probability of at least so uneven a split were wins and losses equally likely: by symmetry, twice the
-    smaller tail of the binomial distribution. `scipy.stats.binomtest` gives the same, but its import alone takes longer
-    than a whole report.
-
-    Raises
-    ------
-    UndefinedFigure
-        Where no image is decided.
-    """
-    if wins + losses < 1:
-        raise UndefinedFigure(Reason.NO_DECIDED, "No image was decided either way.")
-    return min(1.0, 2 * float(special.bdtr(min(wins, losses), wins + losses, 0.5)))
 
 
 def images_needed(wins: int, losses: int, images: int, *, width_points: float) -> int:

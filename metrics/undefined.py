@@ -18,6 +18,10 @@ class Reason(StrEnum):
     MODEL_NEVER_LOSES = "model_never_loses"
     NOT_CONVERGED = "not_converged"
     NO_DIFFERENCE = "no_difference"
+    TOO_FEW_POINTS = "too_few_points"
+    ALL_VALUES_EQUAL = "all_values_equal"
+    ONE_SIGN_ONLY = "one_sign_only"
+    NO_KNOWN_WORD = "no_known_word"
 
 
 class UndefinedFigure(ValueError):

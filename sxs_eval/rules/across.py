@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpus.rules.figures import Figure
-from metrics import gains, ranking
+from metrics import gains, ranking, sign_test
 from metrics.intervals import Interval, percentile_interval
 from sxs_eval.rules.figures import Gain, SignTest, Undefined, defined
 from sxs_eval.rules.report import Decided, stream
@@ -97,9 +97,9 @@ def pool(decided: Sequence[Decided], *, seed: int, resamples: int = 10_000) -> P
     outcome = np.concatenate([np.zeros(0, dtype=np.int8), *(part.outcome for part in decided)])
     net = np.bincount(image, weights=outcome)
 
-    def sign_test() -> SignTest:
+    def signs() -> SignTest:
         wins, losses = int((net > 0).sum()), int((net < 0).sum())
-        return SignTest(gains.sign_test(wins, losses), wins + losses)
+        return SignTest(sign_test.sign_test(wins, losses), wins + losses)
 
     def interval() -> Interval:
         return gains.pooled_gain_interval(image, outcome, resamples=resamples, rng=stream(seed, "pooled gain"))
@@ -111,7 +111,7 @@ def pool(decided: Sequence[Decided], *, seed: int, resamples: int = 10_000) -> P
         wins=int((outcome > 0).sum()),
         losses=int((outcome < 0).sum()),
         gain=defined(lambda: Gain(gains.pooled_gain(outcome), defined(interval))),
-        sign_test=defined(sign_test),
+        sign_test=defined(signs),
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpus.rules.figures import Figure
-from metrics import agreement, gains
+from metrics import agreement, gains, sign_test
 from metrics.flips import count_flips
 from metrics.intervals import Interval, share_bounds
 from sxs_eval.rules.figures import Gain, Missing, Part, Precision, Share, SignTest, Undefined, defined, share
@@ -311,7 +311,7 @@ def _outcome(
                 defined(lambda: gains.gain_interval(wins, losses, parts_of, resamples=resamples, rng=rng)),
             )
         ),
-        sign_test=defined(lambda: SignTest(gains.sign_test(wins, losses), wins + losses)),
+        sign_test=defined(lambda: SignTest(sign_test.sign_test(wins, losses), wins + losses)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Majorities, gains, their intervals and the sign test."""
+"""Majorities, gains and their intervals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 
 from metrics.flips import Flips, count_flips
 from metrics.gains import (
@@ -17,7 +16,6 @@ from metrics.gains import (
     majority_outcomes,
     pooled_gain,
     pooled_gain_interval,
-    sign_test,
 )
 from metrics.undefined import Reason, UndefinedFigure
 
@@ -97,21 +95,6 @@ def test_without_images_there_is_no_gain():
         with pytest.raises(UndefinedFigure) as refused:
             figure()
         assert refused.value.reason == Reason.NO_IMAGES
-
-
-@pytest.mark.parametrize(("wins", "losses"), [(5, 2), (2, 5), (0, 1), (6, 0), (4, 4), (60, 41), (12_000, 12_300)])
-def test_the_sign_test_is_the_exact_binomial_one(wins, losses):
-    assert sign_test(wins, losses) == pytest.approx(binomtest(wins, wins + losses).pvalue, abs=1e-9)
-
-
-def test_the_sign_test_by_hand():
-    assert sign_test(5, 2) == pytest.approx(2 * (1 + 7 + 21) / 2**7)
-
-
-def test_without_a_decided_image_there_is_no_sign_test():
-    with pytest.raises(UndefinedFigure) as refused:
-        sign_test(0, 0)
-    assert refused.value.reason == Reason.NO_DECIDED
 
 
 def test_as_many_images_as_are_said_to_be_needed_give_the_width_asked_for():

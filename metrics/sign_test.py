@@ -1,0 +1,42 @@
+"""The exact sign test."""
+
+from __future__ import annotations
+
+from scipy import special
+
+from metrics.undefined import Reason, UndefinedFigure
+
+
+def sign_test(wins: int, losses: int) -> float:
+    """The p-value of the exact two-sided sign test over the decided images.
+
+    It is the probability of at least so uneven a split were wins and losses equally likely: by symmetry, twice the
+    smaller tail of the binomial distribution. `scipy.stats.binomtest` gives the same, but its import alone takes longer
+    than a whole report.
+
+    Parameters
+    ----------
+    wins, losses : int
+        Images decided for the one and for the other. Those that are neither do not count.
+
+    Returns
+    -------
+    float
+        A probability, at most 1.
+
+    Raises
+    ------
+    ValueError
+        If a number is negative.
+    UndefinedFigure
+        Where no image is decided.
+
+    References
+    ----------
+    W. J. Dixon and A. M. Mood (1946), The statistical sign test.
+    """
+    if wins < 0 or losses < 0:
+        raise ValueError(f"There are no negative numbers of images: {wins} wins, {losses} losses.")
+    if wins + losses < 1:
+        raise UndefinedFigure(Reason.NO_DECIDED, "No image was decided either way.")
+    return min(1.0, 2 * float(special.bdtr(min(wins, losses), wins + losses, 0.5)))
