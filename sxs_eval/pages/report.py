@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from corpus.pages import shown
 from metrics.intervals import Interval
 from sxs_eval.models import StandingState
-from sxs_eval.pages.plots import BarPlot, Estimate, RangePlot, bar_plot, range_plot
+from corpus.pages.plots import BarPlot, Estimate, RangePlot, bar_plot, range_plot
 from sxs_eval.rules.figures import Gain, Part, Share, Undefined
 from sxs_eval.rules.judging import FIVE_POINTS, LEVELS, choices_of
 from sxs_eval.rules.report import WIDTH_POINTS, Outcome, RaterFigures, RegionOutcome, Report

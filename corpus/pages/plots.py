@@ -22,7 +22,11 @@ LINE_HEIGHT, TRACK_HEIGHT, SHORT_ROW = 18, 24, 26
 LONGEST_LINE = 40
 """Characters of a name that a phone has room for."""
 TRACK_ENDS = 98.0
+BESIDE_SHORT_LABELS = 36.0
+BESIDE_NUMBERS = 14.0
 AXIS_HEIGHT = 28
+DOT_ROW = 28
+SCATTER_TOP, SCATTER_HEIGHT = 26, 320
 MOST_TICKS = 6
 LEAST_REACH = 1e-6
 """What is nearer to the reference than that is rounding."""
@@ -101,6 +105,85 @@ class RangePlot:
     ticks: Sequence[Tick]
 
 
+@dataclass(frozen=True)
+class Dot:
+    """One of those whose `name` and `number` a legend explains; `text` is its value as written."""
+
+    number: int
+    name: str
+    value: float
+    text: str
+
+
+@dataclass(frozen=True)
+class DotMark:
+    number: int
+    x: str
+
+
+@dataclass(frozen=True)
+class DotRow:
+    label: str
+    text_y: int
+    track_y: int
+    marks: Sequence[DotMark]
+
+
+@dataclass(frozen=True)
+class DotPlot:
+    """Numbered dots on one track for each label, all on one axis."""
+
+    title: str
+    summary: str
+    height: int
+    axis_y: int
+    start_x: str
+    end_x: str
+    rows: Sequence[DotRow]
+    ticks: Sequence[Tick]
+
+
+@dataclass(frozen=True)
+class Point:
+    """`kind` goes into the name of the class that draws it: full for “core”, hollow for “rest”."""
+
+    x: float
+    y: float
+    kind: str
+
+
+@dataclass(frozen=True)
+class PointMark:
+    x: str
+    y: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class HeightTick:
+    label: str
+    y: str
+    text_y: str
+    is_reference: bool
+
+
+@dataclass(frozen=True)
+class ScatterPlot:
+    """Points over two axes that are even around zero."""
+
+    title: str
+    summary: str
+    x_name: str
+    y_name: str
+    height: int
+    axis_y: int
+    start_x: str
+    end_x: str
+    points: Sequence[PointMark]
+    x_ticks: Sequence[Tick]
+    y_ticks: Sequence[HeightTick]
+
+
 def bar_plot(title: str, bars: Iterable[tuple[str, int, str]]) -> BarPlot:
     """`bars`: name, count, kind. The longest bar has the highest count."""
     counts = list(bars)
@@ -130,12 +213,8 @@ def range_plot(
     `step` is from tick to tick; chosen where none is given.
     """
     low, high = ends or _even_ends(estimates, reference)
-    start = 36.0 if has_short_labels else 100 - TRACK_ENDS
-
-    def place(value: float) -> str:
-        share = (min(max(value, low), high) - low) / (high - low)
-        return _x(start + share * (TRACK_ENDS - start))
-
+    start = BESIDE_SHORT_LABELS if has_short_labels else 100 - TRACK_ENDS
+    place = _places((low, high), start)
     rows, bottom = [], 0
     for estimate in estimates:
         row, bottom = _row(estimate, bottom, place, has_short_labels=has_short_labels)
@@ -156,6 +235,82 @@ def range_plot(
             for value in _ticks(low, high, step)
         ],
     )
+
+
+def dot_plot(title: str, rows: Sequence[tuple[str, Sequence[Dot]]], *, ends: tuple[float, float]) -> DotPlot:
+    """`rows`: a short label and its dots, of which the first are drawn above the later ones."""
+    low, high = ends
+    place = _places(ends, BESIDE_SHORT_LABELS)
+    step = _step((high - low) / 2)
+    axis_y = DOT_ROW * len(rows) + 4
+    return DotPlot(
+        title=title,
+        summary="; ".join(
+            f"{label}: " + ", ".join(f"{dot.name} {dot.text}" for dot in dots) for label, dots in rows if dots
+        ),
+        height=axis_y + AXIS_HEIGHT,
+        axis_y=axis_y,
+        start_x=_x(BESIDE_SHORT_LABELS),
+        end_x=_x(TRACK_ENDS),
+        rows=[
+            DotRow(
+                label,
+                number * DOT_ROW + DOT_ROW // 2 + 5,
+                number * DOT_ROW + DOT_ROW // 2,
+                [DotMark(dot.number, place(dot.value)) for dot in reversed(dots)],
+            )
+            for number, (label, dots) in enumerate(rows)
+        ],
+        ticks=[Tick(_tick_label(value, step), place(value), is_reference=False) for value in _ticks(low, high, step)],
+    )
+
+
+def scatter_plot(title: str, points: Sequence[Point], *, summary: str, x_name: str, y_name: str) -> ScatterPlot:
+    x_ends, y_ends = (_reach([getattr(point, axis) for point in points], 0) for axis in ("x", "y"))
+    x_step, y_step = _step(x_ends[1]), _step(y_ends[1])
+    across, start = _places(x_ends, BESIDE_NUMBERS), BESIDE_NUMBERS
+
+    def up(value: float, shift: float = 0) -> str:
+        share = (value - y_ends[0]) / (y_ends[1] - y_ends[0])
+        return f"{SCATTER_TOP + (1 - share) * SCATTER_HEIGHT + shift:.1f}"
+
+    return ScatterPlot(
+        title=title,
+        summary=summary,
+        x_name=x_name,
+        y_name=y_name,
+        height=SCATTER_TOP + SCATTER_HEIGHT + AXIS_HEIGHT + LINE_HEIGHT,
+        axis_y=SCATTER_TOP + SCATTER_HEIGHT,
+        start_x=_x(start),
+        end_x=_x(TRACK_ENDS),
+        points=[PointMark(across(point.x), up(point.y), point.kind) for point in points],
+        x_ticks=[
+            Tick(_tick_label(value, x_step), across(value), math.isclose(value, 0, abs_tol=1e-9))
+            for value in _ticks(*x_ends, x_step)
+        ],
+        y_ticks=[
+            HeightTick(_tick_label(value, y_step), up(value), up(value, 4), math.isclose(value, 0, abs_tol=1e-9))
+            for value in _ticks(*y_ends, y_step)
+        ],
+    )
+
+
+def round_end(highest: float) -> float:
+    """A whole number of ticks, so that an axis from zero to it holds `highest`."""
+    if highest <= LEAST_REACH:
+        return 1.0
+    step = _step(highest / 2)
+    return step * math.ceil(highest / step - 1e-9)
+
+
+def _places(ends: tuple[float, float], start: float) -> Callable[[float], str]:
+    low, high = ends
+
+    def place(value: float) -> str:
+        share = (min(max(value, low), high) - low) / (high - low)
+        return _x(start + share * (TRACK_ENDS - start))
+
+    return place
 
 
 def _row(estimate: Estimate, top: int, place: Callable[[float], str], *, has_short_labels: bool) -> tuple[Row, int]:
@@ -184,6 +339,10 @@ def _even_ends(estimates: Sequence[Estimate], reference: float) -> tuple[float, 
     values = [estimate.value for estimate in estimates if estimate.value is not None]
     for estimate in estimates:
         values += [estimate.interval.low, estimate.interval.high] if estimate.interval else []
+    return _reach(values, reference)
+
+
+def _reach(values: Sequence[float], reference: float) -> tuple[float, float]:
     farthest = max((abs(value - reference) for value in values), default=0.0)
     farthest = farthest if farthest > LEAST_REACH else 1.0
     step = _step(farthest)

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.pages import shown
+from corpus.pages.plots import Dot, Estimate, Point, bar_plot, dot_plot, range_plot, round_end, scatter_plot
 from metrics.intervals import Interval
 from metrics.undefined import Reason
-from sxs_eval.pages.plots import Estimate, bar_plot, range_plot
 from sxs_eval.rules.figures import Undefined
 from tests.servers import ROOT
 
@@ -24,6 +24,8 @@ ESTIMATES = [
     Estimate("Asia & <Oceania>", "−4", -4.0, None),
     Estimate("unknown", "undefined", None, None),
 ]
+DOTS = [("German", [Dot(1, "Rich", 50.0, "50.0"), Dot(2, "Brief", 25.0, "25.0")]), ("Cuzco Quechua", [])]
+POINTS = [Point(20.0, 5.0, "core"), Point(-10.0, -2.5, "rest"), Point(0.0, 0.0, "rest")]
 
 
 def percent(place: str) -> float:
@@ -98,12 +100,48 @@ class TestRanges:
         assert percent(plot.start_x) == 36.0
 
 
+class TestDots:
+    def test_dots_stand_in_proportion_and_the_first_lies_above(self):
+        plot = dot_plot("", DOTS, ends=(0, 50))
+        second, first = plot.rows[0].marks
+        assert (first.number, first.x, second.number) == (1, "98.00%", 2)
+        assert percent(second.x) == pytest.approx((98 + 36) / 2)
+        assert [tick.label for tick in plot.ticks] == ["0", "10", "20", "30", "40", "50"]
+
+    def test_every_value_is_in_the_text_alternative(self):
+        assert dot_plot("", DOTS, ends=(0, 50)).summary == "German: Rich 50.0, Brief 25.0"
+
+    @given(st.floats(0, 1e5))
+    def test_an_axis_holds_the_highest_and_is_not_much_longer(self, highest):
+        end = round_end(highest)
+        assert highest <= end * (1 + 1e-9)
+        assert end <= max(1.0, 1.6 * highest)
+
+
+class TestScatter:
+    def test_points_stand_in_proportion_around_zero(self):
+        plot = scatter_plot("", POINTS, summary="", x_name="", y_name="")
+        right, left, middle = plot.points
+        x, y = percent(middle.x), float(middle.y)
+        assert (percent(right.x) - x) == pytest.approx(2 * (x - percent(left.x)), abs=0.02)
+        assert (y - float(right.y)) == pytest.approx(2 * (float(left.y) - y), abs=0.2)
+        assert [tick.label for tick in plot.x_ticks if tick.is_reference] == ["0"]
+        assert [tick.y for tick in plot.y_ticks if tick.is_reference] == [middle.y]
+
+    def test_a_plot_without_points_still_has_axes(self):
+        plot = scatter_plot("", [], summary="", x_name="", y_name="")
+        assert len(plot.x_ticks) >= 3
+        assert len(plot.y_ticks) >= 3
+
+
 @pytest.mark.parametrize("language", ["en", "ar", "de"])
 @pytest.mark.parametrize(
     ("template", "plot"),
     [
-        ("sxs_eval/_bar_plot.html", bar_plot("Judgements", BARS)),
-        ("sxs_eval/_range_plot.html", range_plot("Gain", ESTIMATES, reference=0)),
+        ("_bar_plot.html", bar_plot("Judgements", BARS)),
+        ("_range_plot.html", range_plot("Gain", ESTIMATES, reference=0)),
+        ("_dot_plot.html", dot_plot("Scores", DOTS, ends=(0, 50))),
+        ("_scatter_plot.html", scatter_plot("Gains", POINTS, summary="<Oceania>: 3", x_name="ΔSxS", y_name="ΔCIDEr")),
     ],
 )
 def test_the_markup_has_a_title_and_a_text_and_needs_no_style(language, template, plot):
@@ -118,13 +156,15 @@ def test_the_markup_has_a_title_and_a_text_and_needs_no_style(language, template
             assert re.fullmatch(r"\d+(\.\d+)?%?", value), f"{name}={value}"
 
 
-@pytest.mark.parametrize("template", ["_bar_plot", "_range_plot", "_lines"])
+@pytest.mark.parametrize("template", ["_bar_plot", "_range_plot", "_dot_plot", "_scatter_plot", "sxs_eval/_lines"])
 def test_the_style_sheet_knows_every_class_of_a_plot(template):
-    markup = (ROOT / "templates" / "sxs_eval" / f"{template}.html").read_text(encoding="utf-8")
+    markup = (ROOT / "templates" / f"{template}.html").read_text(encoding="utf-8")
     sheet = (ROOT / "static" / "css" / "crosslens.css").read_text(encoding="utf-8")
     names = set(re.findall(r"(?:plot|figures)__[a-z]+(?:--[a-z]+)?", markup)) - {"plot__bar"}
     if template == "_bar_plot":
         names = {f"plot__bar--{kind}" for _, _, kind in BARS}
+    if template == "_scatter_plot":
+        names = names - {"plot__point--"} | {f"plot__point--{point.kind}" for point in POINTS}
     assert names
     assert [name for name in sorted(names) if f".{name}" not in sheet] == []
 
