@@ -1,0 +1,42 @@
+"""The figures of scores and of their agreement with people, and why one may have no value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from corpus.rules.figures import Absent
+from metrics.undefined import Reason, UndefinedFigure
+
+T = TypeVar("T")
+
+MESSAGES: dict[Reason, Promise] = {
+    Reason.NO_IMAGES: _("There is no image to score."),
+    Reason.NO_VARIATION: _("All are alike, so they do not show by how much the figure would vary."),
+    Reason.RESAMPLES_UNDEFINED: _("There is too little: in some resamples the figure has no value."),
+    Reason.NO_KNOWN_WORD: _("A caption has no word that has a vector."),
+    Reason.TOO_FEW_POINTS: _("There are fewer than two, so nothing can go together."),
+    Reason.ALL_VALUES_EQUAL: _("One of the two has the same value throughout, so nothing can go together."),
+    Reason.ONE_SIGN_ONLY: _("One of the two is always better or never better, so its signs tell nothing."),
+}
+
+
+@dataclass(frozen=True)
+class Undefined(Absent):
+    reason: Reason
+
+    @property
+    def message(self) -> Promise:
+        return MESSAGES[self.reason]
+
+
+def defined(figure: Callable[[], T]) -> T | Undefined:
+    """What `figure` gives, or why it gives nothing."""
+    try:
+        return figure()
+    except UndefinedFigure as undefined:
+        return Undefined(undefined.reason)
