@@ -211,6 +211,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-imports": {"task": "corpus.tasks.sweep_imports", "schedule": 15.0},
     "sweep-item-imports": {"task": "gapgame.tasks.sweep_item_imports", "schedule": 15.0},
     "sweep-passes": {"task": "scoring.tasks.sweep_passes", "schedule": 15.0},
+    "sweep-scorings": {"task": "scoring.tasks.sweep_scorings", "schedule": 60.0},
     "sweep-caption-imports": {"task": "inference.tasks.sweep_caption_imports", "schedule": 15.0},
 }
 

@@ -111,6 +111,7 @@ class ImportKind(models.TextChoices):
     IMAGES = "images", _("Images")
     CAPTIONS = "captions", _("Captions by a model")
     ITEMS = "items", _("Sentences with a gap")
+    REFERENCES = "refs", _("Reference captions")
 
 
 class ImportJob(models.Model):

@@ -1,8 +1,37 @@
 """Background work of scoring. The rows are the truth; a message that is lost is sent again by a sweep."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
 from celery import shared_task
+from django.db import transaction
+from django.utils import timezone
+
+from scoring.models import OPEN_STATES, Pass, Scoring
+from scoring.services import passes, sweeping
+
+
+@shared_task
+def run_pass(pass_id: int) -> None:
+    passes.run_pass(pass_id=pass_id, clock=timezone.now)
 
 
 @shared_task
 def sweep_passes() -> None:
-    """Nothing waits yet."""
+    for pass_id in sweeping.passes_waiting(now=timezone.now()):
+        run_pass.delay(pass_id)
+
+
+@shared_task
+def sweep_scorings() -> None:
+    for pass_id in sweeping.ask_where_changed(now=timezone.now()):
+        run_pass.delay(pass_id)
+
+
+def ask_for_passes(scorings: Iterable[Scoring]) -> None:
+    """Have their open passes run once the transaction is through; where no message can be sent, the sweep does it."""
+    waiting = Pass.objects.filter(scoring__in=list(scorings), state__in=OPEN_STATES)
+    for pass_id in waiting.order_by("pk").values_list("pk", flat=True):
+        transaction.on_commit(partial(run_pass.delay, pass_id), robust=True)

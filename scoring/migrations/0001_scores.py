@@ -6,158 +6,315 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('corpus', '0003_imports_of_items'),
-        ('inference', '0002_word_vector_sets'),
-        ('languages', '0002_seed_the_36_languages'),
-        ('people', '0001_initial'),
+        ("corpus", "0003_imports_of_items"),
+        ("inference", "0002_word_vector_sets"),
+        ("languages", "0002_seed_the_36_languages"),
+        ("people", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Pass',
+            name="Pass",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('queued', 'Waiting'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed')], default='queued', max_length=8)),
-                ('error', models.TextField(blank=True)),
-                ('total', models.PositiveIntegerField(default=0, help_text='Metrics to compute.')),
-                ('done', models.PositiveIntegerField(default=0)),
-                ('lease_until', models.DateTimeField(blank=True, null=True)),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('images', models.PositiveIntegerField(default=0, help_text='Images with a caption and a reference.')),
-                ('left_out', models.PositiveIntegerField(default=0, help_text="Images with references that lack the model's caption.")),
-                ('image_ids', models.BinaryField(default=bytes)),
-                ('captions_digest', models.CharField(blank=True, max_length=64)),
-                ('captions_mark', models.CharField(blank=True, help_text="Tells quickly whether the model's captions may have changed since.", max_length=64)),
-                ('references_digest', models.CharField(blank=True, max_length=64)),
-                ('asked_at', models.DateTimeField()),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("queued", "Waiting"), ("running", "Running"), ("done", "Done"), ("failed", "Failed")],
+                        default="queued",
+                        max_length=8,
+                    ),
+                ),
+                ("error", models.TextField(blank=True)),
+                ("total", models.PositiveIntegerField(default=0, help_text="Metrics to compute.")),
+                ("done", models.PositiveIntegerField(default=0)),
+                ("lease_until", models.DateTimeField(blank=True, null=True)),
+                ("attempts", models.PositiveSmallIntegerField(default=0)),
+                ("images", models.PositiveIntegerField(default=0, help_text="Images with a caption and a reference.")),
+                (
+                    "left_out",
+                    models.PositiveIntegerField(
+                        default=0, help_text="Images with references that lack the model's caption."
+                    ),
+                ),
+                ("image_ids", models.BinaryField(default=bytes)),
+                ("captions_digest", models.CharField(blank=True, max_length=64)),
+                (
+                    "captions_mark",
+                    models.CharField(
+                        blank=True,
+                        help_text="Tells quickly whether the model's captions may have changed since.",
+                        max_length=64,
+                    ),
+                ),
+                ("references_digest", models.CharField(blank=True, max_length=64)),
+                ("asked_at", models.DateTimeField()),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
             ],
             options={
-                'verbose_name_plural': 'passes',
-                'ordering': ['scoring', '-pk'],
+                "verbose_name_plural": "passes",
+                "ordering": ["scoring", "-pk"],
             },
         ),
         migrations.CreateModel(
-            name='ReferenceSet',
+            name="ReferenceSet",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=120)),
-                ('kind', models.CharField(choices=[('imported', 'From a file'), ('collected', 'Written in this project'), ('translated', 'Translated from English')], max_length=10)),
-                ('source', models.TextField(blank=True, help_text='Where the captions come from, and under which licence.')),
-                ('origin', models.CharField(blank=True, help_text='What they were collected by, such as “round 7”; empty for a file.', max_length=64)),
-                ('images', models.PositiveIntegerField(default=0)),
-                ('captions', models.PositiveIntegerField(default=0)),
-                ('digest', models.CharField(blank=True, max_length=64)),
-                ('changed_at', models.DateTimeField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('collection', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='corpus.collection')),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('language', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='languages.language')),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reference_sets', to='people.project')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=120)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("imported", "From a file"),
+                            ("collected", "Written in this project"),
+                            ("translated", "Translated from English"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "source",
+                    models.TextField(blank=True, help_text="Where the captions come from, and under which licence."),
+                ),
+                (
+                    "origin",
+                    models.CharField(
+                        blank=True,
+                        help_text="What they were collected by, such as “round 7”; empty for a file.",
+                        max_length=64,
+                    ),
+                ),
+                ("images", models.PositiveIntegerField(default=0)),
+                ("captions", models.PositiveIntegerField(default=0)),
+                ("digest", models.CharField(blank=True, max_length=64)),
+                ("changed_at", models.DateTimeField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "collection",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="corpus.collection"
+                    ),
+                ),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "language",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="languages.language"
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="reference_sets", to="people.project"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['project', 'language', 'name'],
+                "ordering": ["project", "language", "name"],
             },
         ),
         migrations.CreateModel(
-            name='Reference',
+            name="Reference",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveSmallIntegerField(help_text='Among the captions of the image, from 1.')),
-                ('text', models.TextField()),
-                ('image', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='corpus.image')),
-                ('reference_set', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='references', to='scoring.referenceset')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("position", models.PositiveSmallIntegerField(help_text="Among the captions of the image, from 1.")),
+                ("text", models.TextField()),
+                (
+                    "image",
+                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="corpus.image"),
+                ),
+                (
+                    "reference_set",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="references",
+                        to="scoring.referenceset",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['reference_set', 'image', 'position'],
+                "ordering": ["reference_set", "image", "position"],
             },
         ),
         migrations.CreateModel(
-            name='Score',
+            name="Score",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('metric', models.CharField(max_length=20)),
-                ('signature', models.TextField()),
-                ('value', models.FloatField(help_text="On the reference implementation's scale; none where undefined.", null=True)),
-                ('why_undefined', models.CharField(blank=True, max_length=200)),
-                ('values', models.BinaryField(default=bytes)),
-                ('created_at', models.DateTimeField()),
-                ('scoring_pass', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='scores', to='scoring.pass')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("metric", models.CharField(max_length=20)),
+                ("signature", models.TextField()),
+                (
+                    "value",
+                    models.FloatField(
+                        help_text="On the reference implementation's scale; none where undefined.", null=True
+                    ),
+                ),
+                ("why_undefined", models.CharField(blank=True, max_length=200)),
+                ("values", models.BinaryField(default=bytes)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "scoring_pass",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="scores", to="scoring.pass"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['scoring_pass', 'pk'],
+                "ordering": ["scoring_pass", "pk"],
             },
         ),
         migrations.CreateModel(
-            name='Scoring',
+            name="Scoring",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('metrics', models.JSONField(default=list)),
-                ('tokenizer', models.CharField(choices=[('whitespace', 'Whitespace'), ('ptb', 'Penn Treebank (needs Java)'), ('characters', 'Characters'), ('icu', "Words by Unicode's rules (ICU)")], max_length=10)),
-                ('normalise', models.BooleanField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('model', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='inference.captioningmodel')),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='scorings', to='people.project')),
-                ('references', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scorings', to='scoring.referenceset')),
-                ('vectors', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='inference.wordvectorset')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("metrics", models.JSONField(default=list)),
+                (
+                    "tokenizer",
+                    models.CharField(
+                        choices=[
+                            ("whitespace", "Whitespace"),
+                            ("ptb", "Penn Treebank (needs Java)"),
+                            ("characters", "Characters"),
+                            ("icu", "Words by Unicode's rules (ICU)"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("normalise", models.BooleanField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "model",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="inference.captioningmodel"
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="scorings", to="people.project"
+                    ),
+                ),
+                (
+                    "references",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="scorings", to="scoring.referenceset"
+                    ),
+                ),
+                (
+                    "vectors",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="inference.wordvectorset",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['project', 'pk'],
+                "ordering": ["project", "pk"],
             },
         ),
         migrations.AddField(
-            model_name='pass',
-            name='scoring',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='passes', to='scoring.scoring'),
+            model_name="pass",
+            name="scoring",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="passes", to="scoring.scoring"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='referenceset',
-            constraint=models.UniqueConstraint(fields=('project', 'language', 'name'), name='reference_set_named_once'),
+            model_name="referenceset",
+            constraint=models.UniqueConstraint(fields=("project", "language", "name"), name="reference_set_named_once"),
         ),
         migrations.AddConstraint(
-            model_name='referenceset',
-            constraint=models.UniqueConstraint(condition=models.Q(('origin', ''), _negated=True), fields=('project', 'origin'), name='reference_set_once_per_origin'),
+            model_name="referenceset",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("origin", ""), _negated=True),
+                fields=("project", "origin"),
+                name="reference_set_once_per_origin",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='referenceset',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['imported', 'collected', 'translated'])), name='reference_set_kind_known'),
+            model_name="referenceset",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("kind__in", ["imported", "collected", "translated"])),
+                name="reference_set_kind_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='reference',
-            constraint=models.UniqueConstraint(fields=('reference_set', 'image', 'position'), name='reference_once_per_position'),
+            model_name="reference",
+            constraint=models.UniqueConstraint(
+                fields=("reference_set", "image", "position"), name="reference_once_per_position"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='reference',
-            constraint=models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='reference_not_empty'),
+            model_name="reference",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("text", ""), _negated=True), name="reference_not_empty"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='score',
-            constraint=models.UniqueConstraint(fields=('scoring_pass', 'metric'), name='score_once_per_metric'),
+            model_name="score",
+            constraint=models.UniqueConstraint(fields=("scoring_pass", "metric"), name="score_once_per_metric"),
         ),
         migrations.AddConstraint(
-            model_name='score',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('value__isnull', False), ('why_undefined', '')), models.Q(('value__isnull', True), models.Q(('why_undefined', ''), _negated=True)), _connector='OR'), name='score_has_a_value_or_says_why_not'),
+            model_name="score",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("value__isnull", False), ("why_undefined", "")),
+                    models.Q(("value__isnull", True), models.Q(("why_undefined", ""), _negated=True)),
+                    _connector="OR",
+                ),
+                name="score_has_a_value_or_says_why_not",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='scoring',
-            constraint=models.UniqueConstraint(fields=('model', 'references', 'tokenizer', 'normalise'), name='scoring_once_per_text_version'),
+            model_name="scoring",
+            constraint=models.UniqueConstraint(
+                fields=("model", "references", "tokenizer", "normalise"), name="scoring_once_per_text_version"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='scoring',
-            constraint=models.CheckConstraint(condition=models.Q(('tokenizer__in', ['whitespace', 'ptb', 'characters', 'icu'])), name='scoring_tokenizer_known'),
+            model_name="scoring",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("tokenizer__in", ["whitespace", "ptb", "characters", "icu"])),
+                name="scoring_tokenizer_known",
+            ),
         ),
         migrations.AddIndex(
-            model_name='pass',
-            index=models.Index(condition=models.Q(('state__in', ('queued', 'running'))), fields=['state', 'lease_until'], name='pass_to_do'),
+            model_name="pass",
+            index=models.Index(
+                condition=models.Q(("state__in", ("queued", "running"))),
+                fields=["state", "lease_until"],
+                name="pass_to_do",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='pass',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'running'))), fields=('scoring',), name='pass_one_open_per_scoring'),
+            model_name="pass",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state__in", ("queued", "running"))),
+                fields=("scoring",),
+                name="pass_one_open_per_scoring",
+            ),
         ),
     ]

@@ -1,0 +1,36 @@
+"""Who may set up and read scores: from (user, slug, id) to the row, or 404."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.contrib.auth.models import AnonymousUser
+from django.shortcuts import get_object_or_404
+
+from inference import exposure
+from people.models import Role, User
+from people.permissions import project_for
+from scoring.models import Reference, ReferenceSet, Scoring
+
+READERS = (Role.MANAGER, Role.RESEARCHER)
+
+
+def scoring_for(user: User | AnonymousUser, slug: str, scoring_id: int, *roles: Role) -> Scoring:
+    """A scoring of the project `slug`, for who manages it or does research in it (or has one of `roles`)."""
+    project = project_for(user, slug, *(roles or READERS))
+    found = Scoring.objects.select_related(
+        "project", "model", "vectors", "references__language", "references__collection"
+    )
+    return get_object_or_404(found, pk=scoring_id, project=project)
+
+
+def reference_set_for(user: User | AnonymousUser, slug: str, set_id: int, *roles: Role) -> ReferenceSet:
+    project = project_for(user, slug, *(roles or READERS))
+    found = ReferenceSet.objects.select_related("project", "collection", "language", "created_by")
+    return get_object_or_404(found, pk=set_id, project=project)
+
+
+def has_pictures_in_hand(user: User, reference_sets: Iterable[ReferenceSet]) -> bool:
+    """Whether `user` writes about or judges a picture of `reference_sets` right now: they must not read of it then."""
+    of_sets = Reference.objects.filter(reference_set__in=list(reference_sets))
+    return of_sets.filter(exposure.in_hand(user, "image")).exists()

@@ -1,0 +1,36 @@
+"""What tells whether captions changed: sums over images, in any order, so that a change costs no reading of the rest.
+
+Images count by the hash of their picture, so the same captions have the same digest in every database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+
+MODULUS = 1 << 256
+
+
+def image_digest(picture: str, texts: Iterable[str]) -> int:
+    """Of the captions of one image, in their order; `picture` is its SHA-256. 0 where there is no caption."""
+    texts = list(texts)
+    if not texts:
+        return 0
+    found = sha256(picture.encode())
+    for text in texts:
+        content = text.encode()
+        # The length in front: "ab", "c" is not "a", "bc".
+        found.update(len(content).to_bytes(8, "little"))
+        found.update(content)
+    return int.from_bytes(found.digest(), "little")
+
+
+def as_digest(total: int) -> str:
+    """The sum of digests of images as it is kept; empty where there is no caption."""
+    total %= MODULUS
+    return f"{total:064x}" if total else ""
+
+
+def as_total(digest: str) -> int:
+    """What `as_digest` was given."""
+    return int(digest, 16) if digest else 0

@@ -1,0 +1,70 @@
+"""What a pass works on: a model's captions and the references of the same images; and whether either has changed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Max
+
+from inference.models import ModelCaption
+from scoring.models import Reference, Scoring
+from scoring.rules.digests import as_digest, image_digest
+
+
+@dataclass(frozen=True)
+class Material:
+    """Images (primary keys, in the order of their pictures' hashes) with a caption and at least one reference.
+
+    The digests are of the captions that are scored, and of all references of the set.
+    """
+
+    images: Sequence[int]
+    captions: Sequence[str]
+    references: Sequence[Sequence[str]]
+    left_out: int
+    captions_digest: str
+    references_digest: str
+    mark: str
+
+
+def material_of(scoring: Scoring) -> Material:
+    """Read in few queries; the digests are of what was read, whatever changes meanwhile."""
+    language = scoring.references.language_id
+    # Before the captions: of one that comes in between, the mark knows nothing, and it is noticed later.
+    mark = marks_of([(scoring.model_id, language)])[scoring.model_id, language]
+    rows = Reference.objects.filter(reference_set=scoring.references_id).order_by("image", "position")
+    references: dict[int, list[str]] = defaultdict(list)
+    pictures: dict[int, str] = {}
+    for image, picture, text in rows.values_list("image_id", "image__sha256", "text"):
+        references[image].append(text)
+        pictures[image] = picture
+    there = ModelCaption.objects.filter(
+        model=scoring.model_id,
+        language=language,
+        image__in=Reference.objects.filter(reference_set=scoring.references_id).values("image"),
+    )
+    # A reference that came in between may be of an image that the first query did not see.
+    captions = {image: text for image, text in there.values_list("image_id", "text") if image in references}
+    images = sorted(captions, key=pictures.__getitem__)
+    return Material(
+        images=images,
+        captions=[captions[image] for image in images],
+        references=[references[image] for image in images],
+        left_out=len(references) - len(images),
+        captions_digest=as_digest(sum(image_digest(pictures[image], [captions[image]]) for image in images)),
+        references_digest=as_digest(sum(image_digest(pictures[image], texts) for image, texts in references.items())),
+        mark=mark,
+    )
+
+
+def marks_of(asked: Iterable[tuple[int, str]]) -> Mapping[tuple[int, str], str]:
+    """By (model, language): what changes with every caption that comes, as none is ever edited or taken back."""
+    asked = set(asked)
+    found = ModelCaption.objects.filter(
+        model__in={model for model, _ in asked}, language__in={language for _, language in asked}
+    )
+    counts = found.values_list("model_id", "language_id").annotate(Count("pk"), Max("pk")).order_by()
+    marks = {(model, language): f"{count}-{newest}" for model, language, count, newest in counts}
+    return {pair: marks.get(pair, "0-0") for pair in asked}

@@ -1,0 +1,181 @@
+"""Scores as pages show them: the table of a project, one scoring with its history, and what may be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Max, QuerySet
+
+from corpus.models import JobState
+from metrics.scoring import FIGURES
+from metrics.signatures import Signature, differences
+from people.models import Project
+from scoring.models import OPEN_STATES, Pass, Score, Scoring
+
+WITHOUT_COLUMNS = ("values",)
+FIGURE_ORDER = {name: place for place, name in enumerate(FIGURES)}
+
+
+@dataclass(frozen=True)
+class ScoreCell:
+    """One figure of the newest done pass of a scoring; `value` is None where it is undefined, and `why` says why.
+
+    `value` is on the metric's own scale; `shown` is as papers print it, BLEU and the like as percentages.
+    """
+
+    scoring_id: int
+    pass_id: int
+    score_id: int
+    model: str
+    language: str
+    reference_set_id: int
+    reference_set: str
+    tokenizer: str
+    normalise: bool
+    metric: str
+    value: float | None
+    why: str
+    signature: str
+    images: int
+    left_out: int
+    finished_at: datetime | None
+
+    @property
+    def shown(self) -> float | None:
+        return None if self.value is None else self.value * shown_times(self.metric)
+
+    @property
+    def title(self) -> str:
+        return title_of(self.metric)
+
+
+@dataclass(frozen=True)
+class ScoringRow:
+    """A scoring and where its work stands: the pass that is open, the newest that ended, the newest that is done."""
+
+    scoring: Scoring
+    open: Pass | None
+    ended: Pass | None
+    done: Pass | None
+
+    @property
+    def error(self) -> str:
+        """Why the newest pass has no scores; empty where it has."""
+        return self.ended.error if self.ended is not None and self.open is None else ""
+
+    @property
+    def percent(self) -> int:
+        """Of the open pass, by metrics; 100 where none is open."""
+        if self.open is None:
+            return 100
+        return min(100, 100 * self.open.done // self.open.total) if self.open.total else 0
+
+
+@dataclass(frozen=True)
+class PassRow:
+    """A pass of the history and its figures."""
+
+    scoring_pass: Pass
+    scores: Sequence[Score]
+
+
+@dataclass(frozen=True)
+class ScoringDetails:
+    row: ScoringRow
+    cells: Sequence[ScoreCell]
+    history: Sequence[PassRow]
+    """The newest first, the current one included."""
+
+
+def title_of(metric: str) -> str:
+    """What a figure is called in tables; its name where this installation no longer knows it."""
+    return FIGURES[metric].title if metric in FIGURES else metric
+
+
+def shown_times(metric: str) -> float:
+    return FIGURES[metric].shown_times if metric in FIGURES else 1.0
+
+
+def score_cells(project: Project, *, scorings: Sequence[int] | None = None) -> list[ScoreCell]:
+    """All current figures of a project in one query, without those of each image; or of some scorings only.
+
+    By language, references, model, scoring, metric.
+    """
+    done = Pass.objects.filter(scoring__project=project, state=JobState.DONE)
+    if scorings is not None:
+        done = done.filter(scoring__in=scorings)
+    newest = done.values("scoring").annotate(newest=Max("pk")).values("newest")
+    rows = Score.objects.filter(scoring_pass__in=newest).values_list(
+        "scoring_pass__scoring",
+        "scoring_pass",
+        "pk",
+        "scoring_pass__scoring__model__name",
+        "scoring_pass__scoring__references__language",
+        "scoring_pass__scoring__references",
+        "scoring_pass__scoring__references__name",
+        "scoring_pass__scoring__tokenizer",
+        "scoring_pass__scoring__normalise",
+        "metric",
+        "value",
+        "why_undefined",
+        "signature",
+        "scoring_pass__images",
+        "scoring_pass__left_out",
+        "scoring_pass__finished_at",
+    )
+    cells = [ScoreCell(*row) for row in rows.order_by()]
+    return sorted(
+        cells,
+        key=lambda cell: (cell.language, cell.reference_set, cell.model, cell.scoring_id, *metric_order(cell.metric)),
+    )
+
+
+def metric_order(metric: str) -> tuple[int, str]:
+    return FIGURE_ORDER.get(metric, len(FIGURE_ORDER)), metric
+
+
+def scoring_rows(project: Project) -> list[ScoringRow]:
+    """All scorings of a project, by language, references and model; three queries however many there are."""
+    scorings = Scoring.objects.filter(project=project).select_related(
+        "model", "references__language", "references__collection", "vectors"
+    )
+    return _with_passes(scorings.order_by("references__language", "references__name", "model__name", "pk"))
+
+
+def scoring_details(scoring: Scoring) -> ScoringDetails:
+    (row,) = _with_passes(Scoring.objects.filter(pk=scoring.pk).select_related("model", "references__language"))
+    passes = list(Pass.objects.filter(scoring=scoring).defer("image_ids").order_by("-pk"))
+    scores: dict[int, list[Score]] = {one.pk: [] for one in passes}
+    for score in Score.objects.filter(scoring_pass__in=passes).defer(*WITHOUT_COLUMNS).order_by("pk"):
+        scores[score.scoring_pass_id].append(score)
+    return ScoringDetails(
+        row=row,
+        cells=score_cells(scoring.project, scorings=[scoring.pk]),
+        history=[PassRow(one, sorted(scores[one.pk], key=lambda score: metric_order(score.metric))) for one in passes],
+    )
+
+
+def current_pass(scoring: Scoring) -> Pass | None:
+    """The newest pass that is done, which alone counts."""
+    return Pass.objects.filter(scoring=scoring, state=JobState.DONE).order_by("-pk").first()
+
+
+def differences_between(one: str, other: str) -> list[str]:
+    """What two signatures say differently; only where this is empty may their scores be compared."""
+    return differences(Signature.parse(one), Signature.parse(other))
+
+
+def _with_passes(scorings: QuerySet[Scoring]) -> list[ScoringRow]:
+    found = list(scorings)
+    passes = Pass.objects.filter(scoring__in=scorings.order_by().values("pk"))
+
+    def newest(several: QuerySet[Pass]) -> dict[int, Pass]:
+        wanted = several.values("scoring").annotate(newest=Max("pk")).values("newest")
+        return {one.scoring_id: one for one in Pass.objects.filter(pk__in=wanted).defer("image_ids")}
+
+    open_ones = newest(passes.filter(state__in=OPEN_STATES))
+    ended = newest(passes.exclude(state__in=OPEN_STATES))
+    done = newest(passes.filter(state=JobState.DONE))
+    return [ScoringRow(one, open_ones.get(one.pk), ended.get(one.pk), done.get(one.pk)) for one in found]

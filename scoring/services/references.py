@@ -1,0 +1,140 @@
+"""Reference captions of a set: taken in some images at a time, with the digest of all in the same transaction."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+
+from django.db import transaction
+from django.db.models import ProtectedError
+from django.utils.translation import gettext as _
+
+from corpus.models import Collection, Image
+from languages.models import Language
+from people.models import Project, User
+from scoring.models import Reference, ReferenceKind, ReferenceSet
+from scoring.rules.digests import as_digest, as_total, image_digest
+
+
+class ReferencesRefused(Exception):
+    """The message says why, and what to do."""
+
+
+class Change(StrEnum):
+    """What became of an image's captions."""
+
+    ADDED = "added"
+    REPLACED = "replaced"
+    SAME = "same"
+    REMOVED = "removed"
+
+
+def set_of(
+    *,
+    project: Project,
+    collection: Collection,
+    language: Language,
+    name: str,
+    kind: ReferenceKind = ReferenceKind.IMPORTED,
+    source: str = "",
+    origin: str = "",
+    by: User | None,
+    now: datetime,
+) -> ReferenceSet:
+    """The set of this name, made where there is none. What is known of one that is there stays.
+
+    Raises
+    ------
+    ReferencesRefused
+        Where the name is another set's.
+    """
+    found, _is_new = ReferenceSet.objects.get_or_create(
+        project=project,
+        language=language,
+        name=name,
+        defaults={
+            "collection": collection,
+            "kind": kind,
+            "source": source,
+            "origin": origin,
+            "changed_at": now,
+            "created_by": by,
+        },
+    )
+    about = {"name": name, "language": language.tag}
+    if found.collection_id != collection.pk:
+        said = _(
+            "The references “%(name)s” (%(language)s) are of another collection, %(collection)s. Choose another name."
+        )
+        raise ReferencesRefused(said % {**about, "collection": found.collection.name})
+    if found.origin != origin:
+        said = _(
+            "The references “%(name)s” (%(language)s) come from elsewhere, and would be mixed up. Choose another name."
+        )
+        raise ReferencesRefused(said % about)
+    return found
+
+
+def put_references(
+    *, reference_set: ReferenceSet, captions: Mapping[int, Sequence[str]], now: datetime
+) -> dict[int, Change]:
+    """Give images, by primary key, these captions and no others; none at all takes the image out of the set.
+
+    Other images of the set keep theirs. Digest and counts of the set are in the same transaction.
+    """
+    with transaction.atomic():
+        held = ReferenceSet.objects.select_for_update(no_key=True).get(pk=reference_set.pk)
+        there = _texts(held, captions)
+        changes = {image: _change(there.get(image, []), list(texts)) for image, texts in captions.items()}
+        changed = [image for image, change in changes.items() if change != Change.SAME]
+        if not changed:
+            return changes
+        Reference.objects.filter(reference_set=held, image__in=changed).delete()
+        Reference.objects.bulk_create(
+            Reference(reference_set=held, image_id=image, position=position, text=text)
+            for image in changed
+            for position, text in enumerate(captions[image], start=1)
+        )
+        pictures = dict(Image.objects.filter(pk__in=changed).values_list("pk", "sha256"))
+        total = as_total(held.digest)
+        for image in changed:
+            before, after = there.get(image, []), captions[image]
+            total += image_digest(pictures[image], after) - image_digest(pictures[image], before)
+            held.captions += len(after) - len(before)
+            held.images += bool(after) - bool(before)
+        held.digest, held.changed_at = as_digest(total), now
+        held.save(update_fields=["digest", "changed_at", "images", "captions"])
+        return changes
+
+
+def drop_references(*, reference_set: ReferenceSet) -> None:
+    """Remove a set that nothing was scored against.
+
+    Raises
+    ------
+    ReferencesRefused
+        Where scores stand on it.
+    """
+    try:
+        with transaction.atomic():
+            reference_set.delete()
+    except ProtectedError as error:
+        raise ReferencesRefused(_("Models are scored against these references. Remove those scores first.")) from error
+
+
+def _texts(reference_set: ReferenceSet, images: Iterable[int]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = defaultdict(list)
+    rows = Reference.objects.filter(reference_set=reference_set, image__in=list(images)).order_by("image", "position")
+    for image, text in rows.values_list("image_id", "text"):
+        found[image].append(text)
+    return found
+
+
+def _change(before: list[str], after: list[str]) -> Change:
+    if before == after:
+        return Change.SAME
+    if not after:
+        return Change.REMOVED
+    return Change.REPLACED if before else Change.ADDED

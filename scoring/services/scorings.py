@@ -1,0 +1,89 @@
+"""Asking for scores: of several models at once, again, and no longer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from inference.models import CaptioningModel, WordVectorSet
+from people.models import Project, User
+from scoring.models import OPEN_STATES, Pass, ReferenceSet, Scoring
+from scoring.rules.metrics import MetricsRefused, check_metrics
+
+
+def create_scorings(
+    *,
+    project: Project,
+    models: Iterable[CaptioningModel],
+    references: ReferenceSet,
+    metrics: Sequence[str],
+    tokenizer: str,
+    normalise: bool,
+    vectors: WordVectorSet | None = None,
+    by: User | None,
+    now: datetime,
+) -> list[Scoring]:
+    """Have each model's captions scored against `references`; each scoring has an open pass then.
+
+    Where a model is scored against them with the same text version already, the metrics it lacks are added.
+
+    Raises
+    ------
+    MetricsRefused
+        Where a metric is not known, or needs word vectors that are not given, or of another language.
+    """
+    if references.project_id != project.pk:
+        raise ValueError(f"References {references.pk} are not of project {project.pk}.")
+    check_metrics(metrics, language=references.language_id, vectors_language=vectors.language_id if vectors else None)
+    scorings = []
+    with transaction.atomic():
+        for model in models:
+            scoring, _is_new = Scoring.objects.get_or_create(
+                model=model,
+                references=references,
+                tokenizer=tokenizer,
+                normalise=normalise,
+                defaults={"project": project, "created_by": by},
+            )
+            scoring = Scoring.objects.select_for_update(no_key=True).get(pk=scoring.pk)
+            _check_vectors(scoring, vectors)
+            scoring.metrics = list(dict.fromkeys([*scoring.metrics, *metrics]))
+            scoring.vectors = vectors or scoring.vectors
+            scoring.save(update_fields=["metrics", "vectors"])
+            _ask(scoring, now=now)
+            scorings.append(scoring)
+    return scorings
+
+
+def ask_again(*, scoring: Scoring, now: datetime) -> Pass:
+    """Have all metrics of `scoring` computed anew; where that is being done already, it is not asked for twice."""
+    with transaction.atomic():
+        # Whoever asks at the same time waits here.
+        return _ask(Scoring.objects.select_for_update(no_key=True).get(pk=scoring.pk), now=now)
+
+
+def drop(*, scoring: Scoring) -> None:
+    """Remove a scoring with its history; a pass that is being computed ends without a word."""
+    with transaction.atomic():
+        scoring.delete()
+
+
+def _ask(scoring: Scoring, *, now: datetime) -> Pass:
+    there = Pass.objects.filter(scoring=scoring, state__in=OPEN_STATES).first()
+    # A pass that runs takes up metrics that are added meanwhile.
+    return there or Pass.objects.create(scoring=scoring, total=len(scoring.metrics), asked_at=now)
+
+
+def _check_vectors(scoring: Scoring, vectors: WordVectorSet | None) -> None:
+    if vectors is None or scoring.vectors_id in (None, vectors.pk):
+        return
+    raise MetricsRefused(
+        _(
+            "The captions of “%(model)s” are scored against these references with other word vectors already. "
+            "Remove that scoring first."
+        )
+        % {"model": scoring.model.name}
+    )

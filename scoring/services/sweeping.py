@@ -1,0 +1,66 @@
+"""Finding passes that nobody works on, and scorings whose captions or references have changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.db.models import Max, Q
+
+from corpus.models import ImportJob, ImportKind, JobState
+from scoring.models import OPEN_STATES, Pass, Scoring
+from scoring.selectors.captions import marks_of, material_of
+from scoring.services.scorings import ask_again
+
+NUDGE_AFTER = timedelta(minutes=1)
+"""How long the message that starts a pass may be on its way before it is sent again."""
+
+
+def passes_waiting(*, now: datetime) -> list[int]:
+    """Passes that were never started, or whose worker fell silent."""
+    silent = Pass.objects.filter(state__in=OPEN_STATES).filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now))
+    waiting = list(silent.order_by("pk").values_list("pk", flat=True))
+    Pass.objects.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)
+    return waiting
+
+
+def ask_where_changed(*, now: datetime) -> list[int]:
+    """Ask for a new pass wherever one is due; returns the passes. What was scored before stays as history.
+
+    While captions are being imported it waits for the end: not every part of a file is worth a pass.
+    """
+    return [ask_again(scoring=scoring, now=now).pk for scoring in _changed()]
+
+
+def _changed() -> Iterator[Scoring]:
+    newest = Pass.objects.values("scoring").annotate(newest=Max("pk")).values("newest")
+    ended = Pass.objects.filter(pk__in=newest).exclude(state__in=OPEN_STATES)
+    # Without a mark it ended before anything was read, and would again.
+    passes = list(
+        ended.exclude(captions_mark="").select_related("scoring__references", "scoring__model").defer("image_ids")
+    )
+    marks = marks_of((done.scoring.model_id, done.scoring.references.language_id) for done in passes)
+    for done in passes:
+        scoring, references = done.scoring, done.scoring.references
+        has_new_references = done.references_digest != references.digest
+        has_new_mark = done.captions_mark != marks[scoring.model_id, references.language_id]
+        if not (has_new_references or has_new_mark) or _is_importing(scoring):
+            continue
+        if has_new_references or _has_new_captions(done):
+            yield scoring
+
+
+def _has_new_captions(done: Pass) -> bool:
+    """Whether those that came are of images with references; if not, their mark is noted, so as not to look again."""
+    material = material_of(done.scoring)
+    if material.captions_digest != done.captions_digest:
+        return True
+    Pass.objects.filter(pk=done.pk).update(captions_mark=material.mark)
+    return False
+
+
+def _is_importing(scoring: Scoring) -> bool:
+    of_captions = Q(kind=ImportKind.CAPTIONS, options__language=scoring.references.language_id)
+    of_captions &= Q(options__model=scoring.model.name)
+    of_references = Q(kind=ImportKind.REFERENCES, options__project=scoring.project_id)
+    return ImportJob.objects.filter(of_captions | of_references, state__in=OPEN_STATES).exists()

@@ -1,0 +1,74 @@
+"""Reference sets and scorings for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from corpus.models import Collection
+from inference.models import CaptioningModel
+from people.models import Project
+from scoring.models import Pass, ReferenceSet, Scoring
+from scoring.services.passes import run_pass
+from scoring.services.references import put_references, set_of
+from scoring.services.scorings import create_scorings
+from tests.factories import NOW, make_captioner, make_collection, make_language, make_project
+
+METRICS = ["bleu", "rouge-l", "cider-d"]
+
+
+def make_references(
+    *,
+    project: Project | None = None,
+    collection: Collection | None = None,
+    language: str = "de",
+    texts: Sequence[str] | None = None,
+    **fields: Any,
+) -> ReferenceSet:
+    """Two captions for each image: "test caption of KEY" and "a picture of KEY", or `texts`."""
+    collection = collection or make_collection()
+    made = set_of(
+        project=project or make_project(),
+        collection=collection,
+        language=make_language(language),
+        name=fields.pop("name", "People"),
+        by=None,
+        now=NOW,
+        **fields,
+    )
+    captions = {
+        entry.image_id: list(texts or [f"test caption of {entry.key}", f"a picture of {entry.key}"])
+        for entry in collection.entries.all()
+    }
+    put_references(reference_set=made, captions=captions, now=NOW)
+    made.refresh_from_db()
+    return made
+
+
+def make_scoring(
+    references: ReferenceSet | None = None, *, model: CaptioningModel | None = None, **about: Any
+) -> Scoring:
+    """A scoring of a model that says "base caption of KEY", with an open pass."""
+    references = references or make_references()
+    model = model or make_captioner(references.collection, text="base caption", language=references.language_id)
+    values: dict[str, Any] = {"metrics": METRICS, "tokenizer": "whitespace", "normalise": True, "by": None, "now": NOW}
+    (scoring,) = create_scorings(project=references.project, references=references, models=[model], **(values | about))
+    return scoring
+
+
+def run(scoring: Scoring, *, at: datetime = NOW) -> Pass:
+    """Run the open pass to its end; the clock goes on by a second each time it is looked at."""
+    found = scoring.passes.first()
+    run_pass(pass_id=found.pk, clock=ticking(at))
+    found.refresh_from_db()
+    return found
+
+
+def ticking(at: datetime = NOW) -> Any:
+    moments = iter(at + timedelta(seconds=second) for second in range(100_000))
+    return lambda: next(moments)
+
+
+def values_of(found: Pass) -> Mapping[str, float | None]:
+    return dict(found.scores.values_list("metric", "value"))
