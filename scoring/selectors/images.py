@@ -1,0 +1,126 @@
+"""The figures of each image: the best and the worst, those where a metric and people disagree most, and their texts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.models import CollectionImage, Image
+from inference.models import ModelCaption
+from scoring.models import Pass, Reference, Score, Scoring
+from scoring.rules.packing import unpack_floats, unpack_integers
+
+
+@dataclass(frozen=True)
+class PerImage:
+    """Both of shape (n_images,): primary keys of images, and a figure of each."""
+
+    images: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def best(self, count: int, *, start: int = 0) -> list[tuple[int, float]]:
+        """(image, value) of the highest, the first one first; where values are equal, in the order of the images."""
+        return self._slice(np.argsort(-self.values, kind="stable"), start, count)
+
+    def worst(self, count: int, *, start: int = 0) -> list[tuple[int, float]]:
+        return self._slice(np.argsort(self.values, kind="stable"), start, count)
+
+    def _slice(self, order: NDArray[np.intp], start: int, count: int) -> list[tuple[int, float]]:
+        chosen = order[start : start + count]
+        return list(zip(self.images[chosen].tolist(), self.values[chosen].tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """`gap` is the place that the metric gives the image less the one that people give it, both in [0, 1].
+
+    Above 0 the metric thinks more of the caption than people do.
+    """
+
+    image_id: int
+    value: float
+    verdict: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class ImageTexts:
+    """What is said of an image: by the model, and by people. `caption` is empty where the model says nothing."""
+
+    image: Image
+    key: str
+    caption: str
+    references: Sequence[str]
+
+
+def per_image(found: Pass, metric: str) -> PerImage | None:
+    """The figures of one metric in a pass, or None where it has none."""
+    content = Score.objects.filter(scoring_pass=found, metric=metric, value__isnull=False).values_list(
+        "values", "scoring_pass__image_ids"
+    )
+    row = content.first()
+    return None if row is None else PerImage(unpack_integers(row[1]), unpack_floats(row[0]))
+
+
+def shared(one: PerImage, other: PerImage) -> tuple[PerImage, PerImage]:
+    """The images that are in both, in the order of the first."""
+    images, of_one, of_other = np.intersect1d(one.images, other.images, assume_unique=True, return_indices=True)
+    order = np.argsort(of_one)
+    images, of_one, of_other = images[order], of_one[order], of_other[order]
+    return PerImage(images, one.values[of_one]), PerImage(images, other.values[of_other])
+
+
+def gains(test: PerImage, base: PerImage) -> PerImage:
+    """By how much `test` is above `base`, over the images of both."""
+    of_test, of_base = shared(test, base)
+    return PerImage(of_test.images, of_test.values - of_base.values)
+
+
+def disagreements(figures: PerImage, verdicts: Mapping[int, float]) -> list[Disagreement]:
+    """Images with a verdict of people, the largest disagreement first.
+
+    Metrics and people have scales of their own, so it is places that are compared: the share of these images that are
+    below, equal ones counted half. `verdicts` are by image, higher where people think more of the same caption; where
+    `figures` are gains of one model over another, they are verdicts on that pair.
+    """
+    judged = [place for place, image in enumerate(figures.images.tolist()) if image in verdicts]
+    images, values = figures.images[judged], figures.values[judged]
+    said = np.array([verdicts[image] for image in images.tolist()], dtype=np.float64)
+    gaps = _places(values) - _places(said)
+    order = np.argsort(-np.abs(gaps), kind="stable")
+    return [Disagreement(int(images[i]), float(values[i]), float(said[i]), float(gaps[i])) for i in order]
+
+
+def texts_of(scoring: Scoring, images: Iterable[int]) -> dict[int, ImageTexts]:
+    """By image, in few queries. `scoring` with its references at hand. An image that left its collection has no key."""
+    images = list(images)
+    references: dict[int, list[str]] = defaultdict(list)
+    rows = Reference.objects.filter(reference_set=scoring.references_id, image__in=images).order_by("image", "position")
+    for image, text in rows.values_list("image_id", "text"):
+        references[image].append(text)
+    there = ModelCaption.objects.filter(
+        model=scoring.model_id, language=scoring.references.language_id, image__in=images
+    )
+    captions = dict(there.values_list("image_id", "text"))
+    entries = CollectionImage.objects.filter(collection=scoring.references.collection_id, image__in=images)
+    keys = dict(entries.values_list("image_id", "key"))
+    found = Image.objects.in_bulk(images)
+    return {
+        image: ImageTexts(found[image], keys.get(image, ""), captions.get(image, ""), references[image])
+        for image in images
+        if image in found
+    }
+
+
+def _places(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of all that is below each, equal ones counted half."""
+    ordered = np.sort(values)
+    below, up_to = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
+    return np.asarray((below + up_to) / (2 * max(1, len(values))), dtype=np.float64)
