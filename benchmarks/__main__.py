@@ -45,6 +45,7 @@ def main() -> None:
     results["taking"] = [_measure_taking(options, {})]
     results["reports"] = [_measure_report({})]
     results["game"] = _measure_game(options)
+    results["word_movers"] = _module("word_movers", env={})
     results["standing"] = [_measure_standing(options, {})]
     with contextlib.suppress(ImportError), _postgres() as production:
         results["taking"].append(_measure_taking(options, production))
@@ -231,6 +232,10 @@ def _report(results: dict[str, Any]) -> None:
         f"  {guess['n']} guesses, p50 {guess['p50_ms']:.1f} ms, p95 {guess['p95_ms']:.1f} ms   errors: {game['errors']}"
     )
     print(f"  largest process: {game['largest_process_mb']} MB")
+    movers = results["word_movers"]
+    theirs, one_by_one, at_once = movers["us_per_pair"].values()
+    print(f"Word mover's distance, one core, {movers['pairs']:,} pairs: {one_by_one} µs each, {at_once} µs all at once")
+    print(f"  gensim in the same run {theirs} µs: {theirs / one_by_one:.1f} and {theirs / at_once:.1f} times as fast")
     for standing in results["standing"]:
         percent, plain, board = (standing[name]["median_ms"] for name in ("percent", "plain_count", "board"))
         print(f"Standing among {standing['players']:,} players, {standing['database']}:")
