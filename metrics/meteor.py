@@ -107,9 +107,8 @@ def _check_paraphrases(archive: Path, name: str) -> None:
     table = archive.parent / "data" / f"paraphrase-{name}.gz"
     if not table.is_file():
         raise ToolMissing(
-            f"METEOR has no table of paraphrases for {name!r} here ({table.name} in the folder data beside "
-            f"{archive.name}). The package pycocoevalcap has English only: unpack the archive meteor-1.5.tar.gz of "
-            f"METEOR's authors and name its meteor-1.5.jar in the environment variable {JAR_VARIABLE}."
+            f"METEOR lacks {table.name}: pycocoevalcap has paraphrases for English only. Unpack meteor-1.5.tar.gz of "
+            f"its authors, and name the meteor-1.5.jar in it in the environment variable {JAR_VARIABLE}."
         )
 
 

@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from metrics import meteor as meteor_1_5
 from metrics.bleu import bleu_of
 from metrics.cider import cider_d_of, cider_of
 from metrics.document_frequencies import DocumentFrequencies
 from metrics.encoding import EncodedCaptions, encode
+from metrics.relevance import bmrc, clin_rel, cmed_rel, wcc, wmd_rel
 from metrics.rouge_l import rouge_l_of
 from metrics.scores import MetricScores
 from metrics.signatures import Signature, references_digest
 from metrics.text import Tokenizer, normalised_by_default, text_version, tokenise
+from metrics.word_movers import word_movers_distances
+from metrics.word_vectors import Vectors
 
 IMPLEMENTATION = "1"
 """Of the metrics of our own. Raised when a figure changes in any digit that is compared."""
 SIGMA = 6.0
 BETA = 1.2
 LONGEST_GRAM = 4
+FARTHEST = 2.0
+"""The z of WMDRel, the same for all models: how far apart texts can be at most by word vectors of length 1."""
 
 
 class Need(StrEnum):
     """What a metric needs besides captions and references."""
 
     JAVA = "java"
+    VECTORS = "vectors"
+    PROJECTIONS = "projections"
+
+
+class NotGiven(ValueError):
+    """A metric lacks what it needs."""
 
 
 class UnknownMetric(ValueError):
@@ -55,6 +66,26 @@ class Scored:
 
 
 @dataclass(frozen=True)
+class Projections:
+    """Captions and images as vectors of one space, one row for each image, in the order of the captions.
+
+    Attributes
+    ----------
+    encoder : str
+        What made them, with its version: it stands in the signature.
+    candidates, references : array_like of float, shape (n_images, dimensions)
+        Of the model's captions, and of English references.
+    images : array_like of float, shape (n_images, dimensions), optional
+        Features of the images. CLinRel does without.
+    """
+
+    encoder: str
+    candidates: ArrayLike
+    references: ArrayLike
+    images: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
 class Prepared:
     """Captions as tokens, encoded once for all metrics; keeps what was computed, since some metrics sum up others."""
 
@@ -66,6 +97,8 @@ class Prepared:
     digest: str
     frequencies: DocumentFrequencies | None
     workers: int
+    vectors: Vectors | None = None
+    projections: Projections | None = None
     done: dict[str, list[Scored]] = field(default_factory=dict)
 
     def scored(self, name: str) -> list[Scored]:
@@ -74,12 +107,15 @@ class Prepared:
         Raises
         ------
         UnknownMetric
+        NotGiven
+            If word vectors or projections are needed and were not given.
         metrics.java.ToolMissing, metrics.java.ToolFailed, metrics.meteor.LanguageUnknown
             From METEOR.
         """
-        if name not in self.done:
-            self.done[name] = metric_named(name).compute(self)
-        return self.done[name]
+        metric = metric_named(name)
+        if metric.name not in self.done:
+            self.done[metric.name] = metric.compute(self)
+        return self.done[metric.name]
 
     def signature(self, figure: str, **settings: object) -> Signature:
         """What all signatures say, and `settings` between the text and the references."""
@@ -108,6 +144,8 @@ def prepare(
     normalise: bool | None = None,
     frequencies: DocumentFrequencies | None = None,
     workers: int = 1,
+    vectors: Vectors | None = None,
+    projections: Projections | None = None,
 ) -> Prepared:
     """Captions made ready for any number of metrics.
 
@@ -123,6 +161,10 @@ def prepare(
         In how many images n-grams occur, for CIDEr and CIDEr-D; without it, the references tell.
     workers : int
         Processor cores to use.
+    vectors : metrics.word_vectors.Vectors, optional
+        Of words in the language, for WMDRel and WCC. The references are then English ones, translated.
+    projections : Projections, optional
+        For CLinRel, CMedRel and WCC.
 
     Raises
     ------
@@ -138,7 +180,7 @@ def prepare(
     tokenised = tokens[: len(candidates)]
     grouped = _grouped(tokens[len(candidates) :], references)
     return Prepared(
-        encoded=encode(tokenised, grouped, workers=workers),
+        encoded=encode(tokenised, grouped),
         candidates=tokenised,
         references=grouped,
         text=text_version(tokenizer, normalise),
@@ -146,6 +188,8 @@ def prepare(
         digest=references_digest(references),
         frequencies=frequencies,
         workers=workers,
+        vectors=vectors,
+        projections=projections,
     )
 
 
@@ -159,31 +203,32 @@ def score(
     normalise: bool | None = None,
     frequencies: DocumentFrequencies | None = None,
     workers: int = 1,
+    vectors: Vectors | None = None,
+    projections: Projections | None = None,
 ) -> list[Scored]:
     """The figures of several metrics, in the order in which they are named.
 
     Parameters
     ----------
-    candidates, references, tokenizer, language, normalise, frequencies, workers
+    candidates, references, tokenizer, language, normalise, frequencies, workers, vectors, projections
         See `prepare`.
     metrics : iterable of str
-        Names in `METRICS`. One may give several figures: "bleu" gives bleu-1 to bleu-4.
+        Names in `METRICS`, one of which may give several figures ("bleu" gives bleu-1 to bleu-4), or of a figure.
 
     Returns
     -------
     list of Scored
         Values on the scales of the reference implementations: BLEU, METEOR and ROUGE-L in [0, 1], CIDEr and CIDEr-D
-        in [0, 10], BMRC as it is published (all of these times 100, summed up).
+        in [0, 10], WMDRel in [0, 1], CLinRel and CMedRel in [-1, 1]; BMRC and WCC as they are published (parts times
+        100, summed up).
 
     Raises
     ------
     ValueError
-        As `prepare`; `UnknownMetric`; `metrics.meteor.LanguageUnknown`.
+        As `prepare`; `UnknownMetric`; `NotGiven`; `metrics.meteor.LanguageUnknown`.
     metrics.java.ToolMissing, metrics.java.ToolFailed
     """
-    names = list(dict.fromkeys(metrics))
-    for name in names:
-        metric_named(name)
+    wanted = [(metric_named(name), name) for name in dict.fromkeys(metrics)]
     prepared = prepare(
         candidates,
         references,
@@ -192,20 +237,31 @@ def score(
         normalise=normalise,
         frequencies=frequencies,
         workers=workers,
+        vectors=vectors,
+        projections=projections,
     )
-    return [scored for name in names for scored in prepared.scored(name)]
+    found = [
+        scored
+        for metric, name in wanted
+        for scored in prepared.scored(metric.name)
+        if name in (metric.name, scored.metric)
+    ]
+    return list({scored.metric: scored for scored in found}.values())
 
 
 def metric_named(name: str) -> Metric:
-    """The metric of a name.
+    """The metric of a name, or the one that gives a figure of that name: `bleu-4` is of `bleu`.
 
     Raises
     ------
     UnknownMetric
     """
-    if name not in METRICS:
+    found = METRICS.get(name) or next(
+        (metric for metric in METRICS.values() if name in [figure.name for figure in metric.figures]), None
+    )
+    if found is None:
         raise UnknownMetric(f"There is no metric {name!r}. There are: {', '.join(METRICS)}.")
-    return METRICS[name]
+    return found
 
 
 def _grouped(flat: list[str], references: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -256,12 +312,58 @@ def _meteor(prepared: Prepared) -> list[Scored]:
 
 def _bmrc(prepared: Prepared) -> list[Scored]:
     parts = [prepared.scored(name)[-1].scores for name in ("bleu", "meteor", "rouge-l", "cider-d")]
-    scores = MetricScores(
-        corpus=100 * math.fsum(part.corpus for part in parts),
-        per_image=100 * np.sum([part.per_image for part in parts], axis=0),
-    )
     settings = {"meteor": meteor_1_5.VERSION, "cider": "cider-d", "df": _frequencies_of(prepared)}
-    return [Scored("bmrc", prepared.signature("bmrc", lang=prepared.language, **settings), scores)]
+    signature = prepared.signature("bmrc", lang=prepared.language, **settings)
+    return [Scored("bmrc", signature, _summed(bmrc, parts))]
+
+
+def _wmdrel(prepared: Prepared) -> list[Scored]:
+    if prepared.vectors is None:
+        raise NotGiven("WMDRel needs word vectors in the language of the captions; none were given.")
+    counts = [len(texts) for texts in prepared.references]
+    ours = [text for text, count in zip(prepared.candidates, counts, strict=True) for _reference in range(count)]
+    theirs = [text for texts in prepared.references for text in texts]
+    distances = word_movers_distances(ours, theirs, prepared.vectors, unit_length=True).values
+    of_pairs = wmd_rel(distances, z=FARTHEST).per_image
+    starts = np.cumsum([0, *counts[:-1]])
+    signature = prepared.signature("wmdrel", z=f"{FARTHEST:g}", vectors=prepared.vectors.signature)
+    return [Scored("wmdrel", signature, _of_images(np.add.reduceat(of_pairs, starts) / counts))]
+
+
+def _clinrel(prepared: Prepared) -> list[Scored]:
+    given = _projections(prepared, "CLinRel")
+    scores = _of_images(clin_rel(given.candidates, given.references))
+    return [Scored("clinrel", prepared.signature("clinrel", encoder=given.encoder), scores)]
+
+
+def _cmedrel(prepared: Prepared) -> list[Scored]:
+    given = _projections(prepared, "CMedRel")
+    if given.images is None:
+        raise NotGiven("CMedRel needs features of the images; none were given.")
+    scores = _of_images(cmed_rel(given.candidates, given.images))
+    return [Scored("cmedrel", prepared.signature("cmedrel", encoder=given.encoder), scores)]
+
+
+def _wcc(prepared: Prepared) -> list[Scored]:
+    parts = [prepared.scored(name)[0] for name in ("wmdrel", "clinrel", "cmedrel")]
+    settings = {key: parts[0].signature.get(key) for key in ("z", "vectors")}
+    signature = prepared.signature("wcc", **settings, encoder=parts[1].signature.get("encoder"))
+    return [Scored("wcc", signature, _summed(wcc, [part.scores for part in parts]))]
+
+
+def _projections(prepared: Prepared, title: str) -> Projections:
+    if prepared.projections is None:
+        raise NotGiven(f"{title} needs projections of the captions; none were given.")
+    return prepared.projections
+
+
+def _of_images(values: NDArray[np.float64]) -> MetricScores:
+    return MetricScores(corpus=float(values.mean()), per_image=values)
+
+
+def _summed(total: Callable[..., NDArray[np.float64]], parts: Sequence[MetricScores]) -> MetricScores:
+    corpus = float(total(*(part.corpus for part in parts)))
+    return MetricScores(corpus=corpus, per_image=total(*(part.per_image for part in parts)))
 
 
 _ALL = (
@@ -271,6 +373,10 @@ _ALL = (
     Metric("rouge-l", (Figure("rouge-l", "ROUGE-L"),), _rouge_l),
     Metric("meteor", (Figure("meteor", "METEOR"),), _meteor, frozenset({Need.JAVA})),
     Metric("bmrc", (Figure("bmrc", "BMRC", shown_times=1.0),), _bmrc, frozenset({Need.JAVA})),
+    Metric("wmdrel", (Figure("wmdrel", "WMDRel"),), _wmdrel, frozenset({Need.VECTORS})),
+    Metric("clinrel", (Figure("clinrel", "CLinRel"),), _clinrel, frozenset({Need.PROJECTIONS})),
+    Metric("cmedrel", (Figure("cmedrel", "CMedRel"),), _cmedrel, frozenset({Need.PROJECTIONS})),
+    Metric("wcc", (Figure("wcc", "WCC", shown_times=1.0),), _wcc, frozenset({Need.VECTORS, Need.PROJECTIONS})),
 )
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _ALL}
 FIGURES: Mapping[str, Figure] = {figure.name: figure for metric in _ALL for figure in metric.figures}

@@ -1,0 +1,409 @@
+"""Captions from files of other tools, found out by what is in them: COCO, JSON Lines, Crossmodal-3600.
+
+All problems of a file are collected, so that it can be put right in one go; a file with problems gives no figures.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from corpus.rules.limits import MAX_LINE_BYTES
+from corpus.rules.records import (
+    BrokenRecord,
+    FileRefused,
+    Record,
+    is_text,
+    json_records,
+    malformed,
+    not_utf8,
+    printable,
+)
+from languages.rules import MalformedTag, canonical_tag
+
+XM3600_KEY = "image/key"
+IMAGE_FIELDS = ("image", "image_id", XM3600_KEY)
+MOST_PROBLEMS_SHOWN = 20
+MOST_NAMES_SHOWN = 10
+LONGEST_NAME_SHOWN = 80
+PEEK_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`place` is such as "line 3", or empty for the file as a whole."""
+
+    place: str
+    message: str
+
+
+class CaptionsRefused(ValueError):
+    """The file cannot be used; says what is wrong, where, and what to do."""
+
+    def __init__(self, file: str, problems: Sequence[Problem]) -> None:
+        self.file = file
+        self.problems = list(problems)
+        shown = [
+            f"{file}, {problem.place}: {problem.message}" if problem.place else f"{file}: {problem.message}"
+            for problem in self.problems[:MOST_PROBLEMS_SHOWN]
+        ]
+        if len(self.problems) > len(shown):
+            shown.append(f"and {len(self.problems) - len(shown):,} more problems.")
+        super().__init__("\n".join(shown))
+
+
+class ImagesDiffer(ValueError):
+    """Candidates and references are of different images; names them."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What is scored, image by image; images that are numbers in their order as numbers, the others by name."""
+
+    images: list[str]
+    candidates: list[str]
+    references: list[list[str]]
+
+    @property
+    def empty(self) -> int:
+        """How many candidates say nothing."""
+        return sum(not candidate.strip() for candidate in self.candidates)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """What one place of a file says of an image. A `closed` one holds all of its captions."""
+
+    place: str
+    image: str
+    captions: list[str]
+    closed: bool
+
+
+def read_candidates(file: IO[bytes], *, name: str, language: str | None = None) -> dict[str, str]:
+    """One caption for each image, which may be empty.
+
+    Raises
+    ------
+    CaptionsRefused
+    """
+    reading = _Reading(language)
+    for entry in reading.entries(file):
+        if len(entry.captions) != 1:
+            reading.refuse(entry.place, f"{len(entry.captions)} candidates for image {_shown(entry.image)}: give one.")
+        elif entry.image in reading.places:
+            reading.refuse_twice(entry)
+        else:
+            reading.take(entry)
+    return {image: captions[0] for image, captions in reading.all(name).items()}
+
+
+def read_references(file: IO[bytes], *, name: str, language: str | None = None) -> dict[str, list[str]]:
+    """All captions of each image, in the order of the file. None is empty.
+
+    An image may come on several lines with one `caption` each, as COCO has it, but not twice with all its captions.
+
+    Raises
+    ------
+    CaptionsRefused
+    """
+    reading = _Reading(language)
+    for entry in reading.entries(file):
+        if entry.image in reading.places and (entry.closed or entry.image in reading.closed):
+            reading.refuse_twice(entry)
+        elif not entry.captions:
+            reading.refuse(entry.place, f"Image {_shown(entry.image)} has no reference.")
+        elif not all(caption.strip() for caption in entry.captions):
+            reading.refuse(
+                entry.place, f"A reference of image {_shown(entry.image)} is empty. Fill it in or remove it."
+            )
+        else:
+            reading.take(entry)
+    return reading.all(name)
+
+
+def candidates_in(path: Path, *, language: str | None = None) -> dict[str, str]:
+    """As `read_candidates`, from a path."""
+    with _opened(path) as file:
+        return read_candidates(file, name=str(path), language=language)
+
+
+def references_in(path: Path, *, language: str | None = None) -> dict[str, list[str]]:
+    """As `read_references`, from a path."""
+    with _opened(path) as file:
+        return read_references(file, name=str(path), language=language)
+
+
+def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]]) -> Pairs:
+    """Candidates beside their references.
+
+    Raises
+    ------
+    ImagesDiffer
+        If some image lacks one or the other.
+    """
+    missing = [image for image in references if image not in candidates]
+    extra = [image for image in candidates if image not in references]
+    said = []
+    if missing:
+        said.append(f"{_count(missing, 'image')} with references but no candidate: {_names(missing)}.")
+    if extra:
+        said.append(f"{_count(extra, 'image')} with a candidate but no reference: {_names(extra)}.")
+    if said:
+        said.append("Give candidates and references of the same images, under the same names.")
+        raise ImagesDiffer("\n".join(said))
+    images = sorted(references, key=_as_number)
+    return Pairs(images, [candidates[image] for image in images], [references[image] for image in images])
+
+
+def _opened(path: Path) -> IO[bytes]:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise CaptionsRefused(str(path), [Problem("", f"The file cannot be read: {error.strerror}.")]) from error
+
+
+@dataclass
+class _Reading:
+    """One file while it is read: what was taken, and what was wrong."""
+
+    language: str | None
+    captions: dict[str, list[str]] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
+    closed: set[str] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+    languages: dict[str, None] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
+
+    def entries(self, file: IO[bytes]) -> Iterator[_Entry]:
+        try:
+            if _is_one_object(file):
+                yield from self._of_object(file)
+            else:
+                yield from self._of_records(file)
+        except FileRefused as error:
+            self.refuse("", str(error))
+        except OSError as error:
+            self.refuse("", f"The file cannot be read: {error.strerror}.")
+
+    def take(self, entry: _Entry) -> None:
+        self.captions.setdefault(entry.image, []).extend(entry.captions)
+        self.places.setdefault(entry.image, entry.place)
+        if entry.closed:
+            self.closed.add(entry.image)
+
+    def refuse(self, place: str, message: str) -> None:
+        self.problems.append(Problem(place, message))
+
+    def refuse_twice(self, entry: _Entry) -> None:
+        self.refuse(
+            entry.place, f"Image {_shown(entry.image)} is there twice; it came first in {self.places[entry.image]}."
+        )
+
+    def all(self, name: str) -> dict[str, list[str]]:
+        if self.language is None and len(self.languages) > 1:
+            found = ", ".join(sorted(self.languages))
+            self.problems.insert(0, Problem("", f"The file has captions in {found}. Choose one by its language."))
+        elif not self.captions and not self.problems:
+            found = f" in {self.language}; it has: {', '.join(sorted(self.languages))}" if self.languages else ""
+            self.problems.append(Problem("", f"The file holds no captions{found}."))
+        if self.problems:
+            raise CaptionsRefused(name, self.problems)
+        return self.captions
+
+    def _of_records(self, file: IO[bytes]) -> Iterator[_Entry]:
+        unit = "entry" if _head(file).startswith(b"[") else "line"
+        for record in json_records(file):
+            place = f"{unit} {record.number}"
+            if isinstance(record, BrokenRecord):
+                self.refuse(place, record.reason)
+                continue
+            yield from self._checked(place, record)
+
+    def _checked(self, place: str, record: Record) -> Iterator[_Entry]:
+        try:
+            yield from self._of_row(place, record.value)
+        except ValueError as error:
+            self.refuse(place, str(error))
+
+    def _of_row(self, place: str, row: Any) -> Iterator[_Entry]:
+        if not isinstance(row, dict):
+            raise ValueError('Not an object. Write each caption as {"image": …, "caption": …}.')
+        field_name = next((name for name in IMAGE_FIELDS if name in row), None)
+        if field_name is None:
+            raise ValueError("Names no image: give its name as “image”.")
+        image = _image(row[field_name], field_name)
+        if field_name == XM3600_KEY:
+            yield from self._of_xm3600(place, image, row)
+            return
+        if "language" in row and not self._is_wanted(row["language"]):
+            return
+        if ("caption" in row) == ("captions" in row):
+            raise ValueError(f"Image {_shown(image)} needs either “caption” or “captions”.")
+        if "caption" in row:
+            yield _Entry(place, image, [_caption(row["caption"])], closed=False)
+        else:
+            yield _Entry(place, image, _captions(row["captions"], "captions"), closed=True)
+
+    def _of_xm3600(self, place: str, image: str, row: dict[str, Any]) -> Iterator[_Entry]:
+        there = {key: value for key, value in row.items() if isinstance(value, dict) and "caption" in value}
+        wanted = [key for key in there if self._is_wanted(key)]
+        if self.language is not None and not wanted:
+            found = ", ".join(there) or "none"
+            raise ValueError(f"Image {_shown(image)} has no captions in {self.language}; it has: {found}.")
+        for key in wanted[:1]:
+            yield _Entry(place, image, _captions(there[key]["caption"], f"{key} caption"), closed=True)
+
+    def _is_wanted(self, tag: Any) -> bool:
+        if not isinstance(tag, str):
+            raise ValueError("“language” is not a text.")
+        if tag not in self.tags:
+            try:
+                self.tags[tag] = canonical_tag(tag)
+            except MalformedTag as error:
+                raise ValueError(str(error)) from error
+            self.languages[self.tags[tag]] = None
+        return self.language is None or self.tags[tag] == self.language
+
+    def _of_object(self, file: IO[bytes]) -> Iterator[_Entry]:
+        content = _one_object(file)
+        if "annotations" in content and not _is_captions(content["annotations"]):
+            yield from self._of_annotations(content)
+            return
+        for image, captions in content.items():
+            place = f"image {_shown(image)}"
+            try:
+                given = [captions] if isinstance(captions, str) else captions
+                yield _Entry(place, _image(image, "image"), _captions(given, "value"), closed=True)
+            except ValueError as error:
+                self.refuse(place, str(error))
+
+    def _of_annotations(self, content: dict[str, Any]) -> Iterator[_Entry]:
+        annotations, images = content["annotations"], content.get("images", [])
+        if not isinstance(annotations, list) or not isinstance(images, list):
+            raise FileRefused("“images” and “annotations” are not lists, as COCO has them.")
+        captioned = set()
+        for number, annotation in enumerate(annotations, start=1):
+            for entry in self._checked(f"annotation {number}", Record(number, annotation)):
+                captioned.add(entry.image)
+                yield entry
+        listed = [str(image["id"]) for image in images if isinstance(image, dict) and "id" in image]
+        without = [image for image in dict.fromkeys(listed) if image not in captioned]
+        if without:
+            self.refuse("", f"{_count(without, 'image')} listed under “images” without a caption: {_names(without)}.")
+
+
+def _head(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    head = file.read(PEEK_BYTES).removeprefix(codecs.BOM_UTF8).lstrip()
+    file.seek(0)
+    return head
+
+
+def _is_one_object(file: IO[bytes]) -> bool:
+    """Whether the file is one object for all images, and not one for each."""
+    if not _head(file).startswith(b"{"):
+        return False
+    line = file.readline()
+    while line and not line.removeprefix(codecs.BOM_UTF8).strip():
+        line = file.readline()
+    follows = any(rest.strip() for rest in file)
+    file.seek(0)
+    if not follows and len(line) > MAX_LINE_BYTES:
+        return True
+    try:
+        first = json.loads(line.removeprefix(codecs.BOM_UTF8))
+    except (ValueError, RecursionError):
+        # An object over several lines begins with a piece of one; a broken line is a whole one that is wrong.
+        return not follows or not line.rstrip().endswith(b"}")
+    named = next((first[name] for name in IMAGE_FIELDS if name in first), None)
+    return not follows and (named is None or _is_captions(named))
+
+
+def _one_object(file: IO[bytes]) -> dict[str, Any]:
+    """The object that the file is.
+
+    Raises
+    ------
+    FileRefused
+    """
+    file.seek(0)
+    try:
+        content = json.loads(file.read().decode("utf-8-sig"), parse_constant=_no_number, object_pairs_hook=_named_once)
+    except UnicodeDecodeError as error:
+        raise FileRefused(not_utf8()) from error
+    except _Twice as error:
+        raise FileRefused(str(error)) from error
+    except json.JSONDecodeError as error:
+        raise FileRefused(f"Not valid JSON ({error.msg}, line {error.lineno}, character {error.colno}).") from error
+    except (ValueError, RecursionError) as error:
+        raise FileRefused(malformed(error)) from error
+    assert isinstance(content, dict)
+    return content
+
+
+class _Twice(ValueError):
+    pass
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        seen: set[str] = set()
+        for twice, _value in pairs:
+            if twice in seen:
+                break
+            seen.add(twice)
+        raise _Twice(f"{_shown(twice)} is there twice in one object. Give each image once, with all its captions.")
+    return value
+
+
+def _no_number(constant: str) -> Any:
+    raise ValueError(constant)
+
+
+def _is_captions(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _image(given: Any, field_name: str) -> str:
+    if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip() or not is_text(str(given)):
+        raise ValueError(f"“{field_name}” is neither a text nor a whole number.")
+    return str(given).strip()
+
+
+def _captions(given: Any, field_name: str) -> list[str]:
+    if not isinstance(given, list):
+        raise ValueError(f"“{field_name}” is not a list of captions.")
+    return [_caption(item) for item in given]
+
+
+def _caption(given: Any) -> str:
+    if not isinstance(given, str):
+        raise ValueError("A caption is not a text.")
+    if not is_text(given):
+        raise ValueError("A caption holds characters that are not valid.")
+    return given
+
+
+def _as_number(image: str) -> tuple[int, int, str]:
+    is_number = image.isascii() and image.isdigit() and len(image) < 20
+    return (0, int(image), image) if is_number else (1, 0, image)
+
+
+def _count(images: Sequence[str], noun: str) -> str:
+    return f"{len(images):,} {noun}{'' if len(images) == 1 else 's'}"
+
+
+def _names(images: Sequence[str]) -> str:
+    shown = ", ".join(_shown(image) for image in sorted(images, key=_as_number)[:MOST_NAMES_SHOWN])
+    return f"{shown} and {len(images) - MOST_NAMES_SHOWN:,} more" if len(images) > MOST_NAMES_SHOWN else shown
+
+
+def _shown(image: str) -> str:
+    text = printable(image)
+    return text if len(text) <= LONGEST_NAME_SHOWN else f"{text[:LONGEST_NAME_SHOWN]}…"

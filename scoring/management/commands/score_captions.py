@@ -1,0 +1,107 @@
+"""`manage.py score_captions CANDIDATES REFERENCES`: automatic metrics of captions in files, without a database."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from corpus.management.arguments import whole_number
+from languages.rules import MalformedTag, canonical_tag
+from metrics.document_frequencies import DocumentFrequencies
+from metrics.java import ToolFailed, ToolMissing
+from metrics.meteor import LanguageUnknown, program_language
+from metrics.scoring import METRICS, Need, UnknownMetric, metric_named, score
+from metrics.text import NORMALISED_BY_DEFAULT, Tokenizer
+from scoring.files.captions import CaptionsRefused, ImagesDiffer, candidates_in, paired, references_in
+from scoring.files.score_text import FileScores
+
+FROM_CAPTIONS = [name for name, metric in METRICS.items() if metric.needs <= {Need.JAVA}]
+DEFAULT_METRICS = ["cider", "cider-d", "bleu", "rouge-l"]
+DEFAULT_LANGUAGE = "en"
+
+
+def metric_names(text: str) -> list[str]:
+    """Names parted by commas."""
+    names = [name.strip().lower() for name in text.split(",") if name.strip()]
+    for name in names:
+        try:
+            known = metric_named(name).name in FROM_CAPTIONS
+        except UnknownMetric:
+            known = False
+        if not known:
+            raise ArgumentTypeError(f"{name!r} is none of {', '.join(FROM_CAPTIONS)}")
+    if not names:
+        raise ArgumentTypeError("names no metric")
+    return names
+
+
+def language_tag(text: str) -> str:
+    try:
+        return canonical_tag(text)
+    except MalformedTag as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+class Command(BaseCommand):
+    help = "Score captions in files against references: CIDEr, BLEU, ROUGE-L, METEOR."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        known = ", ".join(FROM_CAPTIONS)
+        normalised = " and ".join(sorted(NORMALISED_BY_DEFAULT))
+        parser.add_argument("candidates", type=Path, help="one caption for each image: COCO, JSON Lines or xm3600")
+        parser.add_argument("references", type=Path, help="one or more captions for each image, in any of these")
+        parser.add_argument(
+            "--metrics", type=metric_names, default=DEFAULT_METRICS, help=f"of {known}, parted by commas"
+        )
+        parser.add_argument("--tokenizer", choices=[str(kind) for kind in Tokenizer], default=str(Tokenizer.WHITESPACE))
+        parser.add_argument("--language", type=language_tag, help="of the captions (default en), and which to read")
+        parser.add_argument(
+            "--normalise",
+            action=BooleanOptionalAction,
+            help=f"lower-case and remove punctuation (by default only with {normalised})",
+        )
+        parser.add_argument("--frequencies", type=Path, metavar="FILE", help="document frequencies for CIDEr, CIDEr-D")
+        parser.add_argument("--per-image", action="store_true", help="the values of each image too")
+        parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
+        parser.add_argument("--workers", type=whole_number(1, 64), default=1, help="processor cores (default 1)")
+
+    def handle(
+        self, *, candidates: Path, references: Path, per_image: bool, for_programs: bool, **options: Any
+    ) -> None:
+        language: str | None = options["language"]
+        try:
+            if any(Need.JAVA in metric_named(name).needs for name in options["metrics"]):
+                program_language(language or DEFAULT_LANGUAGE)
+            pairs = paired(candidates_in(candidates, language=language), references_in(references, language=language))
+            scored = score(
+                pairs.candidates,
+                pairs.references,
+                metrics=options["metrics"],
+                tokenizer=options["tokenizer"],
+                language=language or DEFAULT_LANGUAGE,
+                normalise=options["normalise"],
+                frequencies=_frequencies(options["frequencies"]),
+                workers=options["workers"],
+            )
+        except (CaptionsRefused, ImagesDiffer, LanguageUnknown, ToolMissing, ToolFailed) as error:
+            raise CommandError(str(error)) from error
+        self._write(FileScores(pairs, scored), per_image=per_image, for_programs=for_programs)
+
+    def _write(self, found: FileScores, *, per_image: bool, for_programs: bool) -> None:
+        if for_programs:
+            figures = found.as_json(per_image=per_image)
+            self.stdout.write(json.dumps(figures, ensure_ascii=False, indent=2, allow_nan=False))
+            return
+        lines = list(found.lines())
+        if per_image:
+            lines += ["", *found.image_lines()]
+        self.stdout.write("\n".join(lines))
+
+
+def _frequencies(path: Path | None) -> DocumentFrequencies | None:
+    return None if path is None else DocumentFrequencies.load(path)
