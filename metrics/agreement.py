@@ -1,11 +1,18 @@
-"""Agreement among raters."""
+"""Agreement among raters whose units need not have equally many ratings: Krippendorff's alpha.
+
+Pairs of ratings are never laid out. With positions p on a scale, the squared differences over all ordered pairs of m
+ratings add up to 2 (m Σp² − (Σp)²), and the pairs of different categories to m² − Σc², so that time and memory grow with
+the ratings, whatever the number of raters, units or levels.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from metrics.intervals import Interval, percentile_interval
 from metrics.undefined import Reason, UndefinedFigure
@@ -45,19 +52,16 @@ def krippendorff_alpha(ratings: ArrayLike, *, level: Level) -> float:
 def alpha_of_ratings(units: ArrayLike, values: ArrayLike, *, level: Level) -> float:
     """`krippendorff_alpha` of ratings in long form, one row each.
 
-    Memory grows with units × distinct values and with the square of the distinct values, of which a scale has few.
-
     Parameters
     ----------
     units : array_like of int or str, shape (n_ratings,)
         What was rated. Who rated does not matter to alpha.
     values : array_like of float, shape (n_ratings,)
+        Finite; rows without a rating are left out.
     level : {"nominal", "ordinal", "interval"}
     """
-    scale, counts = _counts(units, values)
-    coincidences = np.einsum("uv,uw->vw", counts / (counts.sum(axis=1, keepdims=True) - 1), counts)
-    coincidences -= np.diag((counts / (counts.sum(axis=1, keepdims=True) - 1)).sum(axis=0))
-    return float(_alpha(coincidences, scale, level))
+    table = _table(units, values)
+    return float(_alphas(table, np.ones((1, table.counts.shape[0])), level)[0])
 
 
 def alpha_interval(
@@ -73,53 +77,84 @@ def alpha_interval(
     UndefinedFigure
         As `alpha_of_ratings`; where all units have the same ratings; or where a resample has no alpha.
     """
-    scale, counts = _counts(units, values)
-    kinds, frequency = np.unique(counts, axis=0, return_counts=True)
-    if len(kinds) < 2:
+    table = _table(units, values)
+    kinds, frequency = _kinds(table.counts)
+    if len(frequency) < 2:
         raise UndefinedFigure(Reason.NO_VARIATION, "Every unit has the same ratings: resampling them shows nothing.")
-    sizes = kinds.sum(axis=1)
-    # What a unit of the kind adds to the coincidence matrix.
-    added = kinds[:, :, None] * kinds[:, None, :]
-    diagonal = np.arange(len(scale))
-    added[:, diagonal, diagonal] -= kinds
-    added = (added / (sizes - 1)[:, None, None]).reshape(len(kinds), -1)
-    at_once = max(1, CELLS_AT_ONCE // max(len(kinds), added.shape[1]))
-    alphas = []
-    for start in range(0, resamples, at_once):
-        draws = rng.multinomial(counts.shape[0], frequency / frequency.sum(), size=min(at_once, resamples - start))
-        alphas.append(_alpha((draws @ added).reshape(len(draws), len(scale), len(scale)), scale, level))
-    resampled = np.concatenate(alphas)
+    kind_table = _Table(table.scale, table.counts[kinds])
+    n_units = int(frequency.sum())
+    at_once = max(1, CELLS_AT_ONCE // max(len(frequency), len(table.scale)))
+    resampled = np.concatenate(
+        [
+            _alphas(
+                kind_table,
+                rng.multinomial(n_units, frequency / n_units, size=min(at_once, resamples - start)).astype(float),
+                level,
+            )
+            for start in range(0, resamples, at_once)
+        ]
+    )
     if np.isnan(resampled).any():
         raise UndefinedFigure(Reason.RESAMPLES_UNDEFINED, "Some resamples hold one rating only: too few units differ.")
     return percentile_interval(resampled)
 
 
-def _counts(units: ArrayLike, values: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The distinct values, and how often each was given to each unit, of the units with two ratings or more."""
+@dataclass(frozen=True)
+class _Table:
+    """How often each value of the scale was given to each unit, of units with two ratings or more."""
+
+    scale: NDArray[np.float64]
+    counts: sparse.csr_array
+
+
+def _table(units: ArrayLike, values: ArrayLike) -> _Table:
+    given = np.asarray(values, dtype=float)
+    if not np.isfinite(given).all():
+        raise ValueError("A rating is missing or not finite. Leave its row out.")
     unit_of = np.unique(np.asarray(units), return_inverse=True)[1]
-    scale, value_of = np.unique(np.asarray(values, dtype=float), return_inverse=True)
-    n_units = int(unit_of.max(initial=-1)) + 1
-    flat = np.bincount(unit_of * len(scale) + value_of, minlength=n_units * len(scale))
-    counts = flat.reshape(n_units, len(scale)).astype(float)
-    counts = counts[counts.sum(axis=1) >= 2]
-    if not len(counts):
+    scale, value_of = np.unique(given, return_inverse=True)
+    several = np.bincount(unit_of)[unit_of] >= 2 if len(unit_of) else np.zeros(0, dtype=bool)
+    cells, times = np.unique(unit_of[several].astype(np.int64) * len(scale) + value_of[several], return_counts=True)
+    if not len(cells):
         raise UndefinedFigure(Reason.NO_PAIR_OF_RATINGS, "No unit has two ratings, so that nothing can agree.")
-    if (counts.sum(axis=0) > 0).sum() < 2:
+    rows = np.unique(cells // len(scale), return_inverse=True)[1]
+    columns = cells % len(scale)
+    if (columns == columns[0]).all():
         raise UndefinedFigure(Reason.ALL_RATINGS_EQUAL, "Every rating is the same: agreement by chance would be full.")
-    return scale, counts
+    counts = sparse.csr_array((times.astype(float), (rows, columns)), shape=(int(rows[-1]) + 1, len(scale)))
+    return _Table(scale, counts)
 
 
-def _alpha(coincidences: NDArray[np.float64], scale: NDArray[np.float64], level: Level) -> NDArray[np.float64]:
-    """Alpha of one or many coincidence matrices (the last two axes); NaN where one value only is left."""
-    totals = coincidences.sum(axis=-1)
+def _kinds(counts: sparse.csr_array) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
+    """A unit of each kind, and how many there are of it; in the order of the rows of counts, as the seed meets them."""
+    ends = 2 * counts.indptr
+    cells = np.stack([-counts.indices.astype(np.int64), counts.data.astype(np.int64)], axis=1).ravel().tolist()
+    seen: dict[tuple[int, ...], list[int]] = {}
+    for unit in range(counts.shape[0]):
+        seen.setdefault(tuple(cells[ends[unit] : ends[unit + 1]]), [unit, 0])[1] += 1
+    kinds = np.array([seen[kind] for kind in sorted(seen)])
+    return kinds[:, 0], kinds[:, 1]
+
+
+def _alphas(table: _Table, weights: NDArray[np.float64], level: Level) -> NDArray[np.float64]:
+    """Alpha with each unit as often as its weight, one for each row of weights; NaN where one value only is left."""
+    counts = table.counts
+    sizes = counts.sum(axis=1)
+    totals = weights @ counts
+    ratings = totals.sum(axis=1)
     if level == "nominal":
-        distance = np.broadcast_to(1 - np.eye(len(scale)), coincidences.shape)
+        unlike = sizes**2 - (counts * counts).sum(axis=1)
+        observed = weights @ (unlike / (sizes - 1))
+        expected = ratings**2 - (totals**2).sum(axis=1)
     else:
         # The ordinal metric is the interval metric on the mid-ranks among the values that were given.
-        position = scale if level == "interval" else totals.cumsum(axis=-1) - totals / 2
-        distance = (position[..., :, None] - position[..., None, :]) ** 2
-    observed = (coincidences * distance).sum(axis=(-2, -1))
-    expected = (totals[..., :, None] * totals[..., None, :] * distance).sum(axis=(-2, -1)) / (totals.sum(axis=-1) - 1)
+        position = np.broadcast_to(table.scale, totals.shape) if level == "interval" else totals.cumsum(1) - totals / 2
+        # Around their mean, so that the differences of large numbers lose no digits.
+        position = position - ((totals * position).sum(axis=1) / ratings)[:, None]
+        squares, sums = position**2 @ counts.T, position @ counts.T
+        observed = (weights * (2 * (sizes * squares - sums**2) / (sizes - 1))).sum(axis=1)
+        expected = 2 * (ratings * (totals * position**2).sum(axis=1) - (totals * position).sum(axis=1) ** 2)
     # With one value left, distances are zero but for rounding.
-    defined = (totals > 0.5).sum(axis=-1) > 1
-    return 1 - np.divide(observed, expected, out=np.full(np.shape(expected), np.nan), where=defined)
+    defined = (totals > 0.5).sum(axis=1) > 1
+    share = np.divide(observed * (ratings - 1), expected, out=np.full(len(weights), np.nan), where=defined)
+    return np.asarray(1 - share, dtype=float)

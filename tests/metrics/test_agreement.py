@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -114,3 +116,62 @@ def test_a_hundred_thousand_ratings_take_no_time():
     started = time.perf_counter()
     alpha_of_ratings(units, values, level="ordinal")
     assert time.perf_counter() - started < 0.2
+
+
+def alpha_by_definition(ratings: np.ndarray, level: str) -> float:
+    """Krippendorff (2011), section E, pair by pair."""
+    given = [unit[~np.isnan(unit)] for unit in ratings.T]
+    given = [unit for unit in given if len(unit) > 1]
+    pool = np.sort(np.concatenate(given))
+
+    def distance(one: float, other: float) -> float:
+        if level == "nominal":
+            return float(one != other)
+        if level == "interval":
+            return (one - other) ** 2
+        low, high = min(one, other), max(one, other)
+        between = ((pool >= low) & (pool <= high)).sum() - ((pool == low).sum() + (pool == high).sum()) / 2
+        return float(between**2) if low != high else 0.0
+
+    observed = sum(
+        distance(one, other) / (len(unit) - 1) for unit in given for one, other in permutations(unit.tolist(), 2)
+    ) / len(pool)
+    expected = sum(distance(one, other) for one, other in permutations(pool.tolist(), 2))
+    return 1 - observed / (expected / (len(pool) * (len(pool) - 1)))
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+@pytest.mark.parametrize("levels", [2, 7, 101])
+def test_alpha_is_what_the_definition_says_pair_by_pair(level, levels):
+    rng = np.random.default_rng(levels)
+    ratings = rng.integers(0, levels, size=(4, 15)) + rng.integers(0, 2, size=15)[None, :] * 1.5
+    ratings[rng.random(ratings.shape) < 0.3] = NONE
+
+    assert krippendorff_alpha(ratings, level=level) == pytest.approx(alpha_by_definition(ratings, level), abs=1e-12)
+
+
+@pytest.mark.parametrize("level", ["ordinal", "interval"])
+def test_large_values_lose_no_digits(level):
+    assert krippendorff_alpha(PUBLISHED + 1e8, level=level) == pytest.approx(
+        krippendorff_alpha(PUBLISHED, level=level), abs=1e-9
+    )
+
+
+def test_a_rating_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="not finite"):
+        krippendorff_alpha([[1, 2, np.inf], [1, 2, 3]], level="interval")
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_a_hundred_thousand_units_on_a_scale_of_101_levels_take_little_memory_and_time(level):
+    rng = np.random.default_rng(0)
+    units = np.tile(np.arange(100_000), 3)
+    values = rng.integers(0, 101, size=300_000)
+    tracemalloc.start()
+    started = time.perf_counter()
+    try:
+        assert alpha_of_ratings(units, values, level=level) == pytest.approx(0, abs=0.02)
+        assert time.perf_counter() - started < 2
+        assert tracemalloc.get_traced_memory()[1] < 100e6
+    finally:
+        tracemalloc.stop()

@@ -21,7 +21,7 @@ from metrics.intervals import Interval
 from metrics.undefined import Reason
 from sxs_eval.files import report_text
 from sxs_eval.files.judgements import COLUMNS
-from sxs_eval.rules.figures import Gain, Missing
+from sxs_eval.rules.figures import MESSAGES, Gain, Missing
 from sxs_eval.rules.judging import LEVELS
 from tests.servers import ROOT
 
@@ -356,7 +356,7 @@ def keys_of(data: Any) -> set[str]:
 def test_the_guide_tells_every_column_option_key_and_code(golden, tmp_path):
     guide = (ROOT / "docs" / "side-by-side-files.md").read_text(encoding="utf-8")
     keys = keys_of(golden) | keys_of(run_json(models_file(tmp_path / "models.csv")))
-    names = {*COLUMNS, *keys - {"low", "high", "undefined", "message"}, *Reason, *Missing}
+    names = {*COLUMNS, *keys - {"low", "high", "undefined", "message"}, *MESSAGES}
     names |= {"--json", "--seed", "--replication", "--resamples"}
     assert {name for name in names if f"`{name}`" not in guide} == set()
     assert len(names) > 80
