@@ -1,0 +1,85 @@
+"""Resamples of units, and the 95% percentile interval of whatever can be computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metrics.intervals import Interval, percentile_interval
+from metrics.undefined import Reason, UndefinedFigure
+
+CELLS_AT_ONCE = 2_000_000
+LARGEST_SHARE_UNDEFINED = 0.01
+"""(ours) Of the resamples, how many may lack the figure before its interval is undefined."""
+SAME_WITHIN = 1e-12
+"""Relative: figures closer than this are the same, since sums of floating-point numbers differ with their order."""
+
+Weights = NDArray[np.float64]
+
+
+def resample_weights(n_units: int, *, resamples: int, rng: np.random.Generator) -> Iterator[Weights]:
+    """How often each unit is in each resample: as many units as there are, drawn with replacement.
+
+    Yields
+    ------
+    ndarray of float, shape (n_some, n_units)
+        Whole numbers; some resamples at a time, so that memory does not grow with their number.
+    """
+    at_once = max(1, CELLS_AT_ONCE // n_units)
+    for start in range(0, resamples, at_once):
+        size = min(at_once, resamples - start)
+        drawn = rng.integers(0, n_units, size=(size, n_units)) + n_units * np.arange(size)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=size * n_units).reshape(size, n_units).astype(float)
+
+
+def bootstrap_interval(
+    statistic: Callable[[Weights], NDArray[np.float64]], n_units: int, *, resamples: int, rng: np.random.Generator
+) -> Interval:
+    """The 95% percentile bootstrap interval of a figure over units.
+
+    Parameters
+    ----------
+    statistic : callable
+        From weights, shape (n_some, n_units), to the figure of each row, shape (n_some,), NaN where it has none. Of a
+        mean: ``lambda weights: weights @ values / len(values)``.
+    n_units : int
+        How many there are.
+    resamples : int
+    rng : numpy.random.Generator
+
+    Raises
+    ------
+    UndefinedFigure
+        Without units; where all resamples give the same figure, since an interval without width would claim certainty;
+        or where more than 1% of them have none (ours).
+
+    References
+    ----------
+    A. C. Davison and D. V. Hinkley (1997), Bootstrap Methods and their Application, section 5.3.1.
+    """
+    if n_units < 1:
+        raise UndefinedFigure(Reason.NO_IMAGES, "There is nothing to resample.")
+    return interval_of(
+        np.concatenate([statistic(weights) for weights in resample_weights(n_units, resamples=resamples, rng=rng)])
+    )
+
+
+def interval_of(resampled: ArrayLike) -> Interval:
+    """The interval from the figures that resamples gave, shape (n_resamples,), NaN where one has none.
+
+    Raises
+    ------
+    UndefinedFigure
+        As `bootstrap_interval`.
+    """
+    figures = np.asarray(resampled, dtype=float)
+    defined = figures[~np.isnan(figures)]
+    undefined = len(figures) - len(defined)
+    if undefined > LARGEST_SHARE_UNDEFINED * len(figures):
+        message = f"{undefined} of {len(figures)} resamples have no such figure: there is too little."
+        raise UndefinedFigure(Reason.RESAMPLES_UNDEFINED, message)
+    if np.ptp(defined) <= SAME_WITHIN * np.abs(defined).max():
+        raise UndefinedFigure(Reason.NO_VARIATION, "Every resample gives the same: resampling shows nothing.")
+    return percentile_interval(defined)
