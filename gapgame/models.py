@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from corpus.models import Collection, Image
@@ -321,6 +322,11 @@ class Turn(models.Model):
 
     def __str__(self) -> str:
         return f"turn {self.pk}"
+
+    @cached_property
+    def made(self) -> list[Attempt]:
+        """Its attempts, the first one first."""
+        return list(self.attempts.all()) if self.attempts_made else []
 
 
 class Attempt(models.Model):

@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from gapgame.models import Access, ItemSet, Player, Season, Turn
+from gapgame.rows import rows
 from people.models import Membership, Role, User
 from people.permissions import project_for
 from people.qualification import still_takes_part
@@ -48,6 +49,15 @@ def season_to_play(user: User | AnonymousUser, season_slug: str) -> Season:
 def player_for(user: User | AnonymousUser, season_slug: str) -> Player:
     """Oneself in a season."""
     return get_object_or_404(Player.objects.select_related("season__project"), season__slug=season_slug, user=user.pk)
+
+
+def player_id_for(user: User | AnonymousUser, season_slug: str) -> int:
+    """As `player_for`, with no more than the next sentence needs."""
+    of_season = f"season_id = (SELECT id FROM {Season._meta.db_table} WHERE slug = %s)"  # noqa: S608
+    found = rows(Player, f"{of_season} AND user_id = %s", season_slug, user.pk)
+    if not found:
+        raise Http404
+    return found[0].pk
 
 
 def turn_for(user: User | AnonymousUser, turn_id: UUID) -> Turn:

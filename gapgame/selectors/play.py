@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from random import Random
 
+from django.db import connection
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
 from corpus.models import Image
 from corpus.rules.sizes import sizes_of
 from gapgame.models import UNFINISHED, Attempt, ItemImage, Outcome, Player, Turn
+from gapgame.rows import count_of
 from gapgame.rules import play as rules
 from gapgame.selectors.standing import percent_of
 
@@ -85,7 +87,7 @@ def turn_page(turn: Turn, *, now: datetime) -> TurnPage:
     """`turn` with its player, batch, item and the item's language at hand; two queries at most."""
     is_finished = turn.outcome not in UNFINISHED
     is_told = is_finished and turn.outcome != Outcome.SKIPPED
-    guesses = [_guess(attempt) for attempt in turn.attempts.all()] if turn.attempts_made else []
+    guesses = [_guess(attempt) for attempt in turn.made]
     left = max(0, int((turn.player.season.ends_at - now).total_seconds()))
     return TurnPage(
         turn=turn,
@@ -107,7 +109,7 @@ def turn_page(turn: Turn, *, now: datetime) -> TurnPage:
 
 
 def score_of(player: Player, turn: Turn | None) -> Score:
-    size = turn.batch.all_turns.count() if turn else 0
+    size = count_of(Turn, "batch_id = %s", turn.batch_id) if turn else 0
     done = (turn.position - (turn.outcome in UNFINISHED)) if turn else 0
     return Score(player, rules.points(player.total), percent_of(player), done, size)
 
@@ -138,11 +140,20 @@ def images_shown(turn: Turn) -> list[Image]:
         is_finished = False
     if not turn.attempts_made and not is_finished:
         return []
-    entries = list(ItemImage.objects.filter(item=turn.item_id).order_by("position").select_related("image"))
-    first, others = entries[:1], entries[1:]
+    images = _images_of(turn.item_id)
+    first, others = images[:1], images[1:]
     Random(turn.seed).shuffle(others)
-    due = rules.pictures_shown(turn.attempts_made, len(entries), is_finished=is_finished)
-    return [entry.image for entry in (first + others)[:due]]
+    due = rules.pictures_shown(turn.attempts_made, len(images), is_finished=is_finished)
+    return (first + others)[:due]
+
+
+def _images_of(item_id: int) -> list[Image]:
+    image, entry = (connection.ops.quote_name(model._meta.db_table) for model in (Image, ItemImage))
+    query = (
+        f"SELECT {image}.* FROM {image} JOIN {entry} ON {entry}.image_id = {image}.id"  # noqa: S608
+        f" WHERE {entry}.item_id = %s ORDER BY {entry}.position"
+    )
+    return list(Image.objects.raw(query, [item_id]))
 
 
 def picture_address(turn: Turn, image: Image, now: datetime) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import connection
 
 from gapgame.models import Player, ScoreCount
+from gapgame.rows import count_of
 from gapgame.rules.standing import LEVELS, percent_below
 
 GLANCE = 2000
@@ -57,11 +58,9 @@ def _lower_in_stretch(season_id: int, total: int, here: int) -> int:
     """
     start = total >> LEVELS[0] << LEVELS[0]
     end = start + (1 << LEVELS[0])
-    scored = Player.objects.filter(season=season_id, turns__gte=1)
-    lower = scored.filter(total__gte=start, total__lt=total)
-    if (few := lower[:GLANCE].count()) < GLANCE:
+    between = "season_id = %s AND turns >= 1 AND total >= %s AND total < %s"
+    if (few := count_of(Player, between, season_id, start, total, limit=GLANCE)) < GLANCE:
         return few
-    not_lower = scored.filter(total__gte=total, total__lt=end)
-    if (few := not_lower[:GLANCE].count()) < GLANCE:
+    if (few := count_of(Player, between, season_id, total, end, limit=GLANCE)) < GLANCE:
         return here - few
-    return lower.count()
+    return count_of(Player, between, season_id, start, total)

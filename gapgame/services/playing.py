@@ -17,11 +17,13 @@ from gapgame.models import (
     Item,
     Outcome,
     Player,
+    Season,
     SeasonLanguage,
     SkipReason,
     Turn,
 )
 from gapgame.permissions import may_play
+from gapgame.rows import row, rows
 from gapgame.rules import play as rules
 from gapgame.rules.scripted import SHORTEST_PAUSE
 from gapgame.services.standing import credit
@@ -123,12 +125,13 @@ def open_turn(*, player_id: int, user: User, now: datetime) -> Turn | None:
         player = _locked_player(player_id, user)
         if not may_play(user, player.season, now):
             raise NotPlaying
-        turns = Turn.objects.filter(player=player)
-        turn = turns.filter(outcome=Outcome.OPEN).first()
-        if turn is not None:
-            return turn
-        turn = turns.filter(outcome=Outcome.WAITING).order_by("batch__number", "position").first()
-        if turn is not None:
+        turns = Turn.objects.filter(player=player, outcome__in=UNFINISHED).select_related("item__language")
+        # In the alphabet "open" comes before "waiting".
+        turn = turns.order_by("outcome", "batch__number", "position").first()
+        if turn is None:
+            return None
+        turn.player = player
+        if turn.outcome == Outcome.WAITING:
             turn.outcome, turn.opened_at, turn.shown_at = Outcome.OPEN, now, now
             turn.save(update_fields=["outcome", "opened_at", "shown_at"])
     return turn
@@ -158,7 +161,7 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
         turn = _locked_turn(turn_id, user)
         turn.item, turn.batch = asked.item, asked.batch
         _check(turn, number, now)
-        earlier = list(turn.attempts.all()) if number > 1 else []
+        earlier = rows(Attempt, "turn_id = %s", turn_id, order="number") if number > 1 else []
         if any(rules.is_exact(guess, attempt.guess) for attempt in earlier):
             raise NotAGuess
         attempt = Attempt.objects.create(
@@ -170,12 +173,12 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
             has_vector=has_vector,
             made_at=now,
         )
-        turn.attempts_made, turn.shown_at = number, now
+        turn.attempts_made, turn.shown_at, turn.made = number, now, [*earlier, attempt]
         # Another word may have the very same vector; only the word itself ends the turn.
         if rules.is_exact(guess, asked.item.word):
-            finish(turn=turn, outcome=Outcome(f"attempt_{number}"), attempts=[*earlier, attempt], now=now)
+            finish(turn=turn, outcome=Outcome(f"attempt_{number}"), attempts=turn.made, now=now)
         elif number == rules.ATTEMPTS:
-            finish(turn=turn, outcome=Outcome.FAILED, attempts=[*earlier, attempt], now=now)
+            finish(turn=turn, outcome=Outcome.FAILED, attempts=turn.made, now=now)
         else:
             turn.save(update_fields=["attempts_made", "shown_at"])
     return turn
@@ -234,16 +237,24 @@ def finish(*, turn: Turn, outcome: Outcome, attempts: Iterable[Attempt], now: da
 
 
 def _locked_player(player_id: int, user: User) -> Player:
-    found = Player.objects.select_for_update(of=("self",), no_key=True).select_related("season")
-    return found.get(pk=player_id, user=user)
+    return _locked(rows(Player, "id = %s AND user_id = %s", player_id, user.pk, is_locked=True))
 
 
 def _locked_turn(turn_id: UUID, user: User) -> Turn:
     """A turn under the lock of its player, who alone changes it: player first, as everywhere."""
-    player = Player.objects.select_for_update(of=("self",), no_key=True).select_related("season")
-    locked = player.filter(all_turns=turn_id, user=user).first()
-    if locked is None:
-        raise Turn.DoesNotExist
-    turn = Turn.objects.get(pk=turn_id)
-    turn.player = locked
+    of_turn = f"id = (SELECT player_id FROM {Turn._meta.db_table} WHERE id = %s)"  # noqa: S608
+    try:
+        player = _locked(rows(Player, f"{of_turn} AND user_id = %s", turn_id, user.pk, is_locked=True))
+    except Player.DoesNotExist as error:
+        raise Turn.DoesNotExist from error
+    turn = row(Turn, turn_id)
+    turn.player = player
     return turn
+
+
+def _locked(found: list[Player]) -> Player:
+    if not found:
+        raise Player.DoesNotExist
+    # After the lock: what was changed while this waited for it counts.
+    found[0].season = row(Season, found[0].season_id)
+    return found[0]

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from gapgame.models import Outcome, SeasonLanguage, SkipReason, Turn
-from gapgame.permissions import player_for, turn_for
+from gapgame.permissions import player_for, player_id_for, turn_for
 from gapgame.selectors.play import score_of, turn_page
 from gapgame.services import playing
 from people.requests import is_htmx, user_of
@@ -95,12 +95,14 @@ def turn_skip(request: HttpRequest, turn_id: UUID) -> HttpResponse:
 
 
 def _next(request: HttpRequest, slug: str) -> HttpResponse:
-    player = player_for(user_of(request), slug)
+    player_id = player_id_for(user_of(request), slug)
     try:
-        turn = playing.open_turn(player_id=player.pk, user=user_of(request), now=timezone.now())
+        turn = playing.open_turn(player_id=player_id, user=user_of(request), now=timezone.now())
     except playing.NotPlaying:
         return _not_playing(request, slug)
-    return _to_season(request, slug) if turn is None else _changed(request, turn.pk)
+    if turn is None:
+        return _to_season(request, slug)
+    return _show(request, turn) if is_htmx(request) else redirect("gapgame:turn-show", turn.pk)
 
 
 def _changed(request: HttpRequest, turn_id: UUID) -> HttpResponse:
@@ -114,7 +116,6 @@ def _show(request: HttpRequest, turn: Turn, status: int = 200) -> HttpResponse:
     context = {
         "page": turn_page(turn, now=timezone.now()),
         "score": score_of(turn.player, turn),
-        "skip_reasons": SkipReason.choices,
         "typed": request.POST.get("guess", "") if status in (422, 429) else "",
     }
     template = "gapgame/_turn.html" if is_htmx(request) else "gapgame/turn.html"

@@ -210,3 +210,17 @@ def test_an_account_with_play_is_not_deleted_so_that_percentages_and_ranks_stay_
     installer = client_of(make_user(is_staff=True, is_superuser=True))
     installer.post(reverse("admin:people_user_delete", args=[user.pk]), {"post": "yes"})
     assert Player.objects.filter(user=user).exists()
+
+
+def test_a_guess_and_the_next_sentence_ask_the_database_few_questions(desk, turn, clock, django_assert_max_num_queries):
+    """Many players wait for them at once; two are for the session and the account, two for the test's savepoints."""
+    in_place = {"headers": {"HX-Request": "true"}}
+    # The vectors are opened once per process.
+    playing.similarity_of("dog", turn.item.word, turn.batch.signature)
+    for number, most in ((1, 15), (2, 16), (3, 20)):
+        with django_assert_max_num_queries(most):
+            answer = desk.post(guess_at(turn.pk), {"number": number, "guess": "dog" * number}, **in_place)
+        assert answer.status_code == 200
+        clock[0] += timedelta(seconds=2)
+    with django_assert_max_num_queries(13):
+        assert desk.post(reverse("gapgame:turn-open", args=[turn.player.season.slug]), **in_place).status_code == 200

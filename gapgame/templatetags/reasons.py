@@ -1,0 +1,14 @@
+"""Why a sentence may be skipped, for a part of the page that is rendered once and so is given nothing."""
+
+from __future__ import annotations
+
+from django import template
+
+from gapgame.models import SkipReason
+
+register = template.Library()
+
+
+@register.simple_tag
+def skip_reasons() -> list[tuple[str, str]]:
+    return [(reason.value, str(reason.label)) for reason in SkipReason]
