@@ -212,6 +212,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-item-imports": {"task": "gapgame.tasks.sweep_item_imports", "schedule": 15.0},
     "sweep-passes": {"task": "scoring.tasks.sweep_passes", "schedule": 15.0},
     "sweep-scorings": {"task": "scoring.tasks.sweep_scorings", "schedule": 60.0},
+    "sweep-reference-imports": {"task": "scoring.tasks.sweep_reference_imports", "schedule": 15.0},
     "sweep-caption-imports": {"task": "inference.tasks.sweep_caption_imports", "schedule": 15.0},
 }
 

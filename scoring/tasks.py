@@ -9,8 +9,10 @@ from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
+from corpus.models import ImportKind
+from corpus.services import jobs
 from scoring.models import OPEN_STATES, Pass, Scoring
-from scoring.services import passes, sweeping
+from scoring.services import passes, reference_imports, sweeping
 
 
 @shared_task
@@ -35,3 +37,18 @@ def ask_for_passes(scorings: Iterable[Scoring]) -> None:
     waiting = Pass.objects.filter(scoring__in=list(scorings), state__in=OPEN_STATES)
     for pass_id in waiting.order_by("pk").values_list("pk", flat=True):
         transaction.on_commit(partial(run_pass.delay, pass_id), robust=True)
+
+
+@shared_task
+def run_reference_import(job_id: int) -> None:
+    reference_imports.run_import(job_id=job_id, clock=timezone.now)
+
+
+@shared_task
+def sweep_reference_imports() -> None:
+    for job_id in jobs.jobs_waiting(kind=ImportKind.REFERENCES, now=timezone.now()):
+        run_reference_import.delay(job_id)
+
+
+def ask_for_reference_import(job_id: int) -> None:
+    transaction.on_commit(lambda: run_reference_import.delay(job_id), robust=True)

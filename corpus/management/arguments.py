@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from django.core.management.base import CommandError
 
+from corpus.models import Collection
 from languages.models import Language
 from languages.rules import MalformedTag
 from languages.selectors import language_by_tag
@@ -32,4 +33,12 @@ def language_of(tag: str) -> Language:
         raise CommandError(str(error)) from error
     if found is None:
         raise CommandError(f"There is no language {tag} in the table; add it first.")
+    return found
+
+
+def collection_named(name: str) -> Collection:
+    """By its slug, else by its name."""
+    found = Collection.objects.filter(slug=name).first() or Collection.objects.filter(name=name).first()
+    if found is None:
+        raise CommandError(f"There is no collection {name}.")
     return found

@@ -50,6 +50,40 @@ def json_records(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
     return _json_list(file) if head.startswith(b"[") else _json_lines(file)
 
 
+def json_members(file: IO[bytes]) -> Iterator[tuple[str, Record | BrokenRecord]]:
+    """The items of the lists in a JSON object, each with the name of its list, never more than one in memory.
+
+    Raises
+    ------
+    FileRefused
+        Where the object around the lists cannot be read.
+    """
+    _head(file)
+    decoder, text = _Decoder(), _Window(file)
+    follows = "{"
+    while text.peek() == follows:
+        text.skip(follows)
+        if follows == "{" and text.peek() == "}":
+            return
+        try:
+            name = str(text.decode(decoder))
+            if text.peek() != ":":
+                break
+            text.skip(":")
+            if text.peek() == "[":
+                yield from ((name, record) for record in _items(text, decoder))
+                if text.peek() != "]":
+                    return
+                text.skip("]")
+            else:
+                text.decode(decoder)
+        except (ValueError, RecursionError) as error:
+            raise FileRefused(malformed(error)) from error
+        follows = ","
+    if text.peek() != "}":
+        raise FileRefused(_("The object is not closed: the file was cut off, or a comma is missing."))
+
+
 def count_lines(file: IO[bytes]) -> int:
     """How many lines there are, or 0 for a JSON list, whose length only shows at its end."""
     file.seek(0)
@@ -181,8 +215,11 @@ def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
 
 
 def _json_list(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
-    decoder = _Decoder()
-    text = _Window(file)
+    return _items(_Window(file), _Decoder())
+
+
+def _items(text: _Window, decoder: _Decoder) -> Iterator[Record | BrokenRecord]:
+    """The items of the list at which `text` stands; it stands at the list's end after them, if that was found."""
     text.skip("[")
     number = 0
     if text.peek() == "]":

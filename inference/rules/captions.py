@@ -42,14 +42,23 @@ def caption_line(value: Any) -> CaptionLine:
     """
     if not isinstance(value, dict):
         raise CaptionRefused(_("Not a JSON object with “image” and “caption”."))
+    reference = image_named_in(value)
+    return CaptionLine(reference, caption_text(value.get("caption"), reference))
+
+
+def image_named_in(value: dict[str, Any]) -> str:
+    """
+    Raises
+    ------
+    CaptionRefused
+    """
     name = next((name for name in IMAGE_NAMES if name in value), None)
     if name is None:
         raise CaptionRefused(_("Names no image: give its key, file name or SHA-256 as “image”."))
     given = value[name]
     if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip() or not is_text(str(given)):
         raise CaptionRefused(_("“%(name)s” is neither a text nor a whole number.") % {"name": name})
-    reference = str(given).strip()[:MAX_REFERENCE_CHARACTERS]
-    return CaptionLine(reference, _caption(value.get("caption"), reference))
+    return str(given).strip()[:MAX_REFERENCE_CHARACTERS]
 
 
 def names_of(reference: str) -> list[str]:
@@ -62,7 +71,12 @@ def names_of(reference: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _caption(given: Any, reference: str) -> str:
+def caption_text(given: Any, reference: str) -> str:
+    """
+    Raises
+    ------
+    CaptionRefused
+    """
     if given is None:
         raise CaptionRefused(_("There is no caption."), reference)
     if not isinstance(given, str):

@@ -9,9 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from corpus.management.arguments import language_of
+from corpus.management.arguments import collection_named, language_of
 from corpus.management.reports import check_report, print_report, write_report
-from corpus.models import Collection, JobState
+from corpus.models import JobState
 from inference.forms import MODEL_NAME_CHARACTERS
 from inference.services.imports import import_path
 
@@ -34,7 +34,8 @@ class Command(BaseCommand):
             raise CommandError(f"--model has {len(model)} characters; give it 1 to {MODEL_NAME_CHARACTERS}.")
         if not model.isprintable():
             raise CommandError("--model holds control characters.")
-        tongue, collection = language_of(language), _collection(options["collection"])
+        tongue = language_of(language)
+        collection = None if options["collection"] is None else collection_named(options["collection"])
         check_report(options["report"])
         job = import_path(path=file, model=model, language=tongue, collection=collection, clock=timezone.now)
         if options["report"] is not None:
@@ -42,12 +43,3 @@ class Command(BaseCommand):
         print_report(job, self.stdout)
         if job.state == JobState.FAILED:
             raise CommandError(job.error)
-
-
-def _collection(name: str | None) -> Collection | None:
-    if name is None:
-        return None
-    found = Collection.objects.filter(slug=name).first() or Collection.objects.filter(name=name).first()
-    if found is None:
-        raise CommandError(f"There is no collection {name}.")
-    return found

@@ -1,0 +1,194 @@
+"""Reference captions from a file, line by line: COCO, JSON Lines, Crossmodal-3600. No message repeats a caption.
+
+Unlike `scoring.files.captions`, which takes a file whole or not at all, this tells of each line and goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from django.utils.translation import gettext as _
+
+from corpus.rules.records import READ_BYTES, BrokenRecord, FileRefused, Record, count_lines, json_members, json_records
+from inference.rules.captions import CaptionRefused, caption_text, image_named_in
+from languages.rules import MalformedTag, canonical_tag
+
+ANNOTATIONS, IMAGES = "annotations", "images"
+COCO_START = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(info|images|annotations|licenses|categories|type)"\s*:\s*["\[{]')
+"""COCO has one object around all; its first name is none that a line for one image begins with."""
+
+MAX_PER_IMAGE = 1_000
+"""Captions of one image in one language."""
+
+
+@dataclass(frozen=True)
+class ReferenceLine:
+    """`names` are those that the image may go by, the likeliest first; `captions` are by language and never empty.
+
+    `left_out` says what of the line cannot be taken.
+    """
+
+    number: int
+    names: tuple[str, ...]
+    captions: Mapping[str, list[str]]
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+
+@dataclass(frozen=True)
+class RefusedLine:
+    """A line of which nothing is taken; `name` is the image it names, as far as that could be read."""
+
+    number: int
+    name: str
+    reason: str
+
+
+def count_references(file: IO[bytes]) -> int:
+    """How many lines or entries there are, or 0 where that only shows at the end."""
+    return 0 if _is_coco(file) else count_lines(file)
+
+
+def reference_lines(file: IO[bytes], *, language: str, known: Iterable[str]) -> Iterator[ReferenceLine | RefusedLine]:
+    """What each line says, in the order of the file.
+
+    Parameters
+    ----------
+    language : str
+        Tag of the only language to be taken, in which lines without one are; or empty, to take all `known` ones.
+    known : iterable of str
+        Tags of languages.
+
+    Raises
+    ------
+    FileRefused
+        Where nothing in the file can be read.
+    """
+    reader = _Reader(language, frozenset(known))
+    if _is_coco(file):
+        if not language:
+            raise FileRefused(_("A file in COCO's layout does not say its language. Choose it."))
+        yield from _of_coco(file, reader)
+        return
+    for record in json_records(file):
+        yield _read(record, reader.line)
+
+
+def _is_coco(file: IO[bytes]) -> bool:
+    file.seek(0)
+    head = file.read(READ_BYTES)
+    file.seek(0)
+    return COCO_START.match(head) is not None
+
+
+def _of_coco(file: IO[bytes], reader: _Reader) -> Iterator[ReferenceLine | RefusedLine]:
+    # Twice through the file, as images may be named after their captions.
+    files: dict[str, str] = {}
+    for member, record in json_members(file):
+        entry = record.value if member == IMAGES and isinstance(record, Record) else None
+        if isinstance(entry, dict) and isinstance(entry.get("file_name"), str):
+            files[str(entry.get("id"))] = entry["file_name"].strip()
+    for member, record in json_members(file):
+        if member == ANNOTATIONS:
+            yield _read(record, lambda record: reader.annotation(record, files))
+
+
+def _read(record: Record | BrokenRecord, read: Callable[[Record], ReferenceLine]) -> ReferenceLine | RefusedLine:
+    if isinstance(record, BrokenRecord):
+        return RefusedLine(record.number, "", record.reason)
+    try:
+        return read(record)
+    except CaptionRefused as refused:
+        return RefusedLine(record.number, refused.reference, str(refused))
+
+
+class _Reader:
+    def __init__(self, language: str, known: frozenset[str]) -> None:
+        self.language, self.known = language, known
+        self._tags: dict[str, str] = {}
+
+    def annotation(self, record: Record, files: Mapping[str, str]) -> ReferenceLine:
+        image, value = _image_of(record.value)
+        text = caption_text(value.get("caption"), image)
+        named = files.get(image, "")
+        return ReferenceLine(record.number, (named, image) if named else (image,), {self.language: [text]})
+
+    def line(self, record: Record) -> ReferenceLine:
+        image, value = _image_of(record.value)
+        if "caption" in value and "captions" in value:
+            raise CaptionRefused(_("Has both “caption” and “captions”. Give one of them."), image)
+        by_language = [(key, given["caption"]) for key, given in value.items() if _is_of_language(given)]
+        if "caption" in value:
+            by_language = [(value.get("language", ""), [value["caption"]])]
+        elif "captions" in value:
+            by_language = [(value.get("language", ""), value["captions"])]
+        elif not by_language:
+            raise CaptionRefused(_("There is no caption."), image)
+        return self._line(record.number, image, by_language)
+
+    def _line(self, number: int, image: str, by_language: Sequence[tuple[Any, Any]]) -> ReferenceLine:
+        taken: dict[str, list[str]] = {}
+        refused, others = [], []
+        for key, given in by_language:
+            try:
+                tag = self._tag(key, image)
+                if self.language and tag != self.language:
+                    others.append(tag)
+                elif texts := _texts(given, image):
+                    taken[tag] = texts
+            except CaptionRefused as problem:
+                refused.append(f"{key}: {problem}" if key and len(by_language) > 1 else str(problem))
+        if not taken:
+            raise CaptionRefused(" ".join(refused) or self._nothing(others), image)
+        return ReferenceLine(number, (image,), taken, refused)
+
+    def _nothing(self, others: list[str]) -> str:
+        if not others:
+            return _("There is no caption.")
+        return _("There is no caption in %(language)s, only in %(others)s.") % {
+            "language": self.language,
+            "others": ", ".join(others),
+        }
+
+    def _tag(self, key: Any, image: str) -> str:
+        if not isinstance(key, str):
+            raise CaptionRefused(_("“language” is not a text."), image)
+        if not key and not self.language:
+            raise CaptionRefused(_("Says no language. Choose the language of the file."), image)
+        if key not in self._tags:
+            try:
+                self._tags[key] = canonical_tag(key) if key else self.language
+            except MalformedTag as error:
+                raise CaptionRefused(str(error), image) from error
+        tag = self._tags[key]
+        if tag not in self.known:
+            raise CaptionRefused(_("There is no language %(tag)s here.") % {"tag": tag}, image)
+        return tag
+
+
+def _image_of(value: Any) -> tuple[str, dict[str, Any]]:
+    if not isinstance(value, dict):
+        raise CaptionRefused(_("Not a JSON object with “image” and “caption”."))
+    return image_named_in(value), value
+
+
+def _is_of_language(given: Any) -> bool:
+    return isinstance(given, dict) and "caption" in given
+
+
+def _texts(given: Any, image: str) -> list[str]:
+    if not isinstance(given, list):
+        raise CaptionRefused(_("“captions” is not a list of texts."), image)
+    if len(given) > MAX_PER_IMAGE:
+        raise CaptionRefused(
+            _("There are %(count)s captions of one image; at most %(limit)s are taken.")
+            % {"count": len(given), "limit": MAX_PER_IMAGE},
+            image,
+        )
+    return [caption_text(text, image) for text in given]

@@ -1,0 +1,269 @@
+"""Importing reference captions, some hundred images at a time: captions and rows of the report are in together.
+
+The lines of an image may lie anywhere in a file, so all are read before any is taken. An image gets the captions of the
+file in place of those it had; images that the file does not name keep theirs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
+from corpus.rules.records import FileRefused, printable
+from corpus.services import jobs
+from corpus.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
+from corpus.services.jobs import Clock
+from inference.services.lookup import images_named
+from languages.models import Language
+from people.models import Project, User
+from scoring.files.references import MAX_PER_IMAGE, ReferenceLine, RefusedLine, count_references, reference_lines
+from scoring.models import ReferenceKind, ReferenceSet
+from scoring.services.references import Change, ReferencesRefused, put_references, set_of
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Opener = Callable[[], AbstractContextManager[IO[bytes]]]
+
+IMAGES_PER_TRANSACTION = 250
+LINES_PER_LOOK_UP = 500
+
+
+@dataclass
+class _Unit:
+    """An image and all that the file says of it."""
+
+    image: Image
+    lines: list[ReferenceLine] = field(default_factory=list)
+
+    def captions(self, tag: str) -> list[str]:
+        return [text for line in self.lines for text in line.captions.get(tag, [])]
+
+    @property
+    def tags(self) -> list[str]:
+        return list(dict.fromkeys(tag for line in self.lines for tag in line.captions))
+
+
+def start_upload(
+    *,
+    project: Project,
+    collection: Collection,
+    language: Language | None,
+    name: str,
+    kind: ReferenceKind = ReferenceKind.IMPORTED,
+    source: str = "",
+    back: str = "",
+    upload: UploadedFile[Any],
+    by: User,
+) -> ImportJob:
+    """Put the file that a browser sent where a worker finds it, and a job on the list.
+
+    Without a `language` all that the lines name are taken; each goes into a set of its own, all of the same name.
+    `back` is the address of the page that the report leads back to.
+    """
+    folder, names = keep_waiting([upload])
+    about = _about(project, collection, language, name, kind, source)
+    about["options"]["back"] = back
+    return ImportJob.objects.create(**about, source_name=names[0], folder=folder, created_by=by)
+
+
+def import_path(
+    *,
+    path: Path,
+    project: Project,
+    collection: Collection,
+    language: Language | None,
+    name: str,
+    kind: ReferenceKind = ReferenceKind.IMPORTED,
+    source: str = "",
+    clock: Clock,
+) -> ImportJob:
+    """Import a file of this machine here and now; see `start_upload`."""
+    about = _about(project, collection, language, name, kind, source)
+    about["options"][jobs.IS_INLINE] = True
+    job = ImportJob.objects.create(
+        **about,
+        source_name=printable(str(path))[-500:],
+        state=JobState.RUNNING,
+        lease_until=clock() + jobs.LEASE,
+        attempts=1,
+    )
+    _run(job, lambda: path.open("rb"), clock=clock)
+    job.refresh_from_db()
+    return job
+
+
+def run_import(*, job_id: int, clock: Clock) -> None:
+    """Run an upload's job, or take it up where a worker that is gone left it."""
+
+    def work(job: ImportJob) -> None:
+        _run(job, partial(default_storage.open, f"{job.folder}/1"), clock=clock)
+
+    jobs.run(job_id=job_id, kind=ImportKind.REFERENCES, clock=clock, work=work)
+
+
+def _about(
+    project: Project, collection: Collection, language: Language | None, name: str, kind: ReferenceKind, source: str
+) -> dict[str, Any]:
+    options = {"project": project.pk, "language": language.tag if language else ""}
+    options |= {"name": name, "kind": str(kind), "source": source}
+    return {"kind": ImportKind.REFERENCES, "collection": collection, "options": options}
+
+
+def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
+    with jobs.to_the_end(job, clock=clock), open_file() as file:
+        _Import(job, clock).take_all(file)
+
+
+class _Import:
+    """One run of a job."""
+
+    def __init__(self, job: ImportJob, clock: Clock) -> None:
+        self.job, self.clock = job, clock
+        # Told of in the transaction that took them.
+        self.told = set(job.rows.values_list("number", flat=True))
+        self.sets: dict[str, ReferenceSet] = {}
+
+    def take_all(self, file: IO[bytes]) -> None:
+        job = self.job
+        job.lease_until = jobs.extend(job, now=self.clock())
+        ImportJob.objects.filter(pk=job.pk).update(total=count_references(file))
+        known = Language.objects.values_list("pk", flat=True)
+        lines = reference_lines(file, language=job.options["language"], known=known)
+        units, refused = self._units(lines)
+        self.sets = self._sets(units)
+        for some in _parted(refused, IMAGES_PER_TRANSACTION):
+            rows = [self._row(line, Outcome.REJECTED, line.reason) for line in some]
+            with transaction.atomic():
+                job.lease_until = jobs.report(job, rows, now=self.clock())
+        for units_at_once in _parted(units, IMAGES_PER_TRANSACTION):
+            self._take(units_at_once)
+
+    def _units(self, lines: Iterator[ReferenceLine | RefusedLine]) -> tuple[list[_Unit], list[RefusedLine]]:
+        """The images that are still to be taken, and the lines that are not and were not told of."""
+        units: dict[int, _Unit] = {}
+        refused: list[RefusedLine] = []
+        for some in _parted(lines, LINES_PER_LOOK_UP):
+            named = [line for line in some if isinstance(line, ReferenceLine)]
+            refused += [line for line in some if isinstance(line, RefusedLine)]
+            found = images_named({name for line in named for name in line.names}, self.job.collection)
+            for line in named:
+                images = next((found[name] for name in line.names if found[name]), [])
+                if len(images) == 1:
+                    units.setdefault(images[0].pk, _Unit(images[0])).lines.append(line)
+                else:
+                    refused.append(RefusedLine(line.number, line.name, _not_one(images)))
+            self.job.lease_until = jobs.extend(self.job, now=self.clock())
+        too_many = [
+            unit for unit in units.values() if any(len(unit.captions(tag)) > MAX_PER_IMAGE for tag in unit.tags)
+        ]
+        for unit in too_many:
+            del units[unit.image.pk]
+            refused += [RefusedLine(line.number, line.name, _too_many()) for line in unit.lines]
+        return (
+            [unit for unit in units.values() if any(line.number not in self.told for line in unit.lines)],
+            [line for line in refused if line.number not in self.told],
+        )
+
+    def _sets(self, units: Sequence[_Unit]) -> dict[str, ReferenceSet]:
+        options, collection = self.job.options, self.job.collection
+        assert collection is not None
+        languages = Language.objects.in_bulk(sorted({tag for unit in units for tag in unit.tags}))
+        try:
+            with transaction.atomic():
+                project = Project.objects.get(pk=options["project"])
+                return {
+                    tag: set_of(
+                        project=project,
+                        collection=collection,
+                        language=language,
+                        name=options["name"],
+                        kind=ReferenceKind(options["kind"]),
+                        source=options["source"],
+                        by=self.job.created_by,
+                        now=self.clock(),
+                    )
+                    for tag, language in languages.items()
+                }
+        except ReferencesRefused as refused:
+            raise FileRefused(str(refused)) from refused
+
+    def _take(self, units: list[_Unit]) -> None:
+        """Take the images together, or one by one where that fails, so that only what cannot be taken is left out."""
+        try:
+            with transaction.atomic():
+                self.job.lease_until = jobs.report(self.job, self._put(units), now=self.clock())
+        except NOT_OF_ONE_FILE:
+            raise
+        except Exception as error:
+            if len(units) > 1:
+                for unit in units:
+                    self._take([unit])
+                return
+            log.exception("Import %s: image %s could not be taken.", self.job.pk, units[0].image.pk)
+            rows = [self._row(line, Outcome.REJECTED, unexpected(error)) for line in units[0].lines]
+            with transaction.atomic():
+                self.job.lease_until = jobs.report(self.job, rows, now=self.clock())
+
+    def _put(self, units: Sequence[_Unit]) -> list[ImportRow]:
+        changes: dict[tuple[int, str], Change] = {}
+        # Always in the same order, so that two imports never wait for each other's sets.
+        for tag, reference_set in sorted(self.sets.items()):
+            captions = {unit.image.pk: unit.captions(tag) for unit in units if tag in unit.tags}
+            if captions:
+                made = put_references(reference_set=reference_set, captions=captions, now=self.clock())
+                changes |= {(image, tag): change for image, change in made.items()}
+        return [
+            self._told_row(unit, line, {tag: changes[unit.image.pk, tag] for tag in line.captions})
+            for unit in units
+            for line in unit.lines
+            if line.number not in self.told
+        ]
+
+    def _told_row(self, unit: _Unit, line: ReferenceLine, changes: dict[str, Change]) -> ImportRow:
+        said = list(line.left_out)
+        replaced = [tag for tag, change in changes.items() if change == Change.REPLACED]
+        if replaced:
+            said.insert(0, _("In place of what the image had in %(languages)s.") % {"languages": ", ".join(replaced)})
+        if all(change == Change.SAME for change in changes.values()):
+            said.insert(0, _("The image has these captions already."))
+            return self._row(line, Outcome.ALREADY, " ".join(said), unit.image)
+        return self._row(line, Outcome.ADDED, " ".join(said), unit.image)
+
+    def _row(
+        self, line: ReferenceLine | RefusedLine, outcome: Outcome, reason: str, image: Image | None = None
+    ) -> ImportRow:
+        name = line.name or _("line %(number)s") % {"number": line.number}
+        return jobs.row(self.job, line.number, name, outcome, reason, image)
+
+
+def _not_one(images: Sequence[Image]) -> str:
+    if not images:
+        return _("No image of the collection has this key, file name or SHA-256. Import the pictures first.")
+    return _("%(count)s different images have this name.") % {"count": len(images)}
+
+
+def _too_many() -> str:
+    return _("The image has more than %(limit)s captions in this file.") % {"limit": MAX_PER_IMAGE}
+
+
+def _parted(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    some: list[T] = []
+    for item in items:
+        some.append(item)
+        if len(some) == size:
+            yield some
+            some = []
+    if some:
+        yield some
