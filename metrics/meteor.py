@@ -11,6 +11,7 @@ import numpy as np
 
 from metrics.java import Talk, ToolFailed, ToolMissing, jar
 from metrics.scores import MetricScores
+from metrics.text import check_captions
 
 VERSION = "1.5"
 JAR_VARIABLE = "METEOR_JAR"
@@ -62,7 +63,7 @@ def meteor(candidates: Sequence[str], references: Sequence[Sequence[str]], *, la
     ----------
     M. Denkowski, A. Lavie (2014), Meteor Universal: Language Specific Translation Evaluation for Any Target Language.
     """
-    _check(candidates, references)
+    check_captions(candidates, references)
     name = program_language(language)
     archive = jar(JAR_VARIABLE, INSIDE_PACKAGE, "meteor-1.5.jar")
     is_full = name in FULL.values()
@@ -91,16 +92,6 @@ def program_language(language: str) -> str:
         known = ", ".join(sorted([*FULL, *STEMS_ONLY]))
         raise LanguageUnknown(f"METEOR 1.5 knows {known}; not {language!r}. Leave METEOR out for this language.")
     return name
-
-
-def _check(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> None:
-    if not candidates:
-        raise ValueError("there is no image to score")
-    if len(candidates) != len(references):
-        raise ValueError(f"there are {len(candidates)} candidates and references of {len(references)} images")
-    alone = next((index for index, texts in enumerate(references) if not len(texts)), None)
-    if alone is not None:
-        raise ValueError(f"the image at index {alone} has no reference")
 
 
 def _check_paraphrases(archive: Path, name: str) -> None:

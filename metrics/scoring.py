@@ -18,7 +18,7 @@ from metrics.relevance import bmrc, clin_rel, cmed_rel, wcc, wmd_rel
 from metrics.rouge_l import rouge_l_of
 from metrics.scores import MetricScores
 from metrics.signatures import Signature, references_digest
-from metrics.text import Tokenizer, normalised_by_default, text_version, tokenise
+from metrics.text import Tokenizer, check_captions, normalised_by_default, text_version, tokenise
 from metrics.word_movers import word_movers_distances
 from metrics.word_vectors import Vectors
 
@@ -173,6 +173,7 @@ def prepare(
     metrics.java.ToolMissing
         If the tokeniser needs a program or package that is not there.
     """
+    check_captions(candidates, references)
     if normalise is None:
         normalise = normalised_by_default(tokenizer)
     flat = [*candidates, *(text for texts in references for text in texts)]

@@ -73,6 +73,19 @@ def tokenise(
     return list(plain)
 
 
+def check_captions(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+    """Raise ValueError where there is no image, the lengths differ, or an image has no list of references."""
+    if len(candidates) != len(references):
+        raise ValueError(f"There are {len(candidates)} candidates, and references of {len(references)} images.")
+    if not len(candidates):
+        raise ValueError("There is no image to score.")
+    for index, texts in enumerate(references):
+        if isinstance(texts, str):
+            raise ValueError(f"The references of image {index} are one text: give a list of texts.")
+        if not len(texts):
+            raise ValueError(f"Image {index} has no reference.")
+
+
 def normalised_by_default(tokenizer: str) -> bool:
     """Whether a tokeniser's texts are normalised where nobody says."""
     return Tokenizer(tokenizer) in NORMALISED_BY_DEFAULT

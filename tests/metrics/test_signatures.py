@@ -1,0 +1,90 @@
+"""Signatures: written and read, and what two of them say differently."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics.signatures import BrokenSignature, Signature, differences, references_digest, warning
+
+CIDER = Signature.of("cider-d", {"v": 1, "text": "whitespace-1", "n": 4, "lang": None, "refs": "3f2a00000000"})
+
+
+def test_a_signature_is_one_line_that_is_read_back():
+    assert str(CIDER) == "cider-d|v:1|text:whitespace-1|n:4|refs:3f2a00000000"
+    assert Signature.parse(f" {CIDER}\n") == CIDER
+    assert CIDER.get("n") == "4"
+    assert CIDER.get("lang") is None
+
+
+@given(
+    st.dictionaries(st.sampled_from(["a", "b", "refs", "encoder"]), st.text(st.characters(exclude_categories=["Cs"])))
+)
+def test_whatever_a_setting_holds_is_read_back(settings):
+    signature = Signature.of("wcc", settings)
+
+    assert Signature.parse(str(signature)) == signature
+    assert "\n" not in str(signature)
+
+
+@pytest.mark.parametrize("text", ["", "|v:1", "cider-d|v", "cider-d|:1", "cider-d|v:1|v:1", "cider-d|v:1|"])
+def test_what_is_no_signature_is_refused(text):
+    with pytest.raises(BrokenSignature, match="is no signature"):
+        Signature.parse(text)
+
+
+def test_scores_of_one_signature_may_be_compared():
+    assert differences(CIDER, Signature.parse(str(CIDER))) == []
+    assert warning(CIDER, CIDER) is None
+
+
+def test_the_order_of_settings_makes_no_difference():
+    assert differences(CIDER, Signature(CIDER.metric, CIDER.settings[::-1])) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"text": "icu-78.3+norm-1"}, "text and tokens: whitespace-1 against icu-78.3+norm-1"),
+        ({"refs": "77aa00000000"}, "references: 3f2a00000000 against 77aa00000000"),
+        ({"seed": 7}, "seeds: not given against 7"),
+        ({"encoder": "w2vv-1"}, "encoders: not given against w2vv-1"),
+        ({"v": 2}, "versions of the metric: 1 against 2"),
+    ],
+)
+def test_whatever_differs_is_named_and_warned_of(change, said):
+    other = Signature.of("cider-d", {**dict(CIDER.settings), **change})
+
+    assert differences(CIDER, other) == [said]
+    assert said in warning(CIDER, other)
+    assert "should not be compared" in warning(other, CIDER)
+
+
+def test_different_metrics_are_not_compared():
+    assert differences(CIDER, Signature("cider", CIDER.settings)) == ["metrics: cider-d against cider"]
+
+
+def test_references_are_known_by_their_captions_whatever_their_order():
+    references = [["a cat", "a dog"], ["a bird"], ["a cat", "a cat"]]
+    shuffled = [list(reversed(texts)) for texts in references]
+    random.Random(1).shuffle(shuffled)
+
+    assert references_digest(shuffled) == references_digest(references)
+    assert len(references_digest(references)) == 12
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [["a cat", "a dog"], ["a bird"]],
+        [["a cat"], ["a dog", "a bird"], ["a cat", "a cat"]],
+        [["a cat", "a dog"], ["a bird"], ["a cat"]],
+        [["a cat", "a dog"], ["a birD"], ["a cat", "a cat"]],
+        [["a cata dog"], ["a bird"], ["a cat", "a cat"]],
+    ],
+)
+def test_other_references_have_another_name(others):
+    assert references_digest(others) != references_digest([["a cat", "a dog"], ["a bird"], ["a cat", "a cat"]])
