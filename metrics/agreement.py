@@ -1,8 +1,8 @@
 """Agreement among raters whose units need not have equally many ratings: Krippendorff's alpha.
 
 Pairs of ratings are never laid out. With positions p on a scale, the squared differences over all ordered pairs of m
-ratings add up to 2 (m Σp² − (Σp)²), and the pairs of different categories to m² − Σc², so that time and memory grow with
-the ratings, whatever the number of raters, units or levels.
+ratings add up to 2 (m Σp² − (Σp)²), and the pairs of different categories to m² − Σc², so that time and memory grow
+with the ratings, whatever the number of raters, units or levels.
 """
 
 from __future__ import annotations

@@ -1,0 +1,153 @@
+"""How certain a correlation is: bootstrap intervals over evaluations, all resamples of a chunk computed at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metrics.bootstrap import Weights, bootstrap_interval
+from metrics.correlations import Coefficient, both_finite, correlation, flipped
+from metrics.intervals import Interval
+
+Values = NDArray[np.float64]
+CELLS_AT_ONCE = 2_000_000
+
+
+def correlation_interval(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    coefficient: Coefficient,
+    flip: bool,
+    resamples: int,
+    rng: np.random.Generator,
+) -> Interval:
+    """The 95% percentile bootstrap interval of `correlation` over evaluations.
+
+    A resampled evaluation brings both of its points. The cost grows with resamples × evaluations; for Kendall's
+    tau-b with the square of the evaluations, of which there should be some thousands at most.
+
+    Raises
+    ------
+    UndefinedFigure
+        Where the coefficient is undefined, as it is in more than 1% of the resamples (ours), or is the same in all.
+    """
+    correlation(first, second, coefficient=coefficient, flip=flip)
+    x, y = both_finite(first, second)
+    of_points = STATISTICS[coefficient](*(flipped(x, y) if flip else (x, y)))
+
+    def statistic(weights: Weights) -> Values:
+        return of_points(np.concatenate([weights, weights], axis=1) if flip else weights)
+
+    return bootstrap_interval(statistic, len(x), resamples=resamples, rng=rng)
+
+
+def _pearson(x: Values, y: Values) -> Callable[[Weights], Values]:
+    # Shifted and scaled, which changes no correlation, so that squares neither overflow nor lose their digits.
+    x, y = (values / max(np.abs(values).max(), 1e-300) for values in (x, y))
+    x, y = (values - values.mean() for values in (x, y))
+    levels = _Levels(x), _Levels(y)
+
+    def statistic(weights: Weights) -> Values:
+        total = weights.sum(axis=1)
+        sum_x, sum_y = weights @ x, weights @ y
+        return _ratios(
+            weights @ (x * y) - sum_x * sum_y / total,
+            weights @ (x * x) - sum_x**2 / total,
+            weights @ (y * y) - sum_y**2 / total,
+            levels[0].is_varied(weights) & levels[1].is_varied(weights),
+        )
+
+    return statistic
+
+
+def _spearman(x: Values, y: Values) -> Callable[[Weights], Values]:
+    levels = _Levels(x), _Levels(y)
+
+    def statistic(weights: Weights) -> Values:
+        a, b = (level.centred_ranks(weights) for level in levels)
+        return _ratios(
+            (weights * a * b).sum(axis=1),
+            (weights * a * a).sum(axis=1),
+            (weights * b * b).sum(axis=1),
+            levels[0].is_varied(weights) & levels[1].is_varied(weights),
+        )
+
+    return statistic
+
+
+def _kendall(x: Values, y: Values) -> Callable[[Weights], Values]:
+    levels = _Levels(x), _Levels(y)
+    same_order = np.empty((len(x), len(x)))
+    at_once = max(1, CELLS_AT_ONCE // len(x))
+    for start in range(0, len(x), at_once):
+        rows = slice(start, start + at_once)
+        same_order[rows] = np.sign(np.subtract.outer(x[rows], x)) * np.sign(np.subtract.outer(y[rows], y))
+
+    def statistic(weights: Weights) -> Values:
+        return _ratios(
+            ((weights @ same_order) * weights).sum(axis=1),
+            levels[0].untied(weights),
+            levels[1].untied(weights),
+            levels[0].is_varied(weights) & levels[1].is_varied(weights),
+        )
+
+    return statistic
+
+
+def _matthews(x: Values, y: Values) -> Callable[[Weights], Values]:
+    a, b = (x > 0).astype(float), (y > 0).astype(float)
+
+    def statistic(weights: Weights) -> Values:
+        total = weights.sum(axis=1)
+        better_a, better_b = weights @ a, weights @ b
+        spread_a, spread_b = better_a * (total - better_a), better_b * (total - better_b)
+        together = total * (weights @ (a * b)) - better_a * better_b
+        return _ratios(together, spread_a, spread_b, (spread_a > 0) & (spread_b > 0))
+
+    return statistic
+
+
+STATISTICS: dict[Coefficient, Callable[[Values, Values], Callable[[Weights], Values]]] = {
+    Coefficient.PEARSON: _pearson,
+    Coefficient.SPEARMAN: _spearman,
+    Coefficient.KENDALL: _kendall,
+    Coefficient.MATTHEWS: _matthews,
+}
+
+
+class _Levels:
+    """The different values of one side, and what follows from how often each is in a resample."""
+
+    def __init__(self, values: Values) -> None:
+        self._order = np.argsort(values, kind="stable")
+        ascending = values[self._order]
+        is_first = np.concatenate([[True], ascending[1:] != ascending[:-1]])
+        self._starts = np.flatnonzero(is_first)
+        self._place = np.empty(len(values), dtype=np.int64)
+        self._place[self._order] = is_first.cumsum() - 1
+
+    def _times(self, weights: Weights) -> Values:
+        return np.asarray(np.add.reduceat(weights[:, self._order], self._starts, axis=1))
+
+    def is_varied(self, weights: Weights) -> NDArray[np.bool_]:
+        return np.asarray((self._times(weights) > 0).sum(axis=1) > 1)
+
+    def untied(self, weights: Weights) -> Values:
+        """Ordered pairs of points that differ."""
+        return np.asarray(weights.sum(axis=1) ** 2 - (self._times(weights) ** 2).sum(axis=1))
+
+    def centred_ranks(self, weights: Weights) -> Values:
+        """The rank of each point among those of its resample, equal ones sharing their mean, around the mean rank."""
+        times = self._times(weights)
+        middle = times.cumsum(axis=1) - times / 2
+        return np.asarray(middle[:, self._place] - weights.sum(axis=1, keepdims=True) / 2)
+
+
+def _ratios(together: Values, first: Values, second: Values, is_varied: NDArray[np.bool_]) -> Values:
+    # What is constant in a resample has a spread of zero but for rounding, so spreads alone do not tell.
+    defined = is_varied & (first > 0) & (second > 0)
+    spread = np.sqrt(np.where(defined, first, 1)) * np.sqrt(np.where(defined, second, 1))
+    return np.where(defined, np.clip(together / spread, -1, 1), np.nan)
