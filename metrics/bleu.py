@@ -1,24 +1,114 @@
-"""BLEU-1 to BLEU-4."""
+"""BLEU-1 to BLEU-4: how many of a caption's n-grams stand in its references."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metrics.encoding import EncodedCaptions, encode
+from metrics.n_grams import ORDERS, Places, gather
 from metrics.scores import MetricScores
+from metrics.threads import side_by_side
+from metrics.vocabulary import Numbers
 
 Bleus = tuple[MetricScores, MetricScores, MetricScores, MetricScores]
 
+WORDS_AT_ONCE = 200_000
+# What the reference implementation adds to counts, so that nothing is divided by zero and no logarithm is of it.
+TINY, SMALL = 1e-15, 1e-9
+
 
 def bleu(candidates: Sequence[str], references: Sequence[Sequence[str]], *, workers: int = 1) -> Bleus:
-    return bleu_of(encode(candidates, references, workers=workers), workers=workers)
+    """BLEU-1 to BLEU-4, as pycocoevalcap has them, with the length of the closest reference.
+
+    Parameters
+    ----------
+    candidates : sequence of str, length n_images
+        Words are separated by blanks.
+    references : sequence of sequences of str, length n_images
+        One or more for each image, in the order of the candidates.
+    workers : int
+        Threads.
+
+    Returns
+    -------
+    tuple of four MetricScores
+        From 0 to 1. The corpus has the figure of all counts summed up, which is not the mean over images. An image
+        without a match has a figure of 1e-4 or less, not quite 0: the reference implementation adds tiny numbers.
+
+    Raises
+    ------
+    ValueError
+        No image; lengths that differ; an image without a reference.
+
+    References
+    ----------
+    K. Papineni and others (2002), BLEU: a method for automatic evaluation of machine translation.
+    """
+    return bleu_of(encode(candidates, references), workers=workers)
 
 
 def bleu_of(captions: EncodedCaptions, *, workers: int = 1) -> Bleus:
-    from tests.metrics.plain import plain_bleu
-
-    table = np.array(plain_bleu(captions.candidates, captions.references))
-    one, two, three, four = (MetricScores(float(table[-1, n]), table[:-1, n]) for n in range(4))
+    """`bleu` of captions that were read before."""
+    lengths = captions.lengths
+    ours = lengths[captions.candidates]
+    closest = _closest_lengths(captions)
+    right = _right(captions, workers)
+    guessed = np.stack([np.maximum(0, ours - order + 1) for order in ORDERS])
+    per_image = _figures(right, guessed, ours, closest)
+    corpus = _figures(right.sum(axis=1), guessed.sum(axis=1), ours.sum(), closest.sum())
+    one, two, three, four = (MetricScores(float(corpus[n]), per_image[n]) for n in range(len(ORDERS)))
     return one, two, three, four
+
+
+def _figures(right: Numbers, guessed: Numbers, length: Numbers, closest: Numbers) -> NDArray[np.float64]:
+    """BLEU-1 to 4 of counts; the first axis has the orders."""
+    products = ((right + TINY) / (guessed + SMALL)).cumprod(axis=0)
+    ratio = (length + TINY) / (closest + SMALL)
+    brevity = np.exp(np.minimum(0, 1 - 1 / ratio))
+    return np.stack([product ** (1 / order) for order, product in zip(ORDERS, products, strict=True)]) * brevity
+
+
+def _closest_lengths(captions: EncodedCaptions) -> Numbers:
+    """Of each image the length of the reference as long as the candidate, nearly; of two equally near ones the shorter."""
+    lengths = captions.lengths
+    per_image = np.diff(captions.caption_starts)
+    distance = np.abs(lengths - np.repeat(lengths[captions.candidates], per_image))
+    # One number that orders by distance, then by length.
+    span = int(lengths.max()) + 1
+    keys = distance * span + lengths
+    keys[captions.candidates] = np.iinfo(np.int64).max
+    return np.asarray(np.minimum.reduceat(keys, captions.caption_starts[:-1]) % span)
+
+
+def _right(captions: EncodedCaptions, workers: int) -> Numbers:
+    """How many of each candidate's n-grams stand in a reference, none counted more often than there; (4, n_images)."""
+    parts = side_by_side(_right_of_part, captions.parts(words=WORDS_AT_ONCE), workers=workers)
+    return np.concatenate(list(parts), axis=1)
+
+
+def _right_of_part(captions: EncodedCaptions) -> Numbers:
+    about = Places(captions)
+    right = np.zeros((len(ORDERS), captions.n_images), dtype=np.int64)
+    # Before the first word stands its image, so that n-grams of different images are different.
+    numbers = about.image_of.take(about.caption_of) + np.int32(1)
+    places = np.arange(len(captions.words))
+    for order in ORDERS:
+        if order > 1:
+            places = np.flatnonzero(about.beginning(order, numbers))
+        n_grams = gather(about, places, numbers[places], captions.words[places + order - 1])
+        best = np.zeros(len(n_grams.gram), dtype=np.int64)
+        for ours, theirs in n_grams.matches():
+            best[ours] = np.maximum(best[ours], n_grams.often[theirs])
+        found = np.flatnonzero(best)
+        counted = np.minimum(best[found], n_grams.often[found])
+        images = about.image_of.take(n_grams.caption[found])
+        right[order - 1] = np.bincount(images, weights=counted, minlength=captions.n_images)
+        kept = np.zeros(len(n_grams.starts), dtype=bool)
+        kept[n_grams.gram[found]] = True
+        places, numbers_there = n_grams.numbered(kept)
+        numbers = np.zeros(len(captions.words), dtype=np.int32)
+        numbers[places] = numbers_there
+    return right

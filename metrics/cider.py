@@ -1,14 +1,22 @@
-"""CIDEr and CIDEr-D."""
+"""CIDEr and CIDEr-D: how near a caption's n-grams are to its references', the rarer the weightier."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
-from metrics.document_frequencies import DocumentFrequencies
+from metrics.document_frequencies import DocumentFrequencies, Lookup
 from metrics.encoding import EncodedCaptions, encode
+from metrics.n_grams import ORDERS, NGrams, Places, SmallNumbers, sweep
 from metrics.scores import MetricScores
+
+Weights = NDArray[np.float64]
+Product = Callable[[Weights, Weights], Weights]
+SCALE = 10.0
 
 
 def cider(
@@ -18,7 +26,49 @@ def cider(
     frequencies: DocumentFrequencies | None = None,
     workers: int = 1,
 ) -> MetricScores:
-    return cider_of(encode(candidates, references, workers=workers), frequencies=frequencies, workers=workers)
+    """The original CIDEr: ten times the mean cosine, over references and n = 1 to 4, of vectors of n-grams.
+
+    An n-gram weighs how often the caption has it times log(images / images with it in a reference). Repeating a
+    weighty word is not punished, nor is a caption's length: for that there is `cider_d`, which the public COCO tool
+    calls CIDEr.
+
+    Parameters
+    ----------
+    candidates : sequence of str, length n_images
+        Words are separated by blanks.
+    references : sequence of sequences of str, length n_images
+        One or more for each image, in the order of the candidates.
+    frequencies : DocumentFrequencies, optional
+        Of another corpus; those of `references` otherwise. n-grams that it does not have count as in one image.
+    workers : int
+        Threads.
+
+    Returns
+    -------
+    MetricScores
+        From 0 to 10; the corpus has the mean over images. Where frequencies are of the references themselves, a single
+        image scores 0: what stands in every image weighs nothing.
+
+    Raises
+    ------
+    ValueError
+        No image; lengths that differ; an image without a reference.
+    UndefinedFigure
+        No reference has a word, and no frequencies are given.
+
+    References
+    ----------
+    R. Vedantam, C. L. Zitnick, D. Parikh (2015), CIDEr: consensus-based image description evaluation.
+    """
+    return cider_of(encode(candidates, references), frequencies=frequencies, workers=workers)
+
+
+def cider_of(
+    captions: EncodedCaptions, *, frequencies: DocumentFrequencies | None = None, workers: int = 1
+) -> MetricScores:
+    """`cider` of captions that were read before."""
+    similar = _similarities(captions, frequencies, np.multiply, workers)
+    return _scores(captions, similar)
 
 
 def cider_d(
@@ -29,23 +79,113 @@ def cider_d(
     frequencies: DocumentFrequencies | None = None,
     workers: int = 1,
 ) -> MetricScores:
-    captions = encode(candidates, references, workers=workers)
-    return cider_d_of(captions, sigma=sigma, frequencies=frequencies, workers=workers)
+    """CIDEr-D, as pycocoevalcap has it under the name of CIDEr: `cider` with two safeguards against gaming.
 
+    A candidate's weight of an n-gram counts up to the reference's, and the similarity falls with the difference in length
+    d as exp(-d² / 2 sigma²), where lengths are counted in pairs of words, as there.
 
-def cider_of(
-    captions: EncodedCaptions, *, frequencies: DocumentFrequencies | None = None, workers: int = 1
-) -> MetricScores:
-    from tests.metrics.plain import plain_cider
+    Parameters
+    ----------
+    candidates, references, frequencies, workers
+        As of `cider`.
+    sigma : float
+        In words.
 
-    scores = np.array(plain_cider(captions.candidates, captions.references))
-    return MetricScores(float(scores.mean()), scores)
+    Returns
+    -------
+    MetricScores
+        From 0 to 10; the corpus has the mean over images.
+
+    Raises
+    ------
+    ValueError
+        No image; lengths that differ; an image without a reference; a sigma that is not above 0.
+    UndefinedFigure
+        No reference has a word, and no frequencies are given.
+
+    References
+    ----------
+    R. Vedantam, C. L. Zitnick, D. Parikh (2015), CIDEr: consensus-based image description evaluation, section 5.
+    """
+    return cider_d_of(encode(candidates, references), sigma=sigma, frequencies=frequencies, workers=workers)
 
 
 def cider_d_of(
     captions: EncodedCaptions, *, sigma: float = 6.0, frequencies: DocumentFrequencies | None = None, workers: int = 1
 ) -> MetricScores:
-    from tests.metrics.plain import plain_cider
+    """`cider_d` of captions that were read before."""
+    if not sigma > 0:
+        raise ValueError(f"sigma is {sigma}: give a number of words above 0.")
+    similar = _similarities(captions, frequencies, _clipped, workers)
+    pairs = np.maximum(0, captions.lengths - 1)
+    difference = pairs - np.repeat(pairs[captions.candidates], np.diff(captions.caption_starts))
+    return _scores(captions, similar * np.exp(-(difference**2) / (2 * sigma**2)))
 
-    scores = np.array(plain_cider(captions.candidates, captions.references, clipped=True, sigma=sigma))
-    return MetricScores(float(scores.mean()), scores)
+
+def _clipped(ours: Weights, theirs: Weights) -> Weights:
+    return np.minimum(ours, theirs) * theirs
+
+
+def _scores(captions: EncodedCaptions, similar: Weights) -> MetricScores:
+    """From similarities to references, added up over n; candidates' places hold 0."""
+    references = np.diff(captions.caption_starts) - 1
+    sums = np.add.reduceat(similar, captions.caption_starts[:-1])
+    per_image = sums / len(ORDERS) / references * SCALE
+    return MetricScores(float(per_image.mean()), per_image)
+
+
+def _similarities(
+    captions: EncodedCaptions, frequencies: DocumentFrequencies | None, product: Product, workers: int
+) -> Weights:
+    """The cosine of each reference with its candidate, added up over n; shape (n_captions,)."""
+    about = Places(captions)
+    documents = captions.n_images if frequencies is None else frequencies.documents
+    lookup = None if frequencies is None else frequencies.lookup(captions)
+    squares = np.zeros((len(ORDERS), len(captions.lengths)))
+    found, met = np.zeros_like(squares), np.zeros_like(squares)
+    weigh = partial(_weigh, documents, lookup, product, len(captions.lengths))
+    for order, part in sweep(about, weigh, only_repeated=lookup is None, workers=workers):
+        squares[order - 1] += part.squares
+        found[order - 1] += part.found
+        met[order - 1] += part.met
+    # What the sweep leaves out stands once in one caption: in one image, or in none, which counts as one.
+    n_grams = np.stack([np.maximum(0, captions.lengths - order + 1) for order in ORDERS])
+    squares += (n_grams - met) * np.log(documents) ** 2
+    norms = np.sqrt(squares)
+    norms *= norms[:, np.repeat(captions.candidates, np.diff(captions.caption_starts))]
+    return np.asarray(np.divide(found, norms, out=np.zeros_like(found), where=norms > 0).sum(axis=0))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What some n-grams add, for each caption: to its squared norm, to its product with the candidate, and to how many of
+    its n-grams were met."""
+
+    squares: Weights
+    found: Weights
+    met: Weights
+
+
+def _weigh(
+    documents: int,
+    lookup: Lookup | None,
+    product: Product,
+    n_captions: int,
+    order: int,
+    numbers: SmallNumbers,
+    n_grams: NGrams,
+) -> _Part:
+    counts = n_grams.documents() if lookup is None else lookup.counts(order, n_grams)
+    rarity = np.log(documents) - np.log(np.maximum(counts, 1))
+    # What stands in every image weighs nothing at all, however logarithms are rounded.
+    rarity[counts == documents] = 0
+    weights = n_grams.often * rarity.take(n_grams.gram)
+    found = np.zeros(n_captions)
+    for ours, theirs in n_grams.matches():
+        products = product(weights[ours], weights[theirs])
+        found += np.bincount(n_grams.caption[theirs], weights=products, minlength=n_captions)
+    return _Part(
+        np.bincount(n_grams.caption, weights=weights**2, minlength=n_captions),
+        found,
+        np.bincount(n_grams.caption, weights=n_grams.often, minlength=n_captions),
+    )

@@ -1,0 +1,217 @@
+"""n-grams gathered by sorting: where each stands, in which captions, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics.encoding import EncodedCaptions
+from metrics.threads import side_by_side
+from metrics.vocabulary import Numbers
+
+ORDERS = (1, 2, 3, 4)
+KEY_BITS = 64
+PLACES_AT_ONCE = 4_000_000
+Flags = NDArray[np.bool_]
+SmallNumbers = NDArray[np.int32]
+Found = TypeVar("Found")
+
+
+class Places:
+    """What is known of each place in `captions.words`.
+
+    Attributes
+    ----------
+    caption_of : ndarray of int32, shape (n_words,)
+    image_of : ndarray of int32, shape (n_captions,)
+    is_candidate : ndarray of bool, shape (n_captions,)
+    """
+
+    def __init__(self, captions: EncodedCaptions) -> None:
+        self.captions = captions
+        self.caption_of = np.repeat(np.arange(len(captions.lengths), dtype=np.int32), captions.lengths)
+        per_image = np.diff(captions.caption_starts)
+        self.image_of = np.repeat(np.arange(captions.n_images, dtype=np.int32), per_image)
+        self.is_candidate = np.zeros(len(captions.lengths), dtype=bool)
+        self.is_candidate[captions.candidates] = True
+
+    def beginning(self, order: int, numbers: SmallNumbers) -> Flags:
+        """Where an n-gram of `order` begins whose first and last n - 1 words have a number (of that order, not 0)."""
+        begins = numbers > 0
+        begins[: len(begins) - 1] &= numbers[1:] > 0
+        if order == 2:
+            # Of longer ones both parts lie in one caption already, and so do they.
+            ends = self.captions.word_starts[1:]
+            begins[ends[ends > 0] - 1] = False
+        return begins
+
+
+@dataclass(frozen=True)
+class NGrams:
+    """The n-grams of some places: those that are equal stand together, in the order of captions.
+
+    Attributes
+    ----------
+    places : ndarray of int, shape (n_places,)
+    starts : ndarray of int, shape (n_grams,)
+        Where in `places` those of each n-gram begin.
+    entries : ndarray of int, shape (n_entries,)
+        Where in `places` those of each n-gram and caption begin.
+    gram, caption, often : ndarray of int, shape (n_entries,)
+        Of each entry the n-gram, by its index; the caption; and how often the caption has it.
+    continues : ndarray of bool, shape (n_entries,)
+        Whether the entry before is of the same n-gram and image.
+    is_candidate : ndarray of bool, shape (n_entries,)
+    """
+
+    places: Numbers
+    starts: Numbers
+    gram: Numbers
+    caption: SmallNumbers
+    often: Numbers
+    continues: Flags
+    is_candidate: Flags
+
+    @cached_property
+    def sizes(self) -> Numbers:
+        """How many places each n-gram has."""
+        return np.diff(self.starts, append=len(self.places))
+
+    def documents(self) -> Numbers:
+        """In how many images' references each n-gram stands."""
+        return np.bincount(self.gram[~(self.continues | self.is_candidate)], minlength=len(self.starts))
+
+    def matches(self) -> Iterator[tuple[Numbers, Numbers]]:
+        """Pairs of entries, a candidate's and a reference's of the same image: one reference of each image at a time."""
+        ours = np.flatnonzero(self.is_candidate & self.continues)
+        theirs = ours - 1
+        while len(ours):
+            yield ours, theirs
+            more = self.continues[theirs]
+            ours, theirs = ours[more], theirs[more] - 1
+
+    def first_places(self) -> Numbers:
+        """One place of each n-gram, shape (n_grams,)."""
+        return self.places[self.starts]
+
+    def numbered(self, kept: Flags) -> tuple[Numbers, SmallNumbers]:
+        """The places of the n-grams to be kept, and a number from 1 for each n-gram."""
+        numbers = np.where(kept, kept.cumsum(dtype=np.int32), np.int32(0)).repeat(self.sizes)
+        if kept.all():
+            return self.places, numbers
+        stay = numbers > 0
+        return self.places[stay], numbers[stay]
+
+
+def gather(about: Places, places: Numbers, before: SmallNumbers, last: SmallNumbers) -> NGrams:
+    """The n-grams at `places`, ascending, each given by a number for all its words but the last, and the last."""
+    order, new_gram = _sorted(before, last)
+    places = places[order]
+    caption = about.caption_of.take(places)
+    new_entry = new_gram.copy()
+    new_entry[1:] |= caption[1:] != caption[:-1]
+    entries = np.flatnonzero(new_entry)
+    caption = caption[entries]
+    image = about.image_of.take(caption)
+    new_gram_entry = new_gram[entries]
+    continues = ~new_gram_entry
+    continues[1:] &= image[1:] == image[:-1]
+    return NGrams(
+        places=places,
+        starts=np.flatnonzero(new_gram),
+        gram=new_gram_entry.cumsum() - 1,
+        caption=caption,
+        often=np.diff(entries, append=len(places)),
+        continues=continues,
+        is_candidate=about.is_candidate.take(caption),
+    )
+
+
+def _sorted(before: SmallNumbers, last: SmallNumbers) -> tuple[Numbers, Flags]:
+    """The stable order of the pairs, and where in it a new pair begins."""
+    if not len(before):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
+    last_bits, place_bits = int(last.max()).bit_length(), len(before).bit_length()
+    least = before.min()
+    keys = (before - least).astype(np.uint64)
+    keys <<= np.uint64(last_bits)
+    keys |= last.astype(np.uint64)
+    if int(before.max() - least).bit_length() + last_bits + place_bits <= KEY_BITS:
+        # Sorting numbers alone is many times faster than finding out their order, so each carries its place.
+        keys <<= np.uint64(place_bits)
+        keys |= np.arange(len(keys), dtype=np.uint64)
+        keys.sort()
+        order = (keys & np.uint64((1 << place_bits) - 1)).view(np.int64)
+        keys >>= np.uint64(place_bits)
+    else:
+        order = keys.argsort(kind="stable")
+        keys = keys[order]
+    new = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    return order, new
+
+
+def sweep(
+    about: Places, use: Callable[[int, SmallNumbers, NGrams], Found], *, only_repeated: bool, workers: int
+) -> Iterator[tuple[int, Found]]:
+    """Give `use` all n-grams of all captions, order after order and part by part; yields each order and what it found.
+
+    `use` is called with the order, for each place the number of the n-gram one shorter that begins there, and the
+    n-grams. A part has all places of its n-grams, so that memory is bounded although they are counted everywhere.
+
+    Parameters
+    ----------
+    only_repeated : bool
+        Leave out most n-grams that stand in one place only: those whose first or last words do so already.
+    """
+    captions = about.captions
+    numbers = captions.words
+    places = np.arange(len(numbers))
+    for order in ORDERS:
+        if order > 1:
+            places = np.flatnonzero(about.beginning(order, numbers))
+        next_numbers = np.zeros(len(numbers), dtype=np.int32)
+        parts = _parts(numbers[places], places, at_least=workers)
+        done = 0
+        job = partial(_part_of_sweep, about, use, order, numbers, only_repeated)
+        for found, numbered, of_these, many in side_by_side(job, parts, workers=workers):
+            next_numbers[numbered] = of_these + np.int32(done)
+            done += many
+            yield order, found
+        numbers = next_numbers
+
+
+def _part_of_sweep(
+    about: Places,
+    use: Callable[[int, SmallNumbers, NGrams], Found],
+    order: int,
+    numbers: SmallNumbers,
+    only_repeated: bool,
+    places: Numbers,
+) -> tuple[Found, Numbers, SmallNumbers, int]:
+    last = about.captions.words[places + order - 1] if order > 1 else np.zeros(len(places), dtype=np.int32)
+    n_grams = gather(about, places, numbers[places], last)
+    kept = n_grams.sizes > 1 if only_repeated else np.ones(len(n_grams.starts), dtype=bool)
+    found = use(order, numbers, n_grams)
+    return found, *n_grams.numbered(kept), int(kept.sum())
+
+
+def _parts(numbers: SmallNumbers, places: Numbers, *, at_least: int) -> Iterator[Numbers]:
+    """Places by ranges of their numbers, so that what is equal stays together."""
+    many = max(at_least, -(-len(places) // PLACES_AT_ONCE))
+    if many == 1 or not len(places):
+        yield places
+        return
+    running = np.bincount(numbers).cumsum()
+    bounds = np.searchsorted(running, np.arange(1, many) * (len(places) / many)) + 1
+    bounds = np.unique(np.concatenate(([0], bounds, [len(running)])))
+    for low, high in pairwise(bounds.tolist()):
+        inside = (numbers >= low) & (numbers < high)
+        if inside.any():
+            yield places[inside]
