@@ -1,0 +1,143 @@
+"""The current scores of a project as files: figures with their signatures, and the figures of each image.
+
+Values are on the metrics' own scales, in full. Order: by language, references, model; metrics as pages list them; images by
+their position in the collection, those that left it last, under the hash of their picture.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
+
+from corpus.models import CollectionImage, Image
+from corpus.rules.downloads import BYTE_ORDER_MARK, CSV_TYPE, JSON_LINES_TYPE, as_iso, csv_line, in_pieces, stamp
+from people.models import Project
+from scoring.models import Score, Scoring
+from scoring.rules.packing import unpack_floats, unpack_integers
+from scoring.selectors.scores import ScoreCell, metric_order, score_cells
+
+COLUMNS = (
+    "scoring",
+    "project",
+    "language",
+    "references",
+    "model",
+    "tokenizer",
+    "normalise",
+    "metric",
+    "value",
+    "why_undefined",
+    "signature",
+    "images",
+    "left_out",
+    "scored_at",
+)
+IMAGE_COLUMNS = ("scoring", "project", "language", "references", "model", "image")
+"""Then one column for each metric; what these were computed by and on is in the file of figures, by `scoring`."""
+
+
+class Layout(TextChoices):
+    CSV = "csv", _("one row per figure (CSV)")
+    JSONL = "jsonl", _("one row per figure (JSON Lines)")
+    IMAGES_CSV = "images-csv", _("one row per image (CSV)")
+    IMAGES_JSONL = "images-jsonl", _("one row per image (JSON Lines)")
+
+    @property
+    def has_images(self) -> bool:
+        return self in (Layout.IMAGES_CSV, Layout.IMAGES_JSONL)
+
+    @property
+    def suffix(self) -> str:
+        return "csv" if self in (Layout.CSV, Layout.IMAGES_CSV) else "jsonl"
+
+    @property
+    def content_type(self) -> str:
+        return CSV_TYPE if self.suffix == "csv" else JSON_LINES_TYPE
+
+
+def file_name(project: Project, layout: Layout, now: datetime) -> str:
+    kind = "image-scores" if layout.has_images else "scores"
+    return f"{project.slug}-{kind}-{stamp(now)}.{layout.suffix}"
+
+
+def export_scores(project: Project, layout: Layout) -> Iterator[bytes]:
+    """The file, piece by piece; of the figures of images those of one scoring are in memory at a time."""
+    cells = score_cells(project)
+    if layout.has_images:
+        metrics = sorted({cell.metric for cell in cells}, key=metric_order)
+        columns, rows = (*IMAGE_COLUMNS, *metrics), _image_rows(project, cells, metrics)
+    else:
+        columns, rows = COLUMNS, (_row(project, cell) for cell in cells)
+    return in_pieces(_as_csv(columns, rows) if layout.suffix == "csv" else _as_jsonl(rows))
+
+
+def _as_jsonl(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for row in rows:
+        yield json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _as_csv(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    yield BYTE_ORDER_MARK + csv_line(columns)
+    for row in rows:
+        yield csv_line(str(cell).lower() if isinstance(cell, bool) else cell for cell in row.values())
+
+
+def _row(project: Project, cell: ScoreCell) -> dict[str, Any]:
+    cells = (
+        cell.scoring_id,
+        project.slug,
+        cell.language,
+        cell.reference_set,
+        cell.model,
+        cell.tokenizer,
+        cell.normalise,
+        cell.metric,
+        cell.value,
+        cell.why,
+        cell.signature,
+        cell.images,
+        cell.left_out,
+        as_iso(cell.finished_at) if cell.finished_at else None,
+    )
+    return dict(zip(COLUMNS, cells, strict=True))
+
+
+def _image_rows(project: Project, cells: Iterable[ScoreCell], metrics: list[str]) -> Iterator[dict[str, Any]]:
+    collections = dict(Scoring.objects.filter(project=project).values_list("pk", "references__collection"))
+    known: dict[int, dict[int, str]] = {}
+    for scoring_id, group in groupby(cells, key=lambda cell: cell.scoring_id):
+        collection_id = collections.get(scoring_id)
+        if collection_id is None:  # removed since the first lines were sent
+            continue
+        if collection_id not in known:
+            known = {collection_id: _keys(collection_id)}
+        (cell, *_others) = group
+        yield from _rows_of(project, cell, metrics, known[collection_id])
+
+
+def _rows_of(
+    project: Project, cell: ScoreCell, metrics: list[str], keys: Mapping[int, str]
+) -> Iterator[dict[str, Any]]:
+    rows = Score.objects.filter(scoring_pass=cell.pass_id).values_list("metric", "value", "values")
+    columns = {metric: unpack_floats(content).tolist() for metric, value, content in rows if value is not None}
+    images = Score.objects.filter(scoring_pass=cell.pass_id).values_list("scoring_pass__image_ids", flat=True).first()
+    if images is None:
+        return
+    place_of = {image: place for place, image in enumerate(unpack_integers(images).tolist())}
+    gone = Image.objects.filter(pk__in=[image for image in place_of if image not in keys]).order_by("sha256")
+    named = {image: key for image, key in keys.items() if image in place_of}
+    for image, key in (named | dict(gone.values_list("pk", "sha256"))).items():
+        about = (cell.scoring_id, project.slug, cell.language, cell.reference_set, cell.model, key)
+        figures = (columns[metric][place_of[image]] if metric in columns else None for metric in metrics)
+        yield dict(zip((*IMAGE_COLUMNS, *metrics), (*about, *figures), strict=True))
+
+
+def _keys(collection_id: int) -> dict[int, str]:
+    entries = CollectionImage.objects.filter(collection=collection_id).order_by("position", "pk")
+    return dict(entries.values_list("image_id", "key"))
