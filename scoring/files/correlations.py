@@ -1,0 +1,191 @@
+"""The agreement of metrics with people that a table shows, for a terminal and for programs: docs/researchers.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from metrics.correlations import Coefficient
+from scoring.files.figures_text import table_lines, with_interval
+from scoring.files.tables import Problem, Table, TableRefused
+from scoring.rules.correlate import ALL, METHOD, Agreement, Part, agreement, group_parts, is_mirrored
+from scoring.rules.figures import Undefined
+
+
+@dataclass(frozen=True)
+class CorrelationReport:
+    """`parts` are names by key; `found` is by key of the part and metric; `left_out` evaluations by metric, as a figure is missing."""
+
+    human: str
+    parts: dict[str, str]
+    found: dict[str, dict[str, Agreement]]
+    left_out: dict[str, int]
+    notes: tuple[str, ...]
+    flip: bool
+    seed: int
+    resamples: int | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "human": self.human,
+            "flip": self.flip,
+            "parts": [
+                {
+                    "part": key,
+                    "name": self.parts[key],
+                    "metrics": {name: agreed.as_json() for name, agreed in by_metric.items()},
+                }
+                for key, by_metric in self.found.items()
+            ],
+            "left_out": self.left_out,
+            "notes": list(self.notes),
+            "intervals": None
+            if self.resamples is None
+            else {"method": METHOD, "level": 0.95, "resamples": self.resamples, "seed": self.seed},
+        }
+
+    def lines(self, *, digits: int) -> Iterator[str]:
+        yield f"People: {self.human}. " + (
+            "Each evaluation is two points, as it is and with both signs flipped."
+            if self.flip
+            else "Each evaluation is one point: signs are not flipped."
+        )
+        if self.resamples is not None:
+            yield f"In brackets: 95% intervals, {METHOD}, {self.resamples} resamples, seed {self.seed}."
+        yield from (f"Note: {note}" for note in self.notes)
+        for key, by_metric in self.found.items():
+            yield ""
+            yield self.parts[key]
+            yield from table_lines(
+                [
+                    ["", *by_metric],
+                    ["evaluations", *(str(agreed.evaluations) for agreed in by_metric.values())],
+                    ["points (N)", *(str(agreed.points) for agreed in by_metric.values())],
+                    *(_row(coefficient, by_metric, digits) for coefficient in Coefficient),
+                ]
+            )
+            yield from _reasons(by_metric)
+
+
+def correlations_of(
+    table: Table,
+    *,
+    human: str,
+    metrics: Sequence[str],
+    group: tuple[str, Sequence[str]] | None,
+    flip: bool,
+    skip_missing: bool,
+    resamples: int | None,
+    seed: int,
+) -> CorrelationReport:
+    """All figures of a table.
+
+    Raises
+    ------
+    TableRefused
+        Where it lacks a column, or a figure that is not to be skipped.
+    """
+    people_at, places = table.place(human), list(dict.fromkeys(map(table.place, metrics)))
+    people, automatic = _numbers(table, people_at, places)
+    if not skip_missing:
+        _refuse_missing(table, {people_at: people, **automatic})
+    parts, notes = _parts(table, group)
+    found: dict[str, dict[str, Agreement]] = {part.key: {} for part in parts}
+    left_out: dict[str, int] = {}
+    for place, scores in automatic.items():
+        name = table.columns[place]
+        there = np.array([a is not None and b is not None for a, b in zip(people, scores, strict=True)], dtype=bool)
+        left_out[name] = int((~there).sum())
+        if left_out[name]:
+            notes.append(
+                f"{left_out[name]} of {len(there)} evaluations lack {human} or {name}, and are left out of it."
+            )
+        x, y = _exact(people, there), _exact(scores, there)
+        if flip and is_mirrored(x, y):
+            notes.append(f"The points of {name} hold all their mirror images already: give --no-flip.")
+        for part in parts:
+            chosen = part.chosen[there]
+            found[part.key][name] = agreement(
+                np.array(x, dtype=float)[chosen],
+                np.array(y, dtype=float)[chosen],
+                flip=flip,
+                resamples=resamples,
+                seed=seed,
+            )
+    return CorrelationReport(
+        human=table.columns[people_at],
+        parts={part.key: part.name for part in parts},
+        found=found,
+        left_out=left_out,
+        notes=tuple(notes),
+        flip=flip,
+        seed=seed,
+        resamples=resamples,
+    )
+
+
+def _numbers(
+    table: Table, people_at: int, places: Sequence[int]
+) -> tuple[tuple[Decimal | None, ...], dict[int, tuple[Decimal | None, ...]]]:
+    """Of people and by metric; what is wrong with several columns is told at once."""
+    found: dict[int, tuple[Decimal | None, ...]] = {}
+    problems: list[Problem] = []
+    for place in dict.fromkeys([people_at, *places]):
+        try:
+            found[place] = table.numbers(place)
+        except TableRefused as refused:
+            problems.extend(refused.problems)
+    if problems:
+        raise TableRefused(problems)
+    return found[people_at], {place: found[place] for place in places}
+
+
+def _refuse_missing(table: Table, columns: Mapping[int, Sequence[Decimal | None]]) -> None:
+    problems = [
+        Problem(
+            row.line, f"{table.columns[place]} has no figure. Fill it in, or leave such rows out by --skip-missing."
+        )
+        for place, numbers in columns.items()
+        for row, number in zip(table.rows, numbers, strict=True)
+        if number is None
+    ]
+    if problems:
+        raise TableRefused(problems)
+
+
+def _parts(table: Table, group: tuple[str, Sequence[str]] | None) -> tuple[list[Part], list[str]]:
+    everything = Part(ALL, "all", np.ones(len(table.rows), dtype=bool))
+    if group is None:
+        return [everything], []
+    place = table.place(group[0])
+    cells, column = table.texts(place), table.columns[place]
+    there = {cell.strip().casefold() for cell in cells}
+    notes = [f"No evaluation has {column} {value}." for value in group[1] if value.casefold() not in there]
+    empty = sum(not cell.strip() for cell in cells)
+    if empty:
+        notes.append(f"{empty} evaluations have no {column}; they are not in the group.")
+    return [everything, *group_parts(column, cells, group[1])], notes
+
+
+def _exact(numbers: Sequence[Decimal | None], there: Iterable[bool]) -> list[Decimal]:
+    return [number for number, is_there in zip(numbers, there, strict=True) if is_there and number is not None]
+
+
+def _row(coefficient: Coefficient, by_metric: Mapping[str, Agreement], digits: int) -> list[str]:
+    found = [agreed.coefficients[coefficient] for agreed in by_metric.values()]
+    return [coefficient, *(with_interval(one.value, one.interval, digits) for one in found)]
+
+
+def _reasons(by_metric: Mapping[str, Agreement]) -> Iterator[str]:
+    """Why figures are undefined, each reason once for all coefficients of a metric that have it."""
+    for name, agreed in by_metric.items():
+        reasons: dict[str, list[str]] = {}
+        for coefficient, one in agreed.coefficients.items():
+            for what, figure in (("", one.value), ("interval of ", one.interval)):
+                if isinstance(figure, Undefined):
+                    reasons.setdefault(str(figure.message), []).append(what + coefficient)
+        yield from (f"  undefined for {name}: {', '.join(figures)}. {reason}" for reason, figures in reasons.items())

@@ -1,0 +1,151 @@
+"""Ranks of models by proposed and standard metrics of a table, for a terminal and for programs: docs/researchers.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from corpus.rules.figures import as_json
+from scoring.files.figures_text import rounded, table_lines
+from scoring.files.tables import Problem, Table, TableRefused
+from scoring.rules.figures import Undefined
+from scoring.rules.rank_metrics import MOST_SUMMED, RankTable, rank_table, same_but_for_rounding, sums
+
+MODEL = "model"
+
+
+@dataclass(frozen=True)
+class RankReport:
+    """`left_out` models lack a score."""
+
+    models: tuple[str, ...]
+    table: RankTable
+    left_out: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "models": list(self.models),
+            "left_out": list(self.left_out),
+            "correlations": as_json(self.table.agreement),
+            "ranks": {name: ranks.tolist() for name, ranks in self.table.ranks.items()},
+            "notes": list(self.notes),
+        }
+
+    def lines(self, *, digits: int) -> Iterator[str]:
+        standard = list(next(iter(self.table.agreement.values())))
+        yield f"Spearman's correlation of the ranks of {len(self.models)} models; equal scores share the mean rank."
+        yield from (f"Note: {note}" for note in self.notes)
+        yield ""
+        yield from table_lines(
+            [
+                ["", *standard],
+                *(
+                    [name, *(_cell(row[other], digits) for other in standard)]
+                    for name, row in self.table.agreement.items()
+                ),
+            ]
+        )
+        yield from _reasons(self.table.agreement)
+        yield ""
+        yield "Ranks, 1 is the best"
+        columns = [[name, *(f"{rank:g}" for rank in ranks)] for name, ranks in self.table.ranks.items()]
+        yield from table_lines([list(row) for row in zip(["", *self.models], *columns, strict=True)])
+
+
+def rankings_of(
+    table: Table,
+    *,
+    proposed: Sequence[str],
+    standard: Sequence[str],
+    model: str | None,
+    with_sums: bool,
+    skip_missing: bool,
+) -> RankReport:
+    """All figures of a table.
+
+    Raises
+    ------
+    TableRefused
+        Where it lacks a column, or a score that is not to be skipped; or where there are too many sums.
+    """
+    columns = {place: table.numbers(place) for place in dict.fromkeys(map(table.place, [*proposed, *standard]))}
+    lacking = [
+        Problem(
+            row.line, f"{table.columns[place]} has no score. Fill it in, or leave such models out by --skip-missing."
+        )
+        for place, scores in columns.items()
+        for row, score in zip(table.rows, scores, strict=True)
+        if score is None
+    ]
+    if lacking and not skip_missing:
+        raise TableRefused(lacking)
+    left = {problem.line for problem in lacking}
+    kept = [index for index, row in enumerate(table.rows) if row.line not in left]
+    exact = {
+        place: [Fraction(score) for score in (scores[index] for index in kept) if score is not None]
+        for place, scores in columns.items()
+    }
+    names = _model_names(table, model, columns)
+    judged = {table.columns[place]: exact[place] for place in map(table.place, proposed)}
+    notes = [f"{len(left)} of {len(table.rows)} models lack a score, and are left out of everything."] if left else []
+    if with_sums:
+        if len(judged) > MOST_SUMMED:
+            raise TableRefused([Problem(0, f"--sums takes {MOST_SUMMED} proposed metrics at most, not {len(judged)}.")])
+        added = sums(judged)
+        notes.extend(_columns_of_sums(table, added, set(columns), kept))
+        judged |= added
+    return RankReport(
+        models=tuple(names[index] for index in kept),
+        table=rank_table(judged, {table.columns[place]: exact[place] for place in map(table.place, standard)}),
+        left_out=tuple(name for index, name in enumerate(names) if index not in kept),
+        notes=tuple(notes),
+    )
+
+
+def _model_names(table: Table, asked: str | None, columns: Mapping[int, object]) -> list[str]:
+    """From the column asked for, else one named model, else the first that is no metric; else their lines."""
+    place: int | None = None
+    if asked is not None:
+        place = table.place(asked)
+    else:
+        try:
+            place = table.place(MODEL)
+        except TableRefused:
+            place = next((place for place in range(len(table.columns)) if place not in columns), None)
+    cells = [""] * len(table.rows) if place is None else table.texts(place)
+    return [cell.strip() or f"line {row.line}" for row, cell in zip(table.rows, cells, strict=True)]
+
+
+def _columns_of_sums(
+    table: Table, added: Mapping[str, Sequence[Fraction]], asked: set[int], kept: Sequence[int]
+) -> Iterator[str]:
+    """Which other columns hold a sum already."""
+    others: dict[str, list[Decimal]] = {}
+    for place, name in enumerate(table.columns):
+        try:
+            scores = [] if place in asked else table.numbers(place)
+        except TableRefused:
+            continue
+        there = [score for score in (scores[index] for index in kept) if score is not None] if scores else []
+        if there and len(there) == len(kept):
+            others[name] = there
+    for total, exact in added.items():
+        for name, apart in same_but_for_rounding(exact, total.count("+") + 1, others):
+            yield f"{total} is the column {name}" + (
+                f" but for rounding, by {float(apart):g} at most." if apart else "."
+            )
+
+
+def _cell(figure: float | Undefined, digits: int) -> str:
+    return "undefined" if isinstance(figure, Undefined) else rounded(figure, digits)
+
+
+def _reasons(agreement: Mapping[str, Mapping[str, float | Undefined]]) -> Iterator[str]:
+    for name, row in agreement.items():
+        for other, figure in row.items():
+            if isinstance(figure, Undefined):
+                yield f"  undefined for {name} with {other}: {figure.message}"

@@ -1,0 +1,252 @@
+"""Tables of figures that people made, read cell by cell as they stand: docs/researchers.md.
+
+No database is needed. All problems of a file are collected, so that it can be put right in one go.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+MOST_BYTES = 50_000_000
+MOST_PROBLEMS_SHOWN = 20
+LARGEST = Decimal("1e150")
+"""Squares of larger numbers are no floating-point numbers any more."""
+SEPARATORS = ",;\t|"
+MISSING = frozenset({"", "n/a", "n.a.", "na", "#n/a", "nan", "none", "null", "nil", "-", "--", "...", "?", "."})
+
+_MINUS = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"), "-")
+_SAME_LETTER = {ord("\u2206"): "\u0394", ord("\u2211"): "\u03a3"} | _MINUS
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,60}(?:\.[0-9]{0,60})?|\.[0-9]{1,60})(?:e[+-]?[0-9]{1,3})?")
+_BY_THREES = re.compile(r"([+-]?[0-9]{1,3})((?: [0-9]{3})+)(?![0-9])")
+_THOUSANDS_OR_DECIMALS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`line` counts from 1; 0 is the file as a whole."""
+
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"Line {self.line}: {self.message}" if self.line else self.message
+
+
+class TableRefused(Exception):
+    """The table cannot be used; says what is wrong, where, and what to do."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
+        shown = [str(problem) for problem in self.problems[:MOST_PROBLEMS_SHOWN]]
+        more = len(self.problems) - len(shown)
+        if more:
+            shown.append(f"and {more} more {'problem' if more == 1 else 'problems'}.")
+        super().__init__("\n".join(shown))
+
+
+@dataclass(frozen=True)
+class Row:
+    line: int
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """`columns` as the first line names them; each row has a cell for each."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    def place(self, asked: str) -> int:
+        """Which column goes by a name; capitals, blanks and underscores only tell where they must.
+
+        Raises
+        ------
+        TableRefused
+            Where none does, or several do.
+        """
+        for alike in (str.strip, folded):
+            found = [place for place, name in enumerate(self.columns) if alike(name) == alike(asked)]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                names = ", ".join(f"“{self.columns[place]}”" for place in found)
+                raise TableRefused([Problem(0, f"“{asked}” may be any of several columns: {names}. Rename them.")])
+        there = ", ".join(f"“{name}”" for name in self.columns if name)
+        raise TableRefused([Problem(0, f"There is no column “{asked}”; there are: {there}.")])
+
+    def texts(self, place: int) -> tuple[str, ...]:
+        return tuple(row.cells[place] for row in self.rows)
+
+    def numbers(self, place: int) -> tuple[Decimal | None, ...]:
+        """The column as it is written, without rounding; None where a cell is empty or says that it has no value.
+
+        Raises
+        ------
+        TableRefused
+            Where a cell is no number, or one could be read in two ways.
+        """
+        name = self.columns[place]
+        texts = [_plain(row.cells[place]) for row in self.rows]
+        given = [(row.line, text) for row, text in zip(self.rows, texts, strict=True) if text not in MISSING]
+        percent = [line for line, text in given if text.endswith("%")]
+        if percent and len(percent) < len(given):
+            other = next(line for line, text in given if not text.endswith("%"))
+            message = f"{name} has a percent sign here and none on line {other}. Write all cells alike."
+            raise TableRefused([Problem(percent[0], message)])
+        are_commas_points = _are_commas_points(name, given)
+        problems: list[Problem] = []
+        numbers: list[Decimal | None] = []
+        for row, text in zip(self.rows, texts, strict=True):
+            bare = text.removesuffix("%").rstrip()
+            bare = bare.replace(",", ".") if are_commas_points else bare
+            if text in MISSING:
+                numbers.append(None)
+            elif _NUMBER.fullmatch(bare) and abs(Decimal(bare)) < LARGEST:
+                numbers.append(Decimal(bare))
+            else:
+                cell = row.cells[place].strip()[:40]
+                problems.append(Problem(row.line, f"{name} is “{cell}”. Give a number, or leave the cell empty."))
+        if problems:
+            raise TableRefused(problems)
+        return tuple(numbers)
+
+
+def read_table(file: Path, *, asked: Iterable[str]) -> Table:
+    """The table of a file; which sign parts its cells shows where the first line names what is asked for.
+
+    Raises
+    ------
+    TableRefused
+        Where it cannot be read, or lacks a column.
+    """
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise TableRefused([Problem(0, f"The file cannot be read: {error.strerror}.")]) from error
+    return parse_table(content, asked=asked)
+
+
+def parse_table(content: bytes, *, asked: Iterable[str]) -> Table:
+    """The same from what a file holds.
+
+    Raises
+    ------
+    TableRefused
+        As `read_table`.
+    """
+    if len(content) > MOST_BYTES:
+        raise TableRefused([Problem(0, f"That is more than {MOST_BYTES // 10**6} MB. Leave out what is no figure.")])
+    text = _decoded(content)
+    named = re.match(r"sep=(.)\r?\n", text, re.IGNORECASE)
+    tables, refusals = [], []
+    for separator in named[1] if named else SEPARATORS:
+        try:
+            table = _table(text, separator, skip_lines=1 if named else 0)
+            for name in asked:
+                table.place(name)
+            tables.append(table)
+        except TableRefused as refused:
+            refusals.append((_width(text, separator), refused))
+    if tables:
+        return tables[0]
+    raise max(refusals, key=lambda refusal: refusal[0])[1]
+
+
+def folded(name: str) -> str:
+    """A name without what people write now this way, now that way."""
+    plain = unicodedata.normalize("NFKC", name).translate(_SAME_LETTER).casefold()
+    return "".join(
+        character for character in plain if not (character.isspace() or character == "_" or _is_unseen(character))
+    )
+
+
+def _is_unseen(character: str) -> bool:
+    return unicodedata.category(character) in {"Cf", "Cc"}
+
+
+def _decoded(content: bytes) -> str:
+    is_utf16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    try:
+        text = content.decode("utf-16" if is_utf16 else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        problem = Problem(line, "Holds characters that are not valid UTF-8. Save the file as UTF-8.")
+        raise TableRefused([problem]) from error
+    if not text.strip():
+        raise TableRefused([Problem(0, "The file is empty. Its first line names the columns.")])
+    return text
+
+
+def _lines(text: str) -> io.StringIO:
+    # Lines may end in a mere carriage return too, as spreadsheets on old Macs have it.
+    return io.StringIO(text.replace("\r\n", "\n").replace("\r", "\n"), newline="\n")
+
+
+def _width(text: str, separator: str) -> int:
+    return text.lstrip().split("\n", 1)[0].count(separator)
+
+
+def _table(text: str, separator: str, *, skip_lines: int) -> Table:
+    reader = csv.reader(_lines(text), delimiter=separator, strict=True, skipinitialspace=separator != "\t")
+    columns: tuple[str, ...] = ()
+    rows: list[Row] = []
+    problems: list[Problem] = []
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            message = f"Not a row of a CSV file ({error}). Check the quotation marks."
+            raise TableRefused([*problems, Problem(line, message)]) from error
+        if cells is None:
+            break
+        if line <= skip_lines or not any(cell.strip() for cell in cells):
+            continue
+        if not columns:
+            columns = tuple(cell.strip() for cell in cells)
+        elif any(cell.strip() for cell in cells[len(columns) :]):
+            message = (
+                f"{len(cells)} cells, but the first line names {len(columns)} columns. "
+                "Put cells that hold the separator in quotation marks."
+            )
+            problems.append(Problem(line, message))
+        else:
+            rows.append(Row(line, tuple([*cells, *[""] * len(columns)][: len(columns)])))
+    if problems:
+        raise TableRefused(problems)
+    if not rows:
+        raise TableRefused([Problem(0, "There is no row below the first line, which names the columns.")])
+    return Table(columns, tuple(rows))
+
+
+def _plain(cell: str) -> str:
+    """A number in plain digits and signs; no blanks around it, after its sign or between thousands."""
+    if any(unicodedata.decomposition(character).startswith(("<super>", "<sub>")) for character in cell):
+        # A raised figure is a note, which must not become the number's last digit.
+        return cell.strip()
+    text = unicodedata.normalize("NFKC", cell).translate(_MINUS).casefold()
+    text = " ".join("".join(character for character in text if not _is_unseen(character) or character == "\t").split())
+    # Programs that write for spreadsheets put an apostrophe before a minus, lest it begin a formula.
+    text = re.sub(r"^'?([+-]) ?", r"\1", text)
+    return _BY_THREES.sub(lambda found: found[0].replace(" ", ""), text)
+
+
+def _are_commas_points(name: str, given: Sequence[tuple[int, str]]) -> bool:
+    """Whether a column writes decimals with a comma: no cell has a point, and one cannot be meant as thousands."""
+    with_comma = [(line, text.removesuffix("%").rstrip()) for line, text in given if "," in text]
+    if not with_comma or any("." in text for line, text in given):
+        return False
+    if all(_THOUSANDS_OR_DECIMALS.fullmatch(text) for line, text in with_comma):
+        line, text = with_comma[0]
+        message = f"{name} is “{text}”: thousands or decimals? Write decimals with a point, thousands without a comma."
+        raise TableRefused([Problem(line, message)])
+    return True
