@@ -18,7 +18,7 @@ from metrics.relevance import bmrc, clin_rel, cmed_rel, wcc, wmd_rel
 from metrics.rouge_l import rouge_l_of
 from metrics.scores import MetricScores
 from metrics.signatures import Signature, references_digest
-from metrics.text import Tokenizer, check_captions, normalised_by_default, text_version, tokenise
+from metrics.text import Tokenizer, check_captions, normalised_by_default, text_version, tokenise_groups
 from metrics.word_movers import word_movers_distances
 from metrics.word_vectors import Vectors
 
@@ -176,10 +176,9 @@ def prepare(
     check_captions(candidates, references)
     if normalise is None:
         normalise = normalised_by_default(tokenizer)
-    flat = [*candidates, *(text for texts in references for text in texts)]
-    tokens = tokenise(flat, tokenizer=tokenizer, language=language, normalise=normalise)
-    tokenised = tokens[: len(candidates)]
-    grouped = _grouped(tokens[len(candidates) :], references)
+    tokenised, *grouped = tokenise_groups(
+        [candidates, *references], tokenizer=tokenizer, language=language, normalise=normalise
+    )
     return Prepared(
         encoded=encode(tokenised, grouped),
         candidates=tokenised,
@@ -263,14 +262,6 @@ def metric_named(name: str) -> Metric:
     if found is None:
         raise UnknownMetric(f"There is no metric {name!r}. There are: {', '.join(METRICS)}.")
     return found
-
-
-def _grouped(flat: list[str], references: Sequence[Sequence[str]]) -> list[list[str]]:
-    grouped, start = [], 0
-    for texts in references:
-        grouped.append(flat[start : start + len(texts)])
-        start += len(texts)
-    return grouped
 
 
 def _bleu(prepared: Prepared) -> list[Scored]:

@@ -73,6 +73,19 @@ def tokenise(
     return list(plain)
 
 
+def tokenise_groups(
+    groups: Sequence[Sequence[str]],
+    *,
+    tokenizer: str = Tokenizer.WHITESPACE,
+    language: str = "en",
+    normalise: bool | None = None,
+) -> list[list[str]]:
+    """As `tokenise`, for texts in groups, such as the references of each image; one call to a program for them all."""
+    flat = [text for texts in groups for text in texts]
+    tokens = iter(tokenise(flat, tokenizer=tokenizer, language=language, normalise=normalise))
+    return [[next(tokens) for _text in texts] for texts in groups]
+
+
 def check_captions(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     """Raise ValueError where there is no image, the lengths differ, or an image has no list of references."""
     if len(candidates) != len(references):

@@ -30,6 +30,8 @@ class FileScores:
             printed = value * figure.shown_times
             yield f"{figure.title:<10} {value:>11.6f} {printed:>11.2f}  {scored.signature}"
         yield ""
+        if any(scored.metric == "cider-d" for scored in self.scored):
+            yield "What the public COCO tool calls CIDEr is CIDEr-D."
         yield "“as printed” is the value times 100, as papers have it; BMRC and WCC are sums on that scale."
 
     def image_lines(self) -> Iterator[str]:

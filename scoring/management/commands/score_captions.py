@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
+from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from corpus.management.arguments import whole_number
-from languages.rules import MalformedTag, canonical_tag
 from metrics.document_frequencies import DocumentFrequencies
 from metrics.java import ToolFailed, ToolMissing
 from metrics.meteor import LanguageUnknown, program_language
 from metrics.scoring import METRICS, Need, UnknownMetric, metric_named, score
-from metrics.text import NORMALISED_BY_DEFAULT, Tokenizer
 from scoring.files.captions import CaptionsRefused, ImagesDiffer, candidates_in, paired, references_in
 from scoring.files.score_text import FileScores
+from scoring.management.arguments import DEFAULT_LANGUAGE, add_text_arguments
 
 FROM_CAPTIONS = [name for name, metric in METRICS.items() if metric.needs <= {Need.JAVA}]
 DEFAULT_METRICS = ["cider", "cider-d", "bleu", "rouge-l"]
-DEFAULT_LANGUAGE = "en"
 
 
 def metric_names(text: str) -> list[str]:
@@ -39,33 +37,19 @@ def metric_names(text: str) -> list[str]:
     return names
 
 
-def language_tag(text: str) -> str:
-    try:
-        return canonical_tag(text)
-    except MalformedTag as error:
-        raise ArgumentTypeError(str(error)) from error
-
-
 class Command(BaseCommand):
     help = "Score captions in files against references: CIDEr, BLEU, ROUGE-L, METEOR."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         known = ", ".join(FROM_CAPTIONS)
-        normalised = " and ".join(sorted(NORMALISED_BY_DEFAULT))
         parser.add_argument("candidates", type=Path, help="one caption for each image: COCO, JSON Lines or xm3600")
         parser.add_argument("references", type=Path, help="one or more captions for each image, in any of these")
         parser.add_argument(
             "--metrics", type=metric_names, default=DEFAULT_METRICS, help=f"of {known}, parted by commas"
         )
-        parser.add_argument("--tokenizer", choices=[str(kind) for kind in Tokenizer], default=str(Tokenizer.WHITESPACE))
-        parser.add_argument("--language", type=language_tag, help="of the captions (default en), and which to read")
-        parser.add_argument(
-            "--normalise",
-            action=BooleanOptionalAction,
-            help=f"lower-case and remove punctuation (by default only with {normalised})",
-        )
-        parser.add_argument("--frequencies", type=Path, metavar="FILE", help="document frequencies for CIDEr, CIDEr-D")
+        add_text_arguments(parser)
+        parser.add_argument("--frequencies", type=Path, metavar="FILE", help="for CIDEr, by document_frequencies")
         parser.add_argument("--per-image", action="store_true", help="the values of each image too")
         parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
         parser.add_argument("--workers", type=whole_number(1, 64), default=1, help="processor cores (default 1)")
@@ -104,4 +88,11 @@ class Command(BaseCommand):
 
 
 def _frequencies(path: Path | None) -> DocumentFrequencies | None:
-    return None if path is None else DocumentFrequencies.load(path)
+    if path is None:
+        return None
+    try:
+        return DocumentFrequencies.load(path)
+    except OSError as error:
+        raise CommandError(f"The file {path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise CommandError(f"{path} holds no document frequencies that can be used: {error}") from error

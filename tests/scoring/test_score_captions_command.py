@@ -1,0 +1,253 @@
+"""`manage.py score_captions` and `document_frequencies`: the published figures, refusals, and no database."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+
+from metrics.scoring import METRICS, Need
+from tests.java_tools import needs_java
+from tests.published import published
+from tests.servers import ROOT
+
+PUBLIC_NAMES = {
+    "Bleu_1": "bleu-1",
+    "Bleu_2": "bleu-2",
+    "Bleu_3": "bleu-3",
+    "Bleu_4": "bleu-4",
+    "ROUGE_L": "rouge-l",
+    "CIDEr": "cider-d",
+    "METEOR": "meteor",
+}
+
+
+def run(*arguments: Any, command: str = "score_captions") -> str:
+    out = io.StringIO()
+    call_command(command, *map(str, arguments), stdout=out)
+    return out.getvalue()
+
+
+def run_json(*arguments: Any) -> dict[str, Any]:
+    return json.loads(run(*arguments, "--json"))
+
+
+def write(folder: Path, name: str, *rows: Any) -> Path:
+    file = folder / name
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    candidates = write(
+        tmp_path, "candidates.jsonl", {"image": "a", "caption": "A dog, running!"}, {"image": "b", "caption": ""}
+    )
+    references = write(
+        tmp_path,
+        "references.jsonl",
+        {"image": "b", "captions": ["two cats", "cats"]},
+        {"image": "a", "captions": ["a dog running", "the dog runs"]},
+    )
+    return candidates, references
+
+
+def assert_published(found: dict[str, Any], names: list[str]) -> None:
+    expected = json.loads((published("coco_example") / "reference_scores.json").read_text(encoding="utf-8"))
+    assert list(found["per_image"]) == sorted(expected["per_image"], key=int)
+    for name in names:
+        figure = PUBLIC_NAMES[name]
+        assert found["corpus"][figure] == pytest.approx(expected["corpus"][name], abs=1e-6)
+        theirs = [expected["per_image"][image][name] for image in found["per_image"]]
+        ours = [values[figure] for values in found["per_image"].values()]
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
+
+
+def test_tokens_as_they_stand_have_the_scores_of_the_public_tool():
+    folder = published("coco_example")
+    found = run_json(
+        folder / "candidates_tokenized.json",
+        folder / "references_tokenized.json",
+        "--tokenizer=whitespace",
+        "--metrics=cider,cider-d,bleu,rouge-l",
+        "--per-image",
+    )
+
+    assert_published(found, [name for name in PUBLIC_NAMES if name != "METEOR"])
+    # Told apart: the original CIDEr is another number.
+    assert found["corpus"]["cider"] == pytest.approx(0.711060, abs=1e-6)
+    assert found["images"] == 1000
+    assert found["references"] == 5005
+
+
+def test_captions_as_they_were_written_have_the_scores_of_the_public_tool_by_its_tokeniser():
+    needs_java()
+    folder = published("coco_example")
+    found = run_json(
+        folder / "candidates.json",
+        folder / "references.json",
+        "--tokenizer=ptb",
+        "--metrics=bleu,rouge-l,cider-d",
+        "--per-image",
+    )
+
+    assert_published(found, [name for name in PUBLIC_NAMES if name != "METEOR"])
+    assert found["signatures"]["cider-d"].startswith("cider-d|v:1|text:ptb-3.4.1|n:4|sigma:6|df:references|refs:")
+
+
+def test_meteor_is_scored_in_another_language_by_its_program(files):
+    needs_java()
+
+    found = run_json(*files, "--metrics=meteor", "--normalise", "--language=fi", "--per-image")
+
+    assert found["per_image"]["a"]["meteor"] == pytest.approx(1.0)
+    assert found["per_image"]["b"]["meteor"] == 0
+    assert found["signatures"]["meteor"].startswith("meteor|v:1.5|text:whitespace-1+norm-1|lang:fi|refs:")
+
+
+def test_text_is_taken_as_it_stands_unless_it_is_to_be_normalised(files):
+    plain = run_json(*files, "--metrics=bleu-1,rouge-l", "--per-image")
+    normalised = run_json(*files, "--metrics=bleu-1,rouge-l", "--normalise", "--per-image")
+
+    assert list(plain["corpus"]) == ["bleu-1", "rouge-l"]
+    assert plain["per_image"]["a"]["rouge-l"] == 0
+    assert normalised["per_image"]["a"]["rouge-l"] == pytest.approx(1)
+    assert plain["empty_candidates"] == 1
+
+
+def test_a_table_for_people_shows_values_and_what_papers_print(files):
+    out = run(*files, "--metrics=rouge-l,cider-d", "--normalise", "--per-image")
+
+    assert "2 images, 4 references." in out
+    assert "Candidates that say nothing: 1." in out
+    assert "ROUGE-L       0.500000       50.00  rouge-l|v:1|text:whitespace-1+norm-1|beta:1.2|refs:" in out
+    assert "What the public COCO tool calls CIDEr is CIDEr-D." in out
+    assert out.splitlines()[-3] == "image\trouge-l\tcider-d"
+    assert out.splitlines()[-1] == "b\t0.000000\t0.000000"
+
+
+@pytest.mark.parametrize("tokenizer", ["characters", "icu"])
+def test_languages_without_spaces_have_tokens_of_their_own(tmp_path, tokenizer):
+    file = published("xm3600/captions_6languages.jsonl")
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()[:200]]
+    given = ({"image": row["image/key"], "caption": row["zh"]["caption"][0]} for row in rows)
+    candidates, references = write(tmp_path, "candidates.jsonl", *given), write(tmp_path, "references.jsonl", *rows)
+
+    found = run_json(
+        candidates, references, "--metrics=rouge-l", f"--tokenizer={tokenizer}", "--language=zh", "--per-image"
+    )
+
+    assert set(found["per_image"]) == {row["image/key"] for row in rows}
+    assert found["corpus"]["rouge-l"] == pytest.approx(1)
+    assert found["signatures"]["rouge-l"].count(tokenizer) == 1
+
+
+def test_the_language_chooses_among_those_of_a_file(tmp_path):
+    file = write(tmp_path, "x.jsonl", {"image/key": "a", "iw": {"caption": ["כלב"]}, "en": {"caption": ["dog"]}})
+
+    assert run_json(file, file, "--language=he", "--metrics=rouge-l")["corpus"]["rouge-l"] == pytest.approx(1)
+    with pytest.raises(CommandError, match=r"captions in en, he\. Choose one by its language"):
+        run(file, file)
+
+
+def test_stored_document_frequencies_take_the_place_of_the_references(files, tmp_path):
+    stored = tmp_path / "frequencies.npz"
+    said = run(files[1], stored, command="document_frequencies")
+
+    here = run_json(*files, "--metrics=cider-d")
+    there = run_json(*files, "--metrics=cider-d", f"--frequencies={stored}")
+
+    signature = said.split()[-1].rstrip(".")
+    assert said == f"{stored}: 2 images, signature {signature}.\n"
+    assert there["corpus"] == here["corpus"]
+    assert f"|df:{signature}|" in there["signatures"]["cider-d"]
+
+
+def test_images_that_lack_captions_are_named_and_nothing_is_scored(files, tmp_path):
+    other = write(tmp_path, "other.jsonl", {"image": "a", "caption": "x"}, {"image": "c", "caption": "y"})
+
+    with pytest.raises(CommandError) as refused:
+        run(other, files[1])
+
+    assert "1 image with references but no candidate: b." in str(refused.value)
+    assert "1 image with a candidate but no reference: c." in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--metrics=spice"], "'spice' is none of cider, cider-d, bleu, rouge-l, meteor, bmrc"),
+        (["--metrics=wmdrel"], "'wmdrel' is none of"),
+        (["--metrics=,"], "names no metric"),
+        (["--language=klingon!"], "is not a BCP-47 language tag"),
+        (["--tokenizer=words"], "invalid choice"),
+        (["--metrics=meteor", "--language=zh"], "METEOR 1.5 knows cs, da, de"),
+        (["--metrics=cider", "--frequencies=none.npz"], "none.npz cannot be read: No such file"),
+    ],
+)  # fmt: skip
+def test_options_that_cannot_be_met_are_refused(files, arguments, said):
+    with pytest.raises(CommandError, match=said):
+        run(*files, *arguments)
+
+
+def test_a_file_that_holds_no_frequencies_is_refused(files):
+    with pytest.raises(CommandError, match="holds no document frequencies"):
+        run(*files, f"--frequencies={files[0]}")
+    with pytest.raises(CommandError, match="cannot be written: No such file"):
+        run(files[1], files[1].parent / "none" / "frequencies.npz", command="document_frequencies")
+
+
+def test_without_java_the_message_says_what_to_install(files, monkeypatch):
+    monkeypatch.setenv("JAVA", "no-such-java")
+
+    with pytest.raises(CommandError, match=r"no no-such-java on the path. Install it .*default-jre-headless"):
+        run(*files, "--metrics=meteor")
+    with pytest.raises(CommandError, match="Java"):
+        run(*files, "--tokenizer=ptb")
+
+
+def test_every_metric_of_captions_alone_is_offered():
+    assert [name for name, metric in METRICS.items() if metric.needs <= {Need.JAVA}] == [
+        "cider", "cider-d", "bleu", "rouge-l", "meteor", "bmrc",
+    ]  # fmt: skip
+
+
+def test_no_database_is_needed_and_errors_go_where_errors_go(files):
+    environment = {**os.environ, "CROSSLENS_VAR": str(files[0].parent / "none")}
+    environment.pop("DJANGO_SETTINGS_MODULE", None)
+    command = [sys.executable, "manage.py", "score_captions", *map(str, files)]
+
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    missing = subprocess.run(
+        [*command[:-1], "none"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "CIDEr-D" in done.stdout
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert missing.stderr.strip().endswith("none: The file cannot be read: No such file or directory.")
+    assert not list(files[0].parent.rglob("*sqlite*"))
+
+
+def test_a_hundred_thousand_images_take_seconds(tmp_path):
+    candidates, references = tmp_path / "candidates.json", tmp_path / "references.jsonl"
+    captions = [f"a {number % 97} dog and {number % 89} cats" for number in range(100_000)]
+    candidates.write_text(json.dumps([{"image_id": n, "caption": text} for n, text in enumerate(captions)]))
+    with references.open("w") as file:
+        for number, text in enumerate(captions):
+            file.write(json.dumps({"image": number, "captions": [text, f"{text} on grass"]}) + "\n")
+
+    begun = time.process_time()
+    found = run_json(candidates, references, "--metrics=rouge-l")
+
+    assert found["corpus"]["rouge-l"] == pytest.approx(1)
+    assert time.process_time() - begun < 60
