@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from people.admin import LookUpAdmin
 from scoring.models import Pass, ReferenceSet, Score, Scoring
@@ -44,6 +46,9 @@ class PassAdmin(LookUpAdmin):
     exclude: ClassVar[list[str]] = ["image_ids"]
     list_select_related = ("scoring",)
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Pass]:
+        return super().get_queryset(request).defer("image_ids")
+
 
 @admin.register(Score)
 class ScoreAdmin(LookUpAdmin):
@@ -52,3 +57,6 @@ class ScoreAdmin(LookUpAdmin):
     search_fields = ("signature",)
     exclude: ClassVar[list[str]] = ["values"]
     list_select_related = ("scoring_pass",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Score]:
+        return super().get_queryset(request).defer("values")

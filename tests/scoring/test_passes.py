@@ -2,24 +2,375 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
 import pytest
+from django.db import connections
 
 from corpus.models import JobState
+from inference.models import ModelCaption
+from metrics import scoring as metrics_scoring
+from metrics.java import ToolMissing
+from metrics.scoring import Prepared, Scored, score
+from scoring.models import Pass, Reference, Score, Scoring
 from scoring.rules.packing import unpack_floats, unpack_integers
-from tests.scoring.scored import make_scoring, run, values_of
+from scoring.services import passes
+from scoring.services.references import put_references
+from scoring.services.scorings import create_scorings, drop
+from scoring.services.sweeping import passes_waiting
+from tests.concurrency import together
+from tests.factories import NOW, make_captioner, make_collection
+from tests.scoring.scored import make_references, make_scoring, run, ticking, values_of
+
+FIGURES = ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "cider-d"]
+LATER = NOW + 2 * passes.LEASE
+Metric = Callable[[Prepared, str], list[Scored]]
+
+
+def instead(monkeypatch: pytest.MonkeyPatch, metric: str, does: Callable[[], object]) -> None:
+    """Have `does` called where `metric` would be computed."""
+    scored: Metric = Prepared.scored
+
+    def replaced(prepared: Prepared, name: str) -> list[Scored]:
+        if name == metric:
+            does()
+        return scored(prepared, name)
+
+    monkeypatch.setattr(Prepared, "scored", replaced)
+
+
+def fail_with(error: BaseException) -> Callable[[], object]:
+    def fail() -> object:
+        raise error
+
+    return fail
 
 
 @pytest.mark.django_db
 def test_a_pass_scores_every_metric_and_says_what_by():
-    scoring = make_scoring()
+    found = run(make_scoring())
+
+    assert (found.state, found.error, found.total, found.done) == (JobState.DONE, "", 3, 3)
+    assert found.lease_until is None
+    assert found.finished_at > NOW
+    assert list(values_of(found)) == FIGURES
+    assert all(0 < value < 10 for value in values_of(found).values())
+    assert (found.images, found.left_out) == (3, 0)
+    for kept in found.scores.all():
+        assert kept.signature.startswith(f"{kept.metric}|v:")
+        assert len(unpack_floats(kept.values)) == len(unpack_integers(found.image_ids)) == 3
+
+
+@pytest.mark.django_db
+def test_what_is_kept_is_what_the_metrics_give_for_the_same_texts():
+    scoring = make_scoring(metrics=["cider"], normalise=False)
+    found = run(scoring)
+
+    images = unpack_integers(found.image_ids).tolist()
+    said = dict(ModelCaption.objects.filter(model=scoring.model).values_list("image_id", "text"))
+    references = [list(Reference.objects.filter(image=image).values_list("text", flat=True)) for image in images]
+    (expected,) = score([said[image] for image in images], references, metrics=["cider"], normalise=False)
+    (kept,) = found.scores.all()
+    assert kept.value == pytest.approx(expected.scores.corpus, abs=1e-12)
+    assert unpack_floats(kept.values) == pytest.approx(expected.scores.per_image, abs=1e-12)
+    assert kept.signature == str(expected.signature)
+
+
+@pytest.mark.django_db
+def test_only_images_with_a_caption_and_a_reference_are_scored_and_the_others_counted():
+    references = make_references(collection=make_collection(images=5))
+    scoring = make_scoring(references)
+    first, second, *_others = ModelCaption.objects.filter(model=scoring.model).order_by("pk")
+    first.delete()
+    put_references(reference_set=references, captions={second.image_id: []}, now=NOW)
 
     found = run(scoring)
 
-    assert (found.state, found.error, found.total, found.done) == (JobState.DONE, "", 3, 3)
-    assert list(values_of(found)) == ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "cider-d"]
-    assert all(0 < value < 10 for value in values_of(found).values())
-    assert (found.images, found.left_out) == (3, 0)
-    assert len(unpack_integers(found.image_ids)) == 3
-    for score in found.scores.all():
-        assert score.signature.startswith(f"{score.metric}|v:")
-        assert len(unpack_floats(score.values)) == 3
+    assert (found.images, found.left_out) == (3, 1)
+    assert not {first.image_id, second.image_id} & set(unpack_integers(found.image_ids).tolist())
+
+
+@pytest.mark.django_db
+def test_with_nothing_to_score_the_pass_says_what_is_missing():
+    empty = make_references(collection=make_collection(images=0))
+    no_references = run(make_scoring(empty))
+    assert (no_references.state, "no reference caption" in no_references.error) == (JobState.FAILED, True)
+
+    references = make_references()
+    in_english = make_captioner(references.collection, language="en")
+    no_captions = run(make_scoring(references, model=in_english))
+    assert no_captions.state == JobState.FAILED
+    assert f"“{in_english.name}” has no caption in German for any of the 3 images" in no_captions.error
+    assert not Score.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_metric_that_cannot_be_computed_says_why_and_the_others_go_on(monkeypatch):
+    monkeypatch.setattr("metrics.meteor.meteor", lambda *_args, **_about: fail_with(ToolMissing("There is no Java."))())
+    found = run(make_scoring(metrics=["meteor", "rouge-l"]))
+
+    assert (found.state, found.done) == (JobState.DONE, 2)
+    meteor, rouge_l = found.scores.all()
+    assert (meteor.metric, meteor.value, meteor.why_undefined) == ("meteor", None, "There is no Java.")
+    assert (rouge_l.metric, rouge_l.why_undefined) == ("rouge-l", "")
+
+
+@pytest.mark.django_db
+def test_a_metric_that_nobody_foresaw_would_fail_does_not_take_the_others_with_it(monkeypatch):
+    instead(monkeypatch, "bleu", fail_with(TypeError("a caption's words")))
+    found = run(make_scoring())
+
+    assert (found.state, list(values_of(found))) == (JobState.DONE, FIGURES)
+    bleu = found.scores.get(metric="bleu-4")
+    assert (bleu.value, "TypeError" in bleu.why_undefined, "words" in bleu.why_undefined) == (None, True, False)
+
+
+@pytest.mark.django_db
+def test_without_the_tokeniser_the_whole_pass_says_so(monkeypatch):
+    monkeypatch.setattr(metrics_scoring, "tokenise", lambda *_args, **_about: fail_with(ToolMissing("No Java."))())
+    found = run(make_scoring(tokenizer="ptb"))
+
+    assert (found.state, found.error) == (JobState.FAILED, "No Java.")
+    assert not found.scores.exists()
+
+
+@pytest.mark.django_db
+def test_the_lease_is_renewed_while_a_long_metric_is_computed(monkeypatch):
+    monkeypatch.setattr(passes, "RENEW_EVERY_S", 0.01)
+    leases: list[datetime] = []
+    scoring = make_scoring(metrics=["rouge-l"])
+    clock = ticking()
+
+    def noting() -> datetime:
+        leases.append(Pass.objects.get(scoring=scoring).lease_until)
+        return clock()
+
+    def long() -> None:
+        until = time.monotonic() + 20
+        while len(set(leases)) < 6 and time.monotonic() < until:
+            time.sleep(0.01)
+
+    instead(monkeypatch, "rouge-l", long)
+    passes.run_pass(pass_id=scoring.passes.get().pk, clock=noting)
+
+    assert len(set(leases)) >= 6
+    assert scoring.passes.get().state == JobState.DONE
+
+
+@pytest.mark.django_db
+def test_whoever_lost_the_lease_keeps_nothing(monkeypatch):
+    scoring = make_scoring()
+    found = scoring.passes.get()
+    kept = passes._keep
+
+    def after_it_was_taken_over(held: Pass, scores: list[Score], *, now: datetime) -> None:
+        if held.done == 1:
+            Pass.objects.filter(pk=held.pk).update(lease_until=LATER)
+        kept(held, scores, now=now)
+
+    monkeypatch.setattr(passes, "_keep", after_it_was_taken_over)
+    passes.run_pass(pass_id=found.pk, clock=ticking())
+
+    found.refresh_from_db()
+    assert (found.state, found.done, found.lease_until) == (JobState.RUNNING, 1, LATER)
+    assert list(values_of(found)) == FIGURES[:4]
+
+
+@pytest.mark.django_db
+def test_a_scoring_that_is_removed_ends_its_pass_without_a_word(monkeypatch):
+    scoring = make_scoring()
+    kept = passes._keep
+
+    def after_it_was_removed(held: Pass, scores: list[Score], *, now: datetime) -> None:
+        drop(scoring=Scoring.objects.get(pk=held.scoring_id))
+        kept(held, scores, now=now)
+
+    monkeypatch.setattr(passes, "_keep", after_it_was_removed)
+    passes.run_pass(pass_id=scoring.passes.get().pk, clock=ticking())
+
+    assert not Scoring.objects.exists()
+    assert not Score.objects.exists()
+
+
+def broken_off(monkeypatch: pytest.MonkeyPatch, scoring: Scoring, *, at: str) -> Pass:
+    """A pass whose worker went without a word when it began with metric `at`."""
+    with monkeypatch.context() as killed:
+        instead(killed, at, fail_with(KeyboardInterrupt()))
+        with pytest.raises(KeyboardInterrupt):
+            passes.run_pass(pass_id=scoring.passes.first().pk, clock=ticking())
+    return scoring.passes.first()
+
+
+@pytest.mark.django_db
+def test_the_successor_goes_on_with_the_metric_at_hand(monkeypatch):
+    scoring = make_scoring()
+    found = broken_off(monkeypatch, scoring, at="rouge-l")
+    before = list(found.scores.values_list("pk", "created_at"))
+    assert (found.state, found.done, len(before)) == (JobState.RUNNING, 1, 4)
+    assert passes_waiting(now=NOW) == []
+    assert passes_waiting(now=LATER) == [found.pk]
+
+    after = run(scoring, at=LATER)
+
+    assert (after.pk, after.state, after.done) == (found.pk, JobState.DONE, 3)
+    assert list(values_of(after)) == FIGURES
+    assert list(after.scores.values_list("pk", "created_at"))[:4] == before
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("what", ["captions", "references"])
+def test_the_successor_begins_anew_where_captions_or_references_changed(monkeypatch, what):
+    scoring = make_scoring()
+    image = scoring.references.references.first().image_id
+    found = broken_off(monkeypatch, scoring, at="rouge-l")
+    before = set(found.scores.values_list("pk", flat=True))
+    if what == "references":
+        put_references(reference_set=scoring.references, captions={image: ["something else"]}, now=NOW)
+    else:
+        ModelCaption.objects.filter(model=scoring.model, image=image).delete()
+
+    after = run(scoring, at=LATER)
+
+    assert (after.pk, after.done, list(values_of(after))) == (found.pk, 3, FIGURES)
+    assert not before & set(after.scores.values_list("pk", flat=True))
+    assert after.images == (3 if what == "references" else 2)
+
+
+@pytest.mark.django_db
+def test_a_metric_that_ends_every_worker_is_left_out_in_the_end(monkeypatch):
+    scoring = make_scoring()
+    found = scoring.passes.get()
+    instead(monkeypatch, "rouge-l", fail_with(KeyboardInterrupt()))
+    for attempt in range(1, passes.SKIP_AFTER_ATTEMPTS + 1):
+        # The first one did a metric, so that its start does not count.
+        with pytest.raises(KeyboardInterrupt):
+            passes.run_pass(pass_id=found.pk, clock=ticking(NOW + attempt * 2 * passes.LEASE))
+    with pytest.raises(KeyboardInterrupt):
+        passes.run_pass(pass_id=found.pk, clock=ticking(NOW + 50 * passes.LEASE))
+
+    after = run(scoring, at=NOW + 100 * passes.LEASE)
+
+    assert (after.state, after.done) == (JobState.DONE, 3)
+    assert "each time" in after.scores.get(metric="rouge-l").why_undefined
+    assert after.scores.get(metric="cider-d").value is not None
+
+
+@pytest.mark.django_db
+def test_a_pass_that_never_gets_anywhere_ends_as_failed():
+    scoring = make_scoring()
+    scoring.passes.update(attempts=passes.MAX_ATTEMPTS)
+
+    found = run(scoring)
+
+    assert (found.state, "stopped 6 times" in found.error) == (JobState.FAILED, True)
+
+
+@pytest.mark.django_db
+def test_metrics_that_are_added_to_a_pass_that_runs_are_computed_by_it(monkeypatch):
+    scoring = make_scoring(metrics=["rouge-l"])
+    model, references = scoring.model, scoring.references
+    monkeypatch.setattr(passes, "RENEW_EVERY_S", 1000.0)
+    kept = passes._keep
+
+    def while_more_are_asked_for(held: Pass, scores: list[Score], *, now: datetime) -> None:
+        about: dict[str, Any] = {"tokenizer": "whitespace", "normalise": True, "by": None, "now": NOW}
+        create_scorings(
+            project=scoring.project, models=[model], references=references, metrics=["rouge-l", "cider"], **about
+        )
+        kept(held, scores, now=now)
+
+    monkeypatch.setattr(passes, "_keep", while_more_are_asked_for)
+    found = run(scoring)
+
+    assert (scoring.passes.count(), found.done, found.total) == (1, 2, 2)
+    assert list(values_of(found)) == ["rouge-l", "cider"]
+
+
+def claimed_without_a_lock(pass_id: int) -> bool:
+    """As `claim` would be without its lock: looks first, writes afterwards."""
+    found = Pass.objects.get(pk=pass_id)
+    is_free = found.state == JobState.QUEUED
+    time.sleep(0.3)
+    if is_free:
+        Pass.objects.filter(pk=pass_id).update(state=JobState.RUNNING)
+    return is_free
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_several_workers_one_gets_a_pass():
+    found = make_scoring().passes.get()
+
+    taken = together(lambda _: passes.claim(pass_id=found.pk, now=NOW), range(4))
+
+    assert sum(one is not None for one in taken) == 1
+    found.refresh_from_db()
+    assert found.attempts == 1
+
+    Pass.objects.update(state=JobState.QUEUED)
+    assert sum(together(claimed_without_a_lock, [found.pk] * 4)) > 1, "the control: nothing raced"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_several_who_ask_for_the_same_scores_all_get_one_scoring_with_one_pass():
+    references = make_references()
+    model = make_captioner(references.collection, language="de")
+
+    together(lambda _: make_scoring(references, model=model).pk, range(4))
+
+    assert (Scoring.objects.count(), Pass.objects.count()) == (1, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_killed_in_the_middle_of_a_metric_leaves_what_was_done_to_its_successor(monkeypatch, tmp_path):
+    scoring = make_scoring()
+    found = scoring.passes.get()
+    begun = tmp_path / "begun"
+    worker = in_a_process(lambda: run_until_it_hangs(monkeypatch, found.pk, begun))
+    try:
+        until = time.monotonic() + 60
+        while not begun.exists():
+            assert time.monotonic() < until, "the worker never came to the second metric"
+            assert os.waitpid(worker, os.WNOHANG) == (0, 0), "the worker ended by itself"
+            time.sleep(0.02)
+    finally:
+        os.kill(worker, signal.SIGKILL)
+        os.waitpid(worker, 0)
+    found.refresh_from_db()
+    before = list(found.scores.values_list("pk", "created_at"))
+    assert (found.state, found.done, len(before)) == (JobState.RUNNING, 1, 4)
+    assert passes_waiting(now=NOW) == []
+    assert passes_waiting(now=LATER) == [found.pk]
+
+    after = run(scoring, at=LATER)
+
+    assert (after.pk, after.state, after.done) == (found.pk, JobState.DONE, 3)
+    assert list(values_of(after)) == FIGURES
+    assert list(after.scores.values_list("pk", "created_at"))[:4] == before
+
+
+def run_until_it_hangs(monkeypatch: pytest.MonkeyPatch, pass_id: int, begun: Path) -> None:
+    def hang() -> None:
+        begun.touch()
+        time.sleep(600)
+
+    instead(monkeypatch, "rouge-l", hang)
+    passes.run_pass(pass_id=pass_id, clock=ticking())
+
+
+def in_a_process(work: Callable[[], None]) -> int:
+    """Have a process of its own do `work`; returns its number."""
+    # A connection that two processes share is of no use to either.
+    connections.close_all()
+    process = os.fork()
+    if process:
+        return process
+    try:
+        work()
+    finally:
+        os._exit(1)
