@@ -37,15 +37,16 @@ def collection_for(user: User | AnonymousUser, slug: str) -> Collection:
 
 
 def import_for(user: User | AnonymousUser, job_id: int) -> ImportJob:
-    """An import of any kind.
+    """An import of any kind, for managers and for whoever began it.
 
     Raises
     ------
     Http404
-        Also where it exists, for whoever manages no project.
+        Also where it exists, for anybody else.
     """
-    check_manager(user)
     job = ImportJob.objects.select_related("collection", "created_by").filter(pk=job_id).first()
+    if job is None or job.created_by_id != user.pk:
+        check_manager(user)
     if job is None:
         raise Http404(_("There is no such import."))
     return job

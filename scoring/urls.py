@@ -1,4 +1,26 @@
-from django.urls.resolvers import URLPattern
+"""Addresses of scores: of models, of their images, and the reference captions they stand on."""
+
+from django.urls import path
+
+from scoring.views import exports, images, references, scores
 
 app_name = "scoring"
-urlpatterns: list[URLPattern] = []
+SCORES = "projects/<slug:slug>/scores"
+ONE = f"{SCORES}/<int:scoring_id>"
+REFERENCES = "projects/<slug:slug>/references"
+urlpatterns = [
+    path(f"{SCORES}/", scores.score_list, name="score-list"),
+    path(f"{SCORES}/progress/", scores.scores_progress, name="scores-progress"),
+    path(f"{SCORES}/new/", scores.scoring_create, name="scoring-create"),
+    path(f"{SCORES}/compare/", images.score_compare, name="score-compare"),
+    path(f"{SCORES}/export/<str:layout>/", exports.score_export, name="score-export"),
+    path(f"{ONE}/", scores.scoring_show, name="scoring-show"),
+    path(f"{ONE}/progress/", scores.scoring_progress, name="scoring-progress"),
+    path(f"{ONE}/images/", images.scoring_images, name="scoring-images"),
+    path(f"{ONE}/again/", scores.scoring_again, name="scoring-again"),
+    path(f"{ONE}/drop/", scores.scoring_drop, name="scoring-drop"),
+    path(f"{REFERENCES}/", references.reference_list, name="reference-list"),
+    path(f"{REFERENCES}/import/", references.references_import, name="references-import"),
+    path(f"{REFERENCES}/<int:set_id>/", references.reference_show, name="reference-show"),
+    path(f"{REFERENCES}/<int:set_id>/drop/", references.reference_drop, name="reference-drop"),
+]

@@ -8,6 +8,9 @@ class SxsEvalConfig(AppConfig):
 
     def ready(self) -> None:
         from inference import exposure
+        from scoring import verdicts
+        from sxs_eval.selectors.verdicts import verdicts_of
         from sxs_eval.selectors.work import images_in_hand, images_of_worse_captions
 
         exposure.register("sxs_eval", images_in_hand, images_of_worse_captions)
+        verdicts.register("sxs_eval", verdicts_of)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from sxs_eval.views import comparisons, exports, gold, judging, planning, raters, reports
+from sxs_eval.views import comparisons, exports, gold, judging, metrics, planning, raters, reports
 
 app_name = "sxs_eval"
 ONE = "projects/<slug:slug>/comparisons/<int:comparison_id>"
@@ -21,6 +21,8 @@ urlpatterns = [
     path("projects/<slug:slug>/comparisons/new/", comparisons.comparison_create, name="comparison-create"),
     path("projects/<slug:slug>/comparisons/progress/", comparisons.comparisons_progress, name="comparisons-progress"),
     path("projects/<slug:slug>/comparisons/results/", reports.results_show, name="results-show"),
+    path("projects/<slug:slug>/comparisons/metrics/", metrics.metrics_show, name="metrics-show"),
+    path("projects/<slug:slug>/comparisons/metrics/<str:layout>/", metrics.metrics_export, name="metrics-export"),
     path("projects/<slug:slug>/comparisons/tables/<str:layout>/", exports.tables_export, name="tables-export"),
     path("projects/<slug:slug>/judgements/<str:layout>/", exports.judgements_export, name="judgements-export"),
     path("projects/<slug:slug>/plan/", planning.plan_show, name="plan-show"),

@@ -1,0 +1,232 @@
+"""The shape of what managers and researchers send in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from corpus.models import Collection
+from inference.models import CaptioningModel
+from languages.models import Language
+from metrics.java import ToolMissing, java
+from metrics.scoring import METRICS
+from people.models import Project
+from scoring.models import ReferenceKind, ReferenceSet, Scoring, Tokenizer
+from scoring.rules.metrics import MetricsRefused, check_metrics, needs_vectors
+from scoring.selectors.setup import Coverage, vectors_for
+
+LONGEST_NAME = 120
+NEEDS_JAVA, NEEDS_VECTORS = "java", "vectors"
+KNOWN_NEEDS = frozenset({NEEDS_JAVA, NEEDS_VECTORS})
+"""What a page can give; metrics that need more are computed from files."""
+BASIC_METRICS = ("cider", "cider-d", "bleu", "rouge-l")
+IMPORTED_KINDS = (ReferenceKind.IMPORTED, ReferenceKind.TRANSLATED)
+
+
+def why_no_java() -> str:
+    """What is to be done about it; empty where Java is there."""
+    try:
+        java()
+    except ToolMissing as error:
+        return str(error)
+    return ""
+
+
+class ReferenceSetForm(forms.Form):
+    """The first step of a new scoring: models and tokens depend on the references."""
+
+    references = forms.ModelChoiceField(
+        label=_("References"),
+        queryset=ReferenceSet.objects.none(),
+        empty_label=_("Choose…"),
+        help_text=_("What people say of the images: the captions of the models are held against it."),
+        error_messages={"invalid_choice": _("There are no such references any more. Choose others.")},
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, sets: Sequence[ReferenceSet]) -> None:
+        super().__init__(data)
+        field: Any = self.fields["references"]
+        field.queryset = ReferenceSet.objects.filter(pk__in=[one.pk for one in sets])
+        field.choices = [("", _("Choose…")), *((one.pk, self._label(one)) for one in sets)]
+
+    @staticmethod
+    def _label(one: ReferenceSet) -> str:
+        text = ngettext(
+            "%(language)s: %(name)s (%(number)d image)", "%(language)s: %(name)s (%(number)d images)", one.images
+        )
+        return text % {"language": one.language.name, "name": one.name, "number": one.images}
+
+
+class ScoringForm(forms.Form):
+    """The second step: whose captions, by what, on which tokens."""
+
+    models = forms.ModelMultipleChoiceField(
+        label=_("Models"),
+        queryset=CaptioningModel.objects.none(),
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Those that describe images with references in this language."),
+    )
+    metrics = forms.MultipleChoiceField(label=_("Metrics"), widget=forms.CheckboxSelectMultiple)
+    tokenizer = forms.ChoiceField(
+        label=_("Tokens"),
+        choices=Tokenizer.choices,
+        help_text=_(
+            "Languages that write without spaces need ICU or characters. Penn Treebank is for English, as the public "
+            "COCO tool has it."
+        ),
+    )
+    normalise = forms.BooleanField(
+        label=_("Lower-case, and remove punctuation"),
+        required=False,
+        help_text=_("Of captions and references alike. What was done stands in the signature of each score."),
+    )
+
+    def __init__(
+        self, data: Mapping[str, Any] | None = None, *, references: ReferenceSet, coverage: Sequence[Coverage]
+    ) -> None:
+        spaced = references.language.spaced
+        initial = {"tokenizer": Tokenizer.WHITESPACE if spaced else Tokenizer.ICU, "normalise": True}
+        super().__init__(data, initial={**initial, "metrics": BASIC_METRICS})
+        self.references = references
+        self.vectors = vectors_for(references)
+        models: Any = self.fields["models"]
+        models.queryset = CaptioningModel.objects.filter(pk__in=[row.model.pk for row in coverage])
+        models.choices = [(row.model.pk, self._label(row, references)) for row in coverage]
+        has_vectors = self.vectors.exists()
+        metrics: Any = self.fields["metrics"]
+        metrics.choices = [
+            (name, ", ".join(figure.title for figure in metric.figures))
+            for name, metric in METRICS.items()
+            if metric.needs <= KNOWN_NEEDS and (has_vectors or not needs_vectors(name))
+        ]
+        self.why_no_java = why_no_java()
+        metrics.help_text = self._about_java()
+        if has_vectors:
+            self.fields["vectors"] = forms.ModelChoiceField(
+                label=_("Word vectors"),
+                queryset=self.vectors,
+                required=False,
+                empty_label=_("none"),
+                help_text=_("For WMDRel, which compares words by their vectors."),
+            )
+
+    @staticmethod
+    def _label(row: Coverage, references: ReferenceSet) -> str:
+        text = ngettext(
+            "%(model)s (%(number)d of %(all)d image)", "%(model)s (%(number)d of %(all)d images)", references.images
+        )
+        return text % {"model": row.model.name, "number": row.images, "all": references.images}
+
+    def _about_java(self) -> str:
+        needing = [METRICS[name].figures[0].title for name in METRICS if NEEDS_JAVA in METRICS[name].needs]
+        said = _now("%(metrics)s and Penn Treebank tokens need Java and the public tool.") % {
+            "metrics": ", ".join(needing)
+        }
+        return f"{said} {self.why_no_java or _now('Java is there.')}"
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        vectors = cleaned.get("vectors")
+        try:
+            if "metrics" in cleaned:
+                check_metrics(
+                    cleaned["metrics"],
+                    language=self.references.language_id,
+                    vectors_language=vectors.language_id if vectors else None,
+                )
+        except MetricsRefused as refused:
+            self.add_error("metrics", str(refused))
+        return cleaned
+
+
+class ReferencesForm(forms.Form):
+    """A file of reference captions."""
+
+    file = forms.FileField(
+        label=_("File"),
+        allow_empty_file=True,
+        help_text=_(
+            "COCO annotations; the layout of Crossmodal-3600; or one JSON object on each line with “image” (key, file "
+            "name or SHA-256) and “captions” (a list) or “caption”."
+        ),
+    )
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=LONGEST_NAME,
+        help_text=_(
+            "Where there are references of this name in the language, those of images in the file are replaced."
+        ),
+    )
+    collection = forms.ModelChoiceField(
+        Collection.objects.all(),
+        to_field_name="slug",
+        label=_("Collection"),
+        empty_label=_("Choose…"),
+        help_text=_("Where the images are looked for."),
+    )
+    language = forms.ModelChoiceField(
+        Language.objects.all(),
+        label=_("Language"),
+        required=False,
+        empty_label=_("as the file says"),
+        help_text=_("Of a file that names languages, such as that of Crossmodal-3600, only this one is taken."),
+    )
+    kind = forms.ChoiceField(
+        label=_("Kind"),
+        choices=[(kind.value, kind.label) for kind in IMPORTED_KINDS],
+        help_text=_("WMDRel is computed only against references that were translated from English."),
+    )
+    source = forms.CharField(
+        label=_("Source"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("Where the captions come from, and under which licence."),
+    )
+
+
+class Method:
+    BOOTSTRAP, PERMUTATION = "bootstrap", "permutation"
+    CHOICES = ((BOOTSTRAP, _("Bootstrap over images")), (PERMUTATION, _("Permutation of the two captions of images")))
+
+
+class CompareForm(forms.Form):
+    """Two scorings against the same references."""
+
+    test = forms.ModelChoiceField(Scoring.objects.none(), label=_("First"), empty_label=_("Choose…"))
+    base = forms.ModelChoiceField(
+        Scoring.objects.none(),
+        label=_("Second"),
+        empty_label=_("Choose…"),
+        help_text=_("A difference above zero means that the first one is better."),
+    )
+    method = forms.ChoiceField(label=_("Method"), choices=Method.CHOICES, initial=Method.BOOTSTRAP, required=False)
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, project: Project, labels: Mapping[int, str]) -> None:
+        super().__init__(data)
+        for name in ("test", "base"):
+            field: Any = self.fields[name]
+            field.queryset = Scoring.objects.filter(project=project).select_related(
+                "project", "model", "references__language", "references__collection"
+            )
+            field.choices = [("", _("Choose…")), *labels.items()]
+            field.error_messages["invalid_choice"] = _("There is no such scoring in this project.")
+
+    def clean_method(self) -> str:
+        return str(self.cleaned_data["method"] or Method.BOOTSTRAP)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        test, base = cleaned.get("test"), cleaned.get("base")
+        if test is not None and base is not None:
+            if test == base:
+                self.add_error("base", _now("Choose another one than the first."))
+            elif test.references_id != base.references_id:
+                self.add_error(
+                    "base", _now("The two are scored against different references, so that nothing can be compared.")
+                )
+        return cleaned

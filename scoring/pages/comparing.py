@@ -1,0 +1,154 @@
+"""Two models side by side: by how much they differ in each metric, whether that may be chance, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.core.cache import cache
+from django.utils.translation import gettext as _
+
+from corpus.pages import shown
+from metrics.paired import PairedDifference
+from people.models import User
+from scoring.models import Scoring
+from scoring.pages.images import ShownImage, picture_with_texts
+from scoring.pages.scores import text_version, value_text
+from scoring.selectors.images import gains, per_image
+from scoring.selectors.scores import ScoringRow, current_pass, shown_times, title_of
+from scoring.selectors.significance import SEED, PairedResult, common_metrics, paired_result
+
+RESAMPLES = 2_000
+"""Fewer than in a paper, so that a page of eight metrics comes within a moment; the page says how many."""
+KEPT_S = 24 * 3600
+MOST_APART = 5
+
+
+@dataclass(frozen=True)
+class DifferenceLine:
+    metric: str
+    title: str
+    test: str
+    base: str
+    difference: str
+    interval: str
+    p: str
+    is_clear: bool
+    why: str
+    warnings: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Apart:
+    """An image with what either model says of it, and by how much the first is ahead."""
+
+    gain: str
+    test: ShownImage
+    base_caption: str
+
+
+@dataclass(frozen=True)
+class ComparePage:
+    lines: Sequence[DifferenceLine]
+    images: int
+    left_out: int
+    resamples: int
+    seed: int
+    metric: str
+    title: str
+    metrics: Sequence[tuple[str, str]]
+    test_ahead: Sequence[Apart]
+    base_ahead: Sequence[Apart]
+
+
+def labels_of(rows: Sequence[ScoringRow]) -> Mapping[int, str]:
+    """Scorings with figures, as lists offer them."""
+    text = _("%(language)s, %(references)s: %(model)s (%(text)s)")
+    return {
+        row.scoring.pk: text
+        % {
+            "language": row.scoring.references.language.name,
+            "references": row.scoring.references.name,
+            "model": row.scoring.model.name,
+            "text": text_version(row),
+        }
+        for row in rows
+        if row.done is not None
+    }
+
+
+def compare_page(test: Scoring, base: Scoring, viewer: User | None, *, method: str, metric: str) -> ComparePage:
+    """`viewer` is None where pictures are not to be shown."""
+    names = common_metrics(test, base)
+    results = [result for name in names if (result := _result(test, base, name, method)) is not None]
+    chosen = metric if metric in names else next(iter(names), "")
+    ahead, behind = _apart(test, base, chosen, viewer) if viewer and chosen else ([], [])
+    return ComparePage(
+        lines=[_line(result) for result in results],
+        images=max((result.images for result in results), default=0),
+        left_out=max((result.left_out for result in results), default=0),
+        resamples=RESAMPLES,
+        seed=SEED,
+        metric=chosen,
+        title=title_of(chosen) if chosen else "",
+        metrics=[(name, title_of(name)) for name in names],
+        test_ahead=ahead,
+        base_ahead=behind,
+    )
+
+
+def _result(test: Scoring, base: Scoring, metric: str, method: str) -> PairedResult | None:
+    """Computed once for two passes, which do not change any more."""
+    passes = "-".join(str(done.pk) for one in (test, base) if (done := current_pass(one)) is not None)
+    key = f"scoring-paired-{passes}-{metric}-{method}-{RESAMPLES}-{SEED}"
+    found: PairedResult | None = cache.get(key)
+    if found is None:
+        found = paired_result(test=test, base=base, metric=metric, method=method, resamples=RESAMPLES)
+        cache.set(key, found, KEPT_S)
+    return found
+
+
+def _line(result: PairedResult) -> DifferenceLine:
+    times, found = shown_times(result.metric), result.difference
+    about = {
+        "metric": result.metric,
+        "title": title_of(result.metric),
+        "test": value_text(None if result.test.value is None else result.test.value * times),
+        "base": value_text(None if result.base.value is None else result.base.value * times),
+    }
+    if not isinstance(found, PairedDifference):
+        return DifferenceLine(
+            **about, difference="", interval="", p="", is_clear=False, why=shown.why(found), warnings=result.warnings
+        )
+    low, high = found.interval.low * times, found.interval.high * times
+    text = _("%(low)s to %(high)s") % {"low": shown.signed(low, 2), "high": shown.signed(high, 2)}
+    return DifferenceLine(
+        **about,
+        difference=shown.signed(found.difference * times, 2),
+        interval=text,
+        p=shown.p_value(found.p).removeprefix("p = ").removeprefix("p "),
+        is_clear=low > 0 or high < 0,
+        why="",
+        warnings=result.warnings,
+    )
+
+
+def _apart(test: Scoring, base: Scoring, metric: str, viewer: User) -> tuple[list[Apart], list[Apart]]:
+    figures = [per_image(done, metric) for one in (test, base) if (done := current_pass(one)) is not None]
+    if len(figures) < 2 or figures[0] is None or figures[1] is None:
+        return [], []
+    found = gains(figures[0], figures[1])
+    ahead = [row for row in found.best(MOST_APART) if row[1] > 0]
+    behind = [row for row in found.worst(MOST_APART) if row[1] < 0]
+    ids = [image for image, _gain in (*ahead, *behind)]
+    ours, theirs = picture_with_texts(test, ids, viewer), picture_with_texts(base, ids, viewer)
+    times = shown_times(metric)
+
+    def lines(rows: Sequence[tuple[int, float]]) -> list[Apart]:
+        return [
+            Apart(shown.signed(gain * times), ours[image], theirs[image].caption)
+            for image, gain in rows
+            if image in ours
+        ]
+
+    return lines(ahead), lines(behind)

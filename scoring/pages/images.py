@@ -1,0 +1,250 @@
+"""Behind a figure: images with the best and the worst captions, and those that a metric and people see differently."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from django.core.paginator import Page, Paginator
+from django.db.models import TextChoices
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from numpy.typing import NDArray
+
+from corpus.models import CollectionImage
+from corpus.pages import shown
+from corpus.pages.plots import BarPlot, bar_plot
+from corpus.selectors import Picture, picture_of
+from people.models import User
+from scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
+from scoring.pages.scores import value_text
+from scoring.rules.packing import unpack_floats, unpack_integers
+from scoring.selectors.images import Disagreement, PerImage, disagreements, gains, per_image, texts_of
+from scoring.selectors.scores import current_pass, differences_between, metric_order, shown_times, title_of
+from scoring.verdicts import Verdicts, verdicts_on
+
+PER_PAGE = 10
+SETS_PER_PAGE = 20
+BINS = 10
+
+
+Ranked = tuple[int, float] | Disagreement
+"""An image (primary key) with its value, or with what people say beside it."""
+
+
+class Show(TextChoices):
+    BEST = "best", _("Best")
+    WORST = "worst", _("Worst")
+    DISAGREEMENT = "disagreement", _("Metric against people")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What people say of an image against another model's caption, and what the metric says."""
+
+    other: str
+    caption: str
+    verdict: str
+    gain: str
+    is_metric_higher: bool
+
+
+@dataclass(frozen=True)
+class ShownImage:
+    picture: Picture
+    key: str
+    caption: str
+    references: Sequence[str]
+    figures: Sequence[tuple[str, str, bool]]
+    """Title, value, and whether it is the metric that the page is about."""
+    said: Said | None
+
+
+@dataclass(frozen=True)
+class ImagesPage:
+    metric: str
+    title: str
+    metrics: Sequence[tuple[str, str]]
+    show: Show
+    page: Page[Ranked]
+    images: Sequence[ShownImage]
+    distribution: BarPlot
+    others: Sequence[Verdicts]
+    against: Verdicts | None
+    warning: str
+    """Why the metric cannot be put beside people; empty where it can."""
+
+
+@dataclass(frozen=True)
+class ShownReferences:
+    picture: Picture
+    key: str
+    references: Sequence[str]
+
+
+def images_page(
+    scoring: Scoring, viewer: User, *, metric: str, show: str, against: str, number: str
+) -> ImagesPage | None:
+    """None where nothing is computed yet. What is asked for and not there is taken for the first there is."""
+    found = current_pass(scoring)
+    titles = _metrics_of(found) if found is not None else []
+    if found is None or not titles:
+        return None
+    metric = metric if metric in titles else titles[0]
+    values = per_image(found, metric)
+    assert values is not None
+    others = verdicts_on(scoring.project, scoring.model_id, scoring.references.language_id)
+    wanted = Show(show) if show in Show.values else Show.WORST
+    chosen = next((one for one in others if str(one.other_id) == against), others[0] if others else None)
+    rows, warning = _rows(scoring, values, metric, wanted, chosen)
+    page: Page[Ranked] = Paginator(rows, PER_PAGE).get_page(number)
+    return ImagesPage(
+        metric=metric,
+        title=title_of(metric),
+        metrics=[(name, title_of(name)) for name in titles],
+        show=wanted,
+        page=page,
+        images=_shown(scoring, found, metric, list(page), chosen, viewer),
+        distribution=_distribution(values.values * shown_times(metric), title_of(metric)),
+        others=others,
+        against=chosen,
+        warning=warning,
+    )
+
+
+def references_page(
+    found: ReferenceSet, viewer: User, *, number: str
+) -> tuple[Page[CollectionImage], list[ShownReferences]]:
+    """Images in the order of their collection, with what the set says of each."""
+    of_set = Reference.objects.filter(reference_set=found)
+    entries = CollectionImage.objects.filter(collection=found.collection_id, image__in=of_set.values("image"))
+    page = Paginator(entries.select_related("image").order_by("position", "pk"), SETS_PER_PAGE).get_page(number)
+    texts: dict[int, list[str]] = defaultdict(list)
+    rows = of_set.filter(image__in=[entry.image_id for entry in page]).order_by("image", "position")
+    for image, text in rows.values_list("image_id", "text"):
+        texts[image].append(text)
+    return page, [ShownReferences(picture_of(entry.image, viewer), entry.key, texts[entry.image_id]) for entry in page]
+
+
+def picture_with_texts(scoring: Scoring, images: Iterable[int], viewer: User) -> dict[int, ShownImage]:
+    """Images as they are shown, without figures."""
+    return {
+        image: ShownImage(picture_of(texts.image, viewer), texts.key, texts.caption, texts.references, [], None)
+        for image, texts in texts_of(scoring, images).items()
+    }
+
+
+def _metrics_of(found: Pass) -> list[str]:
+    names = Score.objects.filter(scoring_pass=found, value__isnull=False).order_by().values_list("metric", flat=True)
+    return sorted(names, key=metric_order)
+
+
+def _rows(
+    scoring: Scoring, values: PerImage, metric: str, show: Show, chosen: Verdicts | None
+) -> tuple[Sequence[Ranked], str]:
+    if show is not Show.DISAGREEMENT:
+        everything = len(values)
+        return (values.best(everything) if show is Show.BEST else values.worst(everything)), ""
+    if chosen is None:
+        return [], _now("Nobody has compared captions of this model in this language yet.")
+    other = _scoring_of(scoring, chosen.other_id)
+    other_pass = current_pass(other) if other else None
+    theirs = per_image(other_pass, metric) if other_pass else None
+    if theirs is None:
+        said = _now("“%(model)s” has no %(metric)s against the same references and tokens. Have it scored, too.")
+        return [], said % {"model": chosen.other, "metric": title_of(metric)}
+    warning = _signature_warning(scoring, other_pass, metric)
+    return disagreements(gains(values, theirs), chosen.by_image), warning
+
+
+def _scoring_of(scoring: Scoring, model_id: int) -> Scoring | None:
+    return Scoring.objects.filter(
+        references=scoring.references_id,
+        tokenizer=scoring.tokenizer,
+        normalise=scoring.normalise,
+        model=model_id,
+    ).first()
+
+
+def _signature_warning(scoring: Scoring, other: Pass | None, metric: str) -> str:
+    ours = current_pass(scoring)
+    signatures = [
+        Score.objects.filter(scoring_pass=one, metric=metric).values_list("signature", flat=True).get()
+        for one in (ours, other)
+    ]
+    parts = differences_between(*signatures)
+    if not parts:
+        return ""
+    return _now("The two were not scored alike; they differ in %(parts)s.") % {"parts": "; ".join(parts)}
+
+
+def _shown(
+    scoring: Scoring,
+    found: Pass,
+    metric: str,
+    rows: Sequence[Ranked],
+    chosen: Verdicts | None,
+    viewer: User,
+) -> list[ShownImage]:
+    ids = [row.image_id if isinstance(row, Disagreement) else row[0] for row in rows]
+    texts = texts_of(scoring, ids)
+    figures = _figures_of(found, ids, metric)
+    is_judged = any(isinstance(row, Disagreement) for row in rows)
+    other = _scoring_of(scoring, chosen.other_id) if chosen and is_judged else None
+    captions = {image: text.caption for image, text in texts_of(other, ids).items()} if other else {}
+    said = {
+        row.image_id: _said(row, metric, chosen.other, captions.get(row.image_id, ""))
+        for row in rows
+        if isinstance(row, Disagreement) and chosen
+    }
+    return [
+        ShownImage(
+            picture=picture_of(texts[image].image, viewer),
+            key=texts[image].key,
+            caption=texts[image].caption,
+            references=texts[image].references,
+            figures=figures[image],
+            said=said.get(image),
+        )
+        for image in ids
+        if image in texts
+    ]
+
+
+def _said(row: Disagreement, metric: str, other: str, caption: str) -> Said:
+    return Said(
+        other=other,
+        caption=caption,
+        verdict=shown.signed(row.verdict, 1),
+        gain=shown.signed(row.value * shown_times(metric), 1),
+        is_metric_higher=row.gap > 0,
+    )
+
+
+def _figures_of(found: Pass, images: Sequence[int], metric: str) -> dict[int, list[tuple[str, str, bool]]]:
+    """All metrics of some images, in the order of tables."""
+    place = {image: index for index, image in enumerate(unpack_integers(found.image_ids).tolist())}
+    scores = Score.objects.filter(scoring_pass=found, value__isnull=False).only("metric", "values")
+    lines: dict[int, list[tuple[str, str, bool]]] = {image: [] for image in images}
+    for score in sorted(scores, key=lambda score: metric_order(score.metric)):
+        values = unpack_floats(score.values) * shown_times(score.metric)
+        for image in images:
+            text = value_text(float(values[place[image]]))
+            lines[image].append((title_of(score.metric), text, score.metric == metric))
+    return lines
+
+
+def _distribution(values: NDArray[np.float64], title: str) -> BarPlot:
+    """How many images there are between ten steps from the lowest to the highest value."""
+    low, high = float(values.min()), float(values.max())
+    if high - low < 1e-9:
+        return bar_plot(title, [(value_text(low), len(values), "images")])
+    counts, edges = np.histogram(values, bins=BINS, range=(low, high))
+    labels = [
+        _now("%(low)s to %(high)s") % {"low": value_text(float(start)), "high": value_text(float(end))}
+        for start, end in pairwise(edges)
+    ]
+    return bar_plot(title, [(label, int(count), "images") for label, count in zip(labels, counts, strict=True)])

@@ -1,0 +1,38 @@
+"""How far the computing of scores is, over all scorings of a project."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scoring.selectors.scores import ScoringRow
+
+MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`open` are the first few of those with an open pass."""
+
+    open: Sequence[ScoringRow]
+    more: int
+    done: int
+    total: int
+    """Metrics of open passes."""
+    failed: Sequence[ScoringRow]
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.open)
+
+
+def progress_of(rows: Sequence[ScoringRow]) -> Progress:
+    waiting = [row for row in rows if row.open is not None]
+    passes = [row.open for row in waiting if row.open is not None]
+    return Progress(
+        open=waiting[:MOST_NAMED],
+        more=max(0, len(waiting) - MOST_NAMED),
+        done=sum(one.done for one in passes),
+        total=sum(one.total for one in passes),
+        failed=[row for row in rows if row.error],
+    )

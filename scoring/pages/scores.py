@@ -1,0 +1,266 @@
+"""The scores of a project: models, languages and metrics in tables and plots."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from corpus.pages import shown
+from corpus.pages.plots import Dot, DotPlot, Estimate, RangePlot, dot_plot, range_plot, round_end
+from languages.models import Language
+from scoring.models import Tokenizer
+from scoring.selectors.scores import (
+    ScoreCell,
+    ScoringRow,
+    differences_between,
+    metric_order,
+    title_of,
+)
+
+DIGITS = 1
+BY_MODEL = "model"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a reader chose; what is empty is all there is. `sort` is a figure or “model”, with - in front from below."""
+
+    language: str = ""
+    metric: str = ""
+    collection: str = ""
+    sort: str = ""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One figure. `text` is empty where there is none, and `why` may say why."""
+
+    text: str = ""
+    is_best: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    row: ScoringRow
+    images: int | None
+    left_out: int
+    cells: Sequence[Shown]
+    is_outdated: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """Scorings that may be compared: one set of references, one way to make tokens."""
+
+    row: ScoringRow
+    text: str
+    lines: Sequence[Line]
+    warnings: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    title: str
+    sort: str
+    """What to sort by when its head is followed."""
+    state: str
+    """For aria-sort; empty where the table is not sorted by it."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """One metric: a line for each group, a cell for each model."""
+
+    title: str
+    models: Sequence[str]
+    lines: Sequence[tuple[Group, Sequence[Shown]]]
+    plot: DotPlot | None
+
+
+@dataclass(frozen=True)
+class ScoresPage:
+    asked: Asked
+    columns: Sequence[Column]
+    model_column: Column
+    groups: Sequence[Group]
+    matrix: Matrix | None
+    plots: Sequence[RangePlot]
+    languages: Sequence[Language]
+    collections: Sequence[tuple[str, str]]
+    metrics: Sequence[tuple[str, str]]
+    is_anything_there: bool
+
+
+Key = tuple[int, str, bool]
+Figures = Mapping[tuple[int, str], ScoreCell]
+
+
+def scores_page(
+    rows: Sequence[ScoringRow], cells: Iterable[ScoreCell], asked: Asked, *, outdated: frozenset[int]
+) -> ScoresPage:
+    figures = {(cell.scoring_id, cell.metric): cell for cell in cells}
+    chosen = [row for row in rows if _is_asked_for(row, asked)]
+    there = {row.scoring.pk for row in chosen}
+    names = sorted({metric for scoring, metric in figures if scoring in there}, key=metric_order)
+    columns = [name for name in names if asked.metric in ("", name)]
+    by_key: dict[Key, list[ScoringRow]] = defaultdict(list)
+    for row in chosen:
+        by_key[row.scoring.references_id, row.scoring.tokenizer, row.scoring.normalise].append(row)
+    ordered = sorted(by_key.values(), key=lambda several: _name_of_group(several[0]))
+    groups = [_group(several, figures, columns, asked.sort, outdated) for several in ordered]
+    is_matrix = bool(asked.metric and columns)
+    return ScoresPage(
+        asked=asked,
+        columns=[_column(name, title_of(name), asked.sort) for name in columns],
+        model_column=_column(BY_MODEL, _("Model"), asked.sort),
+        groups=groups,
+        matrix=_matrix(asked.metric, groups, figures) if is_matrix else None,
+        plots=_plots(groups[0], figures, columns) if len(groups) == 1 and not is_matrix else [],
+        languages=_unique(rows, lambda row: row.scoring.references.language, lambda one: one.english_name),
+        collections=[
+            (one.slug, one.name)
+            for one in _unique(rows, lambda row: row.scoring.references.collection, lambda one: one.name)
+        ],
+        metrics=[(name, title_of(name)) for name in sorted({metric for _, metric in figures}, key=metric_order)],
+        is_anything_there=bool(rows),
+    )
+
+
+def value_text(cell_value: float | None) -> str:
+    """`cell_value` as papers print it already."""
+    return "" if cell_value is None else shown.plain(cell_value, DIGITS)
+
+
+def text_version(row: ScoringRow) -> str:
+    """How tokens are made, in a few words."""
+    name = str(Tokenizer(row.scoring.tokenizer).label)
+    return _("%(tokenizer)s, normalised") % {"tokenizer": name} if row.scoring.normalise else name
+
+
+def _is_asked_for(row: ScoringRow, asked: Asked) -> bool:
+    references = row.scoring.references
+    return asked.language in ("", references.language_id) and asked.collection in ("", references.collection.slug)
+
+
+def _name_of_group(row: ScoringRow) -> tuple[str, str, str, bool]:
+    references = row.scoring.references
+    return references.language.english_name, references.name, row.scoring.tokenizer, row.scoring.normalise
+
+
+def _unique(rows: Sequence[ScoringRow], part: Callable[[ScoringRow], Any], name: Callable[[Any], str]) -> list[Any]:
+    return sorted({found.pk: found for found in map(part, rows)}.values(), key=name)
+
+
+def _column(name: str, title: str, sort: str) -> Column:
+    # Figures begin with the highest, names with the first letter.
+    up = {name: "ascending", f"-{name}": "descending"} if name == BY_MODEL else {}
+    states = up or {name: "descending", f"-{name}": "ascending"}
+    return Column(name, title, f"-{name}" if sort == name else name, states.get(sort, ""))
+
+
+def _group(
+    rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str], sort: str, outdated: frozenset[int]
+) -> Group:
+    best: dict[str, float] = {}
+    warnings = []
+    for name in columns:
+        cells = [figures[row.scoring.pk, name] for row in rows if (row.scoring.pk, name) in figures]
+        said = _warning(name, cells)
+        values = [cell.value for cell in cells if cell.value is not None]
+        if said:
+            warnings.append(said)
+        elif len(values) > 1:
+            best[name] = max(values)
+    lines = [
+        Line(
+            row=row,
+            images=row.done.images if row.done else None,
+            left_out=row.done.left_out if row.done else 0,
+            cells=[_shown(figures.get((row.scoring.pk, name)), best.get(name)) for name in columns],
+            is_outdated=row.scoring.pk in outdated,
+        )
+        for row in _sorted(rows, figures, sort)
+    ]
+    return Group(rows[0], text_version(rows[0]), lines, warnings)
+
+
+def _warning(metric: str, cells: Sequence[ScoreCell]) -> str:
+    """In what the first signature and the first that is another one differ; empty where all are alike."""
+    signed = [cell for cell in cells if cell.signature]
+    other = next((cell for cell in signed if cell.signature != signed[0].signature), None)
+    if other is None:
+        return ""
+    parts = differences_between(signed[0].signature, other.signature)
+    text = _("%(metric)s of %(one)s and %(other)s must not be compared; they differ in %(parts)s.")
+    return text % {
+        "metric": title_of(metric),
+        "one": signed[0].model,
+        "other": other.model,
+        "parts": "; ".join(parts),
+    }
+
+
+def _sorted(rows: Sequence[ScoringRow], figures: Figures, sort: str) -> list[ScoringRow]:
+    name = sort.removeprefix("-")
+    by_name = sorted(rows, key=lambda row: row.scoring.model.name.casefold(), reverse=sort == f"-{BY_MODEL}")
+    if name in ("", BY_MODEL):
+        return by_name
+    values = {row.scoring.pk: _value(figures, row, name) for row in rows}
+    with_value = [row for row in by_name if values[row.scoring.pk] is not None]
+    with_value.sort(key=lambda row: values[row.scoring.pk] or 0.0, reverse=not sort.startswith("-"))
+    return with_value + [row for row in by_name if values[row.scoring.pk] is None]
+
+
+def _value(figures: Figures, row: ScoringRow, metric: str) -> float | None:
+    cell = figures.get((row.scoring.pk, metric))
+    return cell.shown if cell else None
+
+
+def _shown(cell: ScoreCell | None, best: float | None) -> Shown:
+    if cell is None:
+        return Shown()
+    return Shown(value_text(cell.shown), cell.value is not None and cell.value == best, cell.why)
+
+
+def _plots(group: Group, figures: Figures, columns: Sequence[str]) -> list[RangePlot]:
+    plots = []
+    for name in columns:
+        values = [(line.row.scoring.model.name, _value(figures, line.row, name)) for line in group.lines]
+        highest = max((value for _, value in values if value is not None), default=None)
+        if highest is None:
+            continue
+        estimates = [Estimate(model, value_text(value) or _("undefined"), value, None) for model, value in values]
+        lowest = min(0.0, *(value for _, value in values if value is not None), 0.0)
+        ends = (-round_end(-lowest) if lowest < 0 else 0.0, round_end(highest))
+        plots.append(range_plot(title_of(name), estimates, reference=0, ends=ends))
+    return plots
+
+
+def _matrix(metric: str, groups: Sequence[Group], figures: Figures) -> Matrix:
+    models = sorted({line.row.scoring.model.name for group in groups for line in group.lines}, key=str.casefold)
+    numbers = {name: number for number, name in enumerate(models, start=1)}
+    lines, tracks, highest, lowest = [], [], 0.0, 0.0
+    for group in groups:
+        cells, dots = {}, []
+        for line in group.lines:
+            name, value = line.row.scoring.model.name, _value(figures, line.row, metric)
+            cells[name] = line.cells[0]
+            if value is not None:
+                dots.append(Dot(numbers[name], name, value, value_text(value)))
+                highest, lowest = max(highest, value), min(lowest, value)
+        lines.append((group, [cells.get(name, Shown()) for name in models]))
+        tracks.append((group.row.scoring.references.language.name, dots))
+    ends = (-round_end(-lowest) if lowest < 0 else 0.0, round_end(highest))
+    has_dots = any(dots for _, dots in tracks)
+    return Matrix(
+        title=title_of(metric),
+        models=models,
+        lines=lines,
+        plot=dot_plot(title_of(metric), tracks, ends=ends) if has_dots else None,
+    )

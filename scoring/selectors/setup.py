@@ -1,0 +1,62 @@
+"""What a scoring can be set up of: sets of references, and models with captions of their images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, QuerySet
+
+from inference.models import CaptioningModel, ModelCaption, WordVectorSet
+from people.models import Project
+from scoring.models import Reference, ReferenceKind, ReferenceSet
+from scoring.selectors.captions import marks_of
+from scoring.selectors.scores import ScoringRow
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many images with references a model describes."""
+
+    model: CaptioningModel
+    images: int
+
+
+def reference_sets(project: Project) -> QuerySet[ReferenceSet]:
+    """With `used`, the number of scorings that stand on each."""
+    found = ReferenceSet.objects.filter(project=project).select_related("language", "collection", "created_by")
+    return found.annotate(used=Count("scorings")).order_by("language__english_name", "name")
+
+
+def coverage_of(references: ReferenceSet) -> list[Coverage]:
+    """Models with at least one caption in the language of the references, those that describe most images first."""
+    of_set = Reference.objects.filter(reference_set=references).values("image")
+    there = ModelCaption.objects.filter(language=references.language_id, image__in=of_set).order_by()
+    counts = dict(there.values_list("model").annotate(Count("pk")))
+    models = CaptioningModel.objects.in_bulk(counts)
+    found = [Coverage(models[model], images) for model, images in counts.items()]
+    return sorted(found, key=lambda row: (-row.images, row.model.name))
+
+
+def vectors_for(references: ReferenceSet) -> QuerySet[WordVectorSet]:
+    """Word vectors that a metric may use with these references: none with those that nobody translated from English."""
+    if references.kind != ReferenceKind.TRANSLATED:
+        return WordVectorSet.objects.none()
+    return WordVectorSet.objects.filter(language=references.language_id)
+
+
+def outdated(rows: Iterable[ScoringRow]) -> frozenset[int]:
+    """Scorings (primary keys) whose captions or references are no longer those that were scored."""
+    done = [row for row in rows if row.done is not None]
+    pairs: Sequence[tuple[int, str]] = [_pair(row) for row in done]
+    marks = marks_of(pairs) if pairs else {}
+    return frozenset(
+        row.scoring.pk
+        for row in done
+        if row.done is not None
+        and (row.done.references_digest != row.scoring.references.digest or row.done.captions_mark != marks[_pair(row)])
+    )
+
+
+def _pair(row: ScoringRow) -> tuple[int, str]:
+    return row.scoring.model_id, row.scoring.references.language_id

@@ -1,0 +1,36 @@
+"""Downloads of scores."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from people.permissions import project_for
+from people.requests import user_of
+from scoring.downloads.scores import Layout, export_scores, file_name
+from scoring.models import ReferenceSet
+from scoring.permissions import READERS, has_pictures_in_hand
+from scoring.views.images import images_are_closed
+
+
+@require_safe
+@login_required
+def score_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
+    project = project_for(request.user, slug, *READERS)
+    if layout not in Layout.values:
+        known = ", ".join(Layout.values)
+        raise Http404(_("There is no such format. Those there are: %(known)s.") % {"known": known})
+    wanted = Layout(layout)
+    sets = ReferenceSet.objects.filter(project=project)
+    if wanted.has_images and has_pictures_in_hand(user_of(request), sets):
+        messages.error(request, images_are_closed())
+        return redirect("scoring:score-list", slug)
+    response = StreamingHttpResponse(export_scores(project, wanted), content_type=wanted.content_type)
+    response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, timezone.now())}"'
+    response["Cache-Control"] = "private, no-store"
+    return response

@@ -1,0 +1,61 @@
+"""Behind the figures: single images, and two models side by side."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from people.permissions import project_for
+from people.requests import user_of
+from scoring.forms import CompareForm
+from scoring.pages.comparing import compare_page, labels_of
+from scoring.pages.images import Show, images_page
+from scoring.permissions import READERS, has_pictures_in_hand, scoring_for
+from scoring.selectors.scores import scoring_rows
+from scoring.views.scores import head
+
+
+@require_safe
+@never_cache
+@login_required
+def scoring_images(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
+    scoring = scoring_for(request.user, slug, scoring_id)
+    if has_pictures_in_hand(user_of(request), [scoring.references]):
+        messages.error(request, images_are_closed())
+        return redirect("scoring:scoring-show", slug, scoring_id)
+    asked = {name: request.GET.get(name, "") for name in ("metric", "show", "against")}
+    page = images_page(scoring, user_of(request), **asked, number=request.GET.get("page", "1"))
+    if page is None:
+        return redirect("scoring:scoring-show", slug, scoring_id)
+    context = head(request, scoring.project) | {"scoring": scoring, "found": page, "page": page.page, "shows": Show}
+    return render(request, "scoring/images.html", context)
+
+
+@require_safe
+@never_cache
+@login_required
+def score_compare(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    labels = labels_of(scoring_rows(project))
+    is_asked = {"test", "base"} & request.GET.keys()
+    form = CompareForm(request.GET if is_asked else None, project=project, labels=labels)
+    context = head(request, project) | {"form": form, "labels": labels}
+    if form.is_valid():
+        test, base, method = (form.cleaned_data[name] for name in ("test", "base", "method"))
+        is_closed = has_pictures_in_hand(user_of(request), [test.references])
+        viewer = None if is_closed else user_of(request)
+        page = compare_page(test, base, viewer, method=method, metric=request.GET.get("metric", ""))
+        context |= {"found": page, "test": test, "base": base, "method": method, "is_closed": is_closed}
+    return render(request, "scoring/compare.html", context)
+
+
+def images_are_closed() -> str:
+    return _(
+        "You have a batch with pictures of this project to finish yourself, and here it says what was written about "
+        "them. Hand that batch in first, or ask somebody else."
+    )

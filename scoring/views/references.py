@@ -1,0 +1,97 @@
+"""Pages of reference captions: which there are, sending more, and looking at them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from corpus.views.imports import TooMuchSent, receive
+from people.models import Project
+from people.permissions import project_for
+from people.requests import user_of
+from scoring import tasks
+from scoring.forms import ReferencesForm
+from scoring.pages.images import references_page
+from scoring.permissions import READERS, has_pictures_in_hand, reference_set_for
+from scoring.selectors.setup import reference_sets
+from scoring.services import references as services
+from scoring.services.reference_imports import start_upload
+from scoring.views.scores import head
+
+
+@require_safe
+@login_required
+def reference_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    return render(request, "scoring/references.html", head(request, project) | {"sets": reference_sets(project)})
+
+
+@csrf_exempt  # checked below, once it is clear who sends and how much
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def references_import(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    if request.method != "POST":
+        return _form_page(request, project, ReferencesForm())
+    try:
+        receive(request)
+    except TooMuchSent as error:
+        return _form_page(request, project, ReferencesForm(), status=413, error=str(error))
+    return _references_import(request, project)
+
+
+@csrf_protect
+def _references_import(request: HttpRequest, project: Project) -> HttpResponse:
+    form = ReferencesForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _form_page(request, project, form, status=422)
+    given = dict(form.cleaned_data)
+    job = start_upload(
+        project=project,
+        upload=given.pop("file"),
+        back=reverse("scoring:reference-list", args=[project.slug]),
+        by=user_of(request),
+        **given,
+    )
+    tasks.ask_for_reference_import(job.pk)
+    return redirect("corpus:import-show", job.pk)
+
+
+def _form_page(request: HttpRequest, project: Project, form: ReferencesForm, **extra: Any) -> HttpResponse:
+    status = extra.pop("status", 200)
+    context = head(request, project) | {"form": form, **extra}
+    return render(request, "scoring/references_import.html", context, status=status)
+
+
+@require_safe
+@never_cache
+@login_required
+def reference_show(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
+    found = reference_set_for(request.user, slug, set_id)
+    context = head(request, found.project) | {"references": found}
+    if has_pictures_in_hand(user_of(request), [found]):
+        return render(request, "scoring/reference_set.html", context | {"is_closed": True})
+    page, shown = references_page(found, user_of(request), number=request.GET.get("page", "1"))
+    return render(request, "scoring/reference_set.html", context | {"page": page, "images": shown})
+
+
+@require_POST
+@login_required
+def reference_drop(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
+    found = reference_set_for(request.user, slug, set_id)
+    try:
+        services.drop_references(reference_set=found)
+    except services.ReferencesRefused as refused:
+        messages.error(request, str(refused))
+        return redirect("scoring:reference-show", slug, set_id)
+    messages.success(request, _("The references are removed."))
+    return redirect("scoring:reference-list", slug)

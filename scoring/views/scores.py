@@ -1,0 +1,151 @@
+"""The table of scores, setting scorings up, and one scoring with its history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from people.models import Project, Role
+from people.permissions import has_role, project_for
+from people.requests import user_of
+from scoring import tasks
+from scoring.downloads.scores import Layout
+from scoring.forms import ReferenceSetForm, ScoringForm
+from scoring.models import ReferenceSet, Scoring
+from scoring.pages.progress import progress_of
+from scoring.pages.scores import Asked, scores_page
+from scoring.pages.scoring import scoring_page
+from scoring.permissions import READERS, scoring_for
+from scoring.rules.metrics import MetricsRefused
+from scoring.selectors import setup
+from scoring.selectors.scores import score_cells, scoring_details, scoring_rows
+from scoring.services import scorings as services
+
+
+@require_safe
+@login_required
+def score_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    rows = scoring_rows(project)
+    asked = Asked(**{name: request.GET.get(name, "") for name in ("language", "metric", "collection", "sort")})
+    page = scores_page(rows, score_cells(project), asked, outdated=setup.outdated(rows))
+    context = head(request, project) | {"page": page, "progress": progress_of(rows), "layouts": Layout}
+    return render(request, "scoring/scores.html", context)
+
+
+@require_safe
+@never_cache
+@login_required
+def scores_progress(request: HttpRequest, slug: str) -> HttpResponse:
+    """The part that asks for itself again; once all is computed the whole page is loaded anew."""
+    project = project_for(request.user, slug, *READERS)
+    if not request.headers.get("HX-Request"):
+        return redirect("scoring:score-list", slug)
+    progress = progress_of(scoring_rows(project))
+    response = render(request, "scoring/_progress.html", {"project": project, "progress": progress})
+    if not progress.is_open:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def scoring_create(request: HttpRequest, slug: str) -> HttpResponse:
+    """Two steps in one address, as the second depends on the references."""
+    project = project_for(request.user, slug, *READERS)
+    sets = list(setup.reference_sets(project))
+    chosen = ReferenceSetForm(request.GET if "references" in request.GET else None, sets=sets)
+    if not chosen.is_valid():
+        context = head(request, project) | {"form": chosen, "sets": sets}
+        return render(request, "scoring/scoring_references.html", context)
+    return _create(request, project, chosen.cleaned_data["references"])
+
+
+def _create(request: HttpRequest, project: Project, references: ReferenceSet) -> HttpResponse:
+    coverage = setup.coverage_of(references)
+    form = ScoringForm(request.POST or None, references=references, coverage=coverage)
+    if form.is_valid():
+        try:
+            made = services.create_scorings(
+                project=project,
+                references=references,
+                by=user_of(request),
+                now=timezone.now(),
+                **form.cleaned_data,
+            )
+        except MetricsRefused as refused:
+            form.add_error(None, str(refused))
+        else:
+            return _created(request, project, made)
+    context = head(request, project) | {"form": form, "references": references, "coverage": coverage}
+    return render(request, "scoring/scoring_create.html", context, status=422 if form.is_bound else 200)
+
+
+def _created(request: HttpRequest, project: Project, made: list[Scoring]) -> HttpResponse:
+    tasks.ask_for_passes(made)
+    text = ngettext("%(number)d scoring is being computed.", "%(number)d scorings are being computed.", len(made))
+    messages.success(request, text % {"number": len(made)})
+    return redirect("scoring:score-list", project.slug)
+
+
+@require_safe
+@login_required
+def scoring_show(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
+    scoring = scoring_for(request.user, slug, scoring_id)
+    context = head(request, scoring.project) | _details(scoring)
+    return render(request, "scoring/scoring.html", context)
+
+
+@require_safe
+@never_cache
+@login_required
+def scoring_progress(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
+    """The part of the page that keeps itself up to date."""
+    scoring = scoring_for(request.user, slug, scoring_id)
+    if not request.headers.get("HX-Request"):
+        return redirect("scoring:scoring-show", slug, scoring_id)
+    context = {"project": scoring.project} | _details(scoring)
+    response = render(request, "scoring/_scoring_progress.html", context)
+    if context["page"].open is None:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_POST
+@login_required
+def scoring_again(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
+    scoring = scoring_for(request.user, slug, scoring_id)
+    services.ask_again(scoring=scoring, now=timezone.now())
+    tasks.ask_for_passes([scoring])
+    messages.success(request, _("It is being computed anew. What was computed before stays in the history."))
+    return redirect("scoring:scoring-show", slug, scoring_id)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def scoring_drop(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
+    scoring = scoring_for(request.user, slug, scoring_id)
+    if request.method != "POST":
+        return render(request, "scoring/scoring_drop.html", head(request, scoring.project) | {"scoring": scoring})
+    services.drop(scoring=scoring)
+    messages.success(request, _("The scoring is removed, with its history."))
+    return redirect("scoring:score-list", slug)
+
+
+def head(request: HttpRequest, project: Project) -> dict[str, Any]:
+    """What the head of every page here needs."""
+    return {"project": project, "decides": has_role(request.user, project, Role.MANAGER)}
+
+
+def _details(scoring: Scoring) -> dict[str, Any]:
+    details = scoring_details(scoring)
+    return {"scoring": scoring, "page": scoring_page(details, is_outdated=bool(setup.outdated([details.row])))}

@@ -1,0 +1,83 @@
+"""People's gains beside differences of metrics, as `manage.py correlate` reads them."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
+
+from corpus.rules.downloads import BYTE_ORDER_MARK, CSV_TYPE, csv_line, stamp
+from people.models import Project
+from scoring.files.correlations import CorrelationReport, correlations_of
+from scoring.files.tables import TableRefused, parse_table
+from scoring.rules.correlate import RESAMPLES
+from sxs_eval.rules.figures import Undefined
+from sxs_eval.selectors.metrics import Evaluations
+
+HUMAN, GROUP = "gain", "language"
+COLUMNS = ("comparison", "base_model", "test_model", GROUP, "images", HUMAN)
+"""Then one for each metric: test − base on the metric's own scale, empty where there is none."""
+CORE_LANGUAGES = ("zh", "en", "hi", "es")
+SEED = 0
+
+
+class MetricsLayout(TextChoices):
+    CSV = "csv", _("one row per comparison (CSV)")
+    JSON = "json", _("with correlations (JSON)")
+
+    @property
+    def content_type(self) -> str:
+        return CSV_TYPE if self is MetricsLayout.CSV else "application/json"
+
+
+def file_name(project: Project, layout: MetricsLayout, now: datetime) -> str:
+    return f"{project.slug}-metrics-{stamp(now)}.{layout}"
+
+
+def as_csv(evaluations: Evaluations) -> str:
+    lines = [csv_line((*COLUMNS, *evaluations.metrics))]
+    lines += [csv_line(row.values()) for row in rows(evaluations)]
+    return BYTE_ORDER_MARK + "".join(lines)
+
+
+def as_json(evaluations: Evaluations) -> str:
+    """All evaluations, and the correlations of each metric as `manage.py correlate --json` gives them."""
+    found = {
+        f"{metric}{suffix}": report.as_json()
+        for metric in evaluations.metrics
+        for suffix, flip in (("", True), (" --no-flip", False))
+        if (report := correlations(evaluations, metric, flip=flip)) is not None
+    }
+    content = {"evaluations": rows(evaluations), "correlations": found}
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def rows(evaluations: Evaluations) -> list[dict[str, Any]]:
+    found = []
+    for row in evaluations.rows:
+        comparison = row.comparison
+        about = (comparison.pk, comparison.base.name, comparison.test.name, comparison.language_id, row.images)
+        gain = None if isinstance(row.gain, Undefined) else row.gain
+        line: dict[str, Any] = dict(zip(COLUMNS, (*about, gain), strict=True))
+        found.append(line | {metric: row.differences[metric].value for metric in evaluations.metrics})
+    return found
+
+
+def correlations(evaluations: Evaluations, metric: str, *, flip: bool) -> CorrelationReport | None:
+    """What `manage.py correlate` says of the file, as it reads it; None where there is no evaluation."""
+    try:
+        return correlations_of(
+            parse_table(as_csv(evaluations).encode(), asked=[HUMAN, metric, GROUP]),
+            human=HUMAN,
+            metrics=[metric],
+            group=(GROUP, CORE_LANGUAGES),
+            flip=flip,
+            skip_missing=True,
+            resamples=RESAMPLES,
+            seed=SEED,
+        )
+    except TableRefused:
+        return None

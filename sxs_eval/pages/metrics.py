@@ -1,0 +1,159 @@
+"""How far a metric stands in for people: their gain beside its difference, in a plot and in correlations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from corpus.pages import shown
+from corpus.pages.plots import Point, ScatterPlot, scatter_plot
+from metrics.correlations import Coefficient
+from metrics.intervals import Interval
+from scoring.files.correlations import CorrelationReport
+from scoring.rules.correlate import RESAMPLES, Agreement, Correlation
+from scoring.rules.figures import Undefined as NoCorrelation
+from scoring.selectors.scores import shown_times, title_of
+from sxs_eval.downloads.metrics import CORE_LANGUAGES, SEED, correlations
+from sxs_eval.models import Comparison
+from sxs_eval.rules.figures import Undefined
+from sxs_eval.selectors.metrics import Difference, Evaluation, Evaluations, Lacking
+
+
+@dataclass(frozen=True)
+class EvaluationLine:
+    """`why` says why it is no point; empty where it is one."""
+
+    comparison: Comparison
+    images: int
+    gain: str
+    difference: str
+    references: str
+    is_core: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    value: str
+    interval: str
+    why: str
+
+
+@dataclass(frozen=True)
+class PartLine:
+    """Correlations over all evaluations, those in the core languages, or the others."""
+
+    name: str
+    evaluations: int
+    points: int
+    cells: Sequence[Cell]
+
+
+@dataclass(frozen=True)
+class MetricsPage:
+    metric: str
+    title: str
+    metrics: Sequence[tuple[str, str]]
+    flip: bool
+    lines: Sequence[EvaluationLine]
+    plot: ScatterPlot | None
+    coefficients: Sequence[str]
+    parts: Sequence[PartLine]
+    resamples: int
+    seed: int
+
+
+def metrics_page(evaluations: Evaluations, *, metric: str, flip: bool) -> MetricsPage:
+    """A metric that is not there is taken for the first there is."""
+    names = evaluations.metrics
+    metric = metric if metric in names else next(iter(names), "")
+    lines = [_line(row, metric) for row in evaluations.rows] if metric else []
+    points = [_point(row, metric) for row, line in zip(evaluations.rows, lines, strict=False) if not line.why]
+    report = correlations(evaluations, metric, flip=flip) if points else None
+    title = title_of(metric) if metric else ""
+    return MetricsPage(
+        metric=metric,
+        title=title,
+        metrics=[(name, title_of(name)) for name in names],
+        flip=flip,
+        lines=lines,
+        plot=_plot(title, points, lines) if points else None,
+        coefficients=["Pearson", "Spearman", "Kendall τ-b", "Matthews"],
+        parts=_parts(report, metric) if report else [],
+        resamples=RESAMPLES,
+        seed=SEED,
+    )
+
+
+def _line(row: Evaluation, metric: str) -> EvaluationLine:
+    found = row.differences[metric]
+    return EvaluationLine(
+        comparison=row.comparison,
+        images=row.images,
+        gain="" if isinstance(row.gain, Undefined) else shown.signed(row.gain),
+        difference="" if found.value is None else shown.signed(found.value * shown_times(metric), 2),
+        references=found.references,
+        is_core=row.comparison.language_id in CORE_LANGUAGES,
+        why=shown.why(row.gain) or _why(found, row.comparison),
+    )
+
+
+def _why(found: Difference, comparison: Comparison) -> str:
+    if found.lacking is Lacking.SCORES:
+        text = _("%(base)s and %(test)s have no score against the same references.")
+        return text % {"base": comparison.base, "test": comparison.test}
+    if found.lacking is Lacking.ALIKE:
+        return _("The two were not scored alike; they differ in %(parts)s.") % {"parts": "; ".join(found.parts)}
+    return ""
+
+
+def _point(row: Evaluation, metric: str) -> Point:
+    difference = row.differences[metric].value
+    assert not isinstance(row.gain, Undefined)
+    assert difference is not None
+    kind = "core" if row.comparison.language_id in CORE_LANGUAGES else "rest"
+    return Point(row.gain, difference * shown_times(metric), kind)
+
+
+def _plot(title: str, points: Sequence[Point], lines: Sequence[EvaluationLine]) -> ScatterPlot:
+    said = _("%(test)s against %(base)s, %(language)s: people %(gain)s, metric %(difference)s")
+    summary = "; ".join(
+        said
+        % {
+            "test": line.comparison.test,
+            "base": line.comparison.base,
+            "language": line.comparison.language.name,
+            "gain": line.gain,
+            "difference": line.difference,
+        }
+        for line in lines
+        if not line.why
+    )
+    name = _("Difference in %(metric)s") % {"metric": title}
+    return scatter_plot(
+        _("People's gain and the difference in %(metric)s") % {"metric": title},
+        points,
+        summary=summary,
+        x_name=_("ΔSxS, in points"),
+        y_name=name,
+    )
+
+
+def _parts(report: CorrelationReport, metric: str) -> list[PartLine]:
+    """In the order of the report: over all, over the core languages, over the others."""
+    core = _("Core languages (%(languages)s)") % {"languages": ", ".join(CORE_LANGUAGES)}
+    names = (_("All"), core, _("Other languages"))
+    return [_part(name, by_metric[metric]) for name, by_metric in zip(names, report.found.values(), strict=False)]
+
+
+def _part(name: str, agreed: Agreement) -> PartLine:
+    cells = [_cell(agreed.coefficients[coefficient]) for coefficient in Coefficient]
+    return PartLine(name, agreed.evaluations, agreed.points, cells)
+
+
+def _cell(found: Correlation) -> Cell:
+    value = "" if isinstance(found.value, NoCorrelation) else shown.signed(found.value, 2)
+    interval = shown.between(found.interval, 2, with_sign=True) if isinstance(found.interval, Interval) else ""
+    return Cell(value, interval, shown.why(found.value, found.interval))

@@ -1,0 +1,109 @@
+"""What people's gain is beside the difference of a metric: one evaluation for each comparison of a project."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from metrics.gains import gain
+from people.models import Project
+from scoring.selectors.scores import ScoreCell, differences_between, metric_order, score_cells
+from sxs_eval.models import Comparison
+from sxs_eval.rules.figures import Undefined, defined
+from sxs_eval.rules.report import Decided
+from sxs_eval.selectors.results import comparisons_of, decided_of, evidence_of
+
+
+class Lacking(StrEnum):
+    """Why an evaluation has no difference in a metric."""
+
+    SCORES = "scores"
+    ALIKE = "alike"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Of a metric, test − base on its own scale; without a `value`, `lacking` says why and `parts` what differs."""
+
+    value: float | None
+    lacking: Lacking | None = None
+    parts: Sequence[str] = ()
+    references: str = ""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """`images` are those that the gain is of; `gain` is in points."""
+
+    comparison: Comparison
+    images: int
+    gain: float | Undefined
+    differences: Mapping[str, Difference]
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    """`metrics` are the figures that any model of a comparison has, in the order of tables."""
+
+    metrics: Sequence[str]
+    rows: Sequence[Evaluation]
+
+
+Scores = Mapping[tuple[str, str, str], Sequence[ScoreCell]]
+"""By language, model and metric."""
+
+
+def evaluations_of(project: Project) -> Evaluations:
+    """The number of queries does not depend on how many comparisons and scores there are."""
+    comparisons = comparisons_of(project)
+    evidence = evidence_of(comparisons)
+    found: dict[tuple[str, str, str], list[ScoreCell]] = defaultdict(list)
+    for cell in score_cells(project):
+        if cell.value is not None:
+            found[cell.language, cell.model, cell.metric].append(cell)
+    compared = {(row.language_id, model.name) for row in comparisons for model in (row.base, row.test)}
+    metrics = sorted({metric for *of, metric in found if tuple(of) in compared}, key=metric_order)
+    return Evaluations(
+        metrics,
+        [_evaluation(row, decided_of(row, evidence[row.pk]), metrics, found) for row in comparisons],
+    )
+
+
+def _evaluation(comparison: Comparison, decided: Decided, metrics: Sequence[str], scores: Scores) -> Evaluation:
+    wins, losses = int((decided.outcome > 0).sum()), int((decided.outcome < 0).sum())
+    return Evaluation(
+        comparison,
+        len(decided.outcome),
+        defined(lambda: gain(wins, losses, len(decided.outcome))),
+        {metric: _difference(comparison, metric, scores) for metric in metrics},
+    )
+
+
+def _difference(comparison: Comparison, metric: str, scores: Scores) -> Difference:
+    """Of the first scores that were computed alike: by the name of the references, whitespace before other tokens."""
+    base, test = (
+        sorted(scores.get((comparison.language_id, model.name, metric), ()), key=_preference)
+        for model in (comparison.base, comparison.test)
+    )
+    pairs = [(one, other) for one in test for other in base if _setting(one) == _setting(other)]
+    if not pairs:
+        return Difference(None, Lacking.SCORES)
+    alike = next((pair for pair in pairs if pair[0].signature == pair[1].signature), None)
+    if alike is None:
+        one, other = pairs[0]
+        parts = differences_between(one.signature, other.signature)
+        return Difference(None, Lacking.ALIKE, parts, one.reference_set)
+    one, other = alike
+    assert one.value is not None
+    assert other.value is not None
+    return Difference(one.value - other.value, references=one.reference_set)
+
+
+def _setting(cell: ScoreCell) -> tuple[int, str, bool]:
+    return cell.reference_set_id, cell.tokenizer, cell.normalise
+
+
+def _preference(cell: ScoreCell) -> tuple[str, bool, str, bool]:
+    return cell.reference_set, cell.tokenizer != "whitespace", cell.tokenizer, not cell.normalise

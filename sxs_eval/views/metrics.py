@@ -1,0 +1,49 @@
+"""How far automatic metrics stand in for the people who judged."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from people.models import Role
+from people.permissions import has_role, project_for
+from sxs_eval.downloads.metrics import MetricsLayout, as_csv, as_json, file_name
+from sxs_eval.pages.metrics import metrics_page
+from sxs_eval.permissions import READERS
+from sxs_eval.selectors.metrics import evaluations_of
+
+
+@require_safe
+@never_cache
+@login_required
+def metrics_show(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    flip = request.GET.get("flip") != "no"
+    context = {
+        "project": project,
+        "decides": has_role(request.user, project, Role.MANAGER),
+        "page": metrics_page(evaluations_of(project), metric=request.GET.get("metric", ""), flip=flip),
+        "layouts": MetricsLayout,
+    }
+    return render(request, "sxs_eval/metrics.html", context)
+
+
+@require_safe
+@login_required
+def metrics_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    if layout not in MetricsLayout.values:
+        known = ", ".join(MetricsLayout.values)
+        raise Http404(_("There is no such format. Those there are: %(known)s.") % {"known": known})
+    wanted = MetricsLayout(layout)
+    found = evaluations_of(project)
+    content = as_csv(found) if wanted is MetricsLayout.CSV else as_json(found)
+    response = HttpResponse(content, content_type=wanted.content_type)
+    response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, timezone.now())}"'
+    response["Cache-Control"] = "private, no-store"
+    return response
