@@ -16,6 +16,7 @@ urlpatterns = [
     path("projects/<slug:slug>/languages/add/", projects.language_add, name="language-add"),
     path("projects/<slug:slug>/tasks/add/", projects.tasks_add, name="tasks-add"),
     path("projects/<slug:slug>/rounds/<int:round_id>/settings/", projects.round_settings, name="round-settings"),
+    path("projects/<slug:slug>/rounds/<int:round_id>/references/", projects.references_use, name="references-use"),
     path("projects/<slug:slug>/captions/<str:layout>/", projects.captions_export, name="captions-export"),
     path("projects/<slug:slug>/guidelines/", work.guidelines_show, name="guidelines-show"),
     path("batches/<uuid:batch_id>/", batches.batch_show, name="batch-show"),

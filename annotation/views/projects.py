@@ -21,12 +21,14 @@ from annotation.forms import CollectionForm, LanguagesForm, ProjectForm, RoundFo
 from annotation.models import Round
 from annotation.permissions import has_pictures_in_hand, round_managed_by
 from annotation.services import projects as services
+from annotation.services.references import use_as_references
 from corpus.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
 from people.models import Project, Role
 from people.permissions import manages_anything, project_for
 from people.requests import user_of
+from scoring.services.references import ReferencesRefused
 
 SEED_BITS = 32
 
@@ -131,6 +133,24 @@ def round_settings(request: HttpRequest, slug: str, round_id: int) -> HttpRespon
     if above:
         _say_what_stays_above(request, round, above)
     return redirect("annotation:project-show", slug)
+
+
+@require_POST
+@login_required
+def references_use(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
+    round = round_managed_by(request.user, slug, round_id)
+    try:
+        made = use_as_references(round=round, by=user_of(request), now=timezone.now())
+    except ReferencesRefused as refused:
+        messages.error(request, str(refused))
+        return redirect("annotation:round-settings", slug, round_id)
+    text = ngettext(
+        "%(number)d caption that counts is among the references now.",
+        "%(number)d captions that count are among the references now.",
+        made.captions,
+    )
+    messages.success(request, text % {"number": made.captions})
+    return redirect("scoring:reference-list", slug)
 
 
 @require_safe

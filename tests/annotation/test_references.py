@@ -1,0 +1,105 @@
+"""The captions of a round become references: those that count, once, and brought up to date when more have come."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Caption, Round
+from annotation.services import references
+from annotation.services.references import use_as_references
+from people.models import Membership, Role, User
+from scoring.models import Reference, ReferenceKind, ReferenceSet
+from scoring.services.references import ReferencesRefused
+from tests.annotation.handing_in import hand_in
+from tests.factories import NOW, make_annotator, make_round, make_user
+from tests.scoring.scored import make_references
+
+pytestmark = pytest.mark.django_db
+MINUTE = timedelta(minutes=1)
+
+
+def texts(found: ReferenceSet) -> set[tuple[int, int, str]]:
+    return set(found.references.values_list("image_id", "position", "text"))
+
+
+def test_captions_that_count_become_references_and_those_that_come_later_follow(monkeypatch):
+    monkeypatch.setattr(references, "IMAGES_PER_TRANSACTION", 2)
+    round = make_round(replication=3)
+    manager = round.project.created_by
+    hand_in(round, make_annotator(round), "Ein Bild")
+    hand_in(round, make_annotator(round), "Zu spät", now=NOW + MINUTE)
+    Caption.objects.filter(text__startswith="Zu").update(is_late=True)
+
+    first = use_as_references(round=round, by=manager, now=NOW)
+
+    assert (first.kind, first.language, first.collection) == (ReferenceKind.COLLECTED, round.language, round.collection)
+    assert (first.images, first.captions, first.created_by) == (3, 3, manager)
+    written = Caption.objects.filter(is_late=False).values_list("image_id", "text")
+    before = texts(first)
+    assert before == {(image, 1, text) for image, text in written}
+
+    hand_in(round, make_annotator(round), "Noch eins", now=NOW + 2 * MINUTE)
+    again = use_as_references(round=round, by=manager, now=NOW + 3 * MINUTE)
+
+    assert (again.pk, again.images, again.captions) == (first.pk, 3, 6)
+    assert texts(again) > before
+    assert again.digest != first.digest
+    assert again.changed_at == NOW + 3 * MINUTE
+
+
+def test_with_nothing_new_nothing_changes():
+    round = make_round()
+    hand_in(round, make_annotator(round))
+    first = use_as_references(round=round, by=round.project.created_by, now=NOW)
+    rows = set(Reference.objects.values_list("pk", flat=True))
+
+    again = use_as_references(round=round, by=round.project.created_by, now=NOW + MINUTE)
+
+    assert (again.digest, again.changed_at) == (first.digest, first.changed_at)
+    assert set(Reference.objects.values_list("pk", flat=True)) == rows
+
+
+def test_a_name_that_other_references_have_is_refused_and_told():
+    round = make_round()
+    made = use_as_references(round=round, by=round.project.created_by, now=NOW)
+    made.delete()
+    make_references(project=round.project, collection=round.collection, name=made.name)
+
+    with pytest.raises(ReferencesRefused, match="Choose another name"):
+        use_as_references(round=round, by=round.project.created_by, now=NOW)
+
+
+def ask(person: User, round: Round) -> int:
+    client = Client()
+    client.force_login(person)
+    address = reverse("annotation:references-use", args=[round.project.slug, round.pk])
+    assert client.get(address).status_code == 405
+    return client.post(address).status_code
+
+
+def test_only_a_manager_of_the_project_asks_for_it():
+    round, elsewhere = make_round(), make_round()
+    annotator, researcher = make_annotator(round), make_user()
+    Membership.objects.create(project=round.project, user=researcher, role=Role.RESEARCHER)
+    hand_in(round, annotator)
+
+    for outsider in (annotator, researcher, make_user(), elsewhere.project.created_by):
+        assert ask(outsider, round) == 404
+    assert not ReferenceSet.objects.exists()
+
+    assert ask(round.project.created_by, round) == 302
+    assert ReferenceSet.objects.get().captions == 3
+
+
+def test_the_page_of_a_round_has_the_button():
+    round = make_round()
+    client = Client()
+    client.force_login(round.project.created_by)
+
+    page = client.get(reverse("annotation:round-settings", args=[round.project.slug, round.pk]))
+
+    assert reverse("annotation:references-use", args=[round.project.slug, round.pk]) in page.content.decode()
