@@ -18,7 +18,7 @@ from scoring.rules.figures import Undefined
 
 @dataclass(frozen=True)
 class CorrelationReport:
-    """`parts` are names by key; `found` is by key of the part and metric; `left_out` evaluations by metric, as a figure is missing."""
+    """`parts` are names by key; `found` is by key of the part and metric; `left_out` evaluations by metric."""
 
     human: str
     parts: dict[str, str]

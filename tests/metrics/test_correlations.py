@@ -1,0 +1,249 @@
+"""Correlations against published ones, against scipy's, and what must not change them."""
+
+from __future__ import annotations
+
+import csv
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from metrics.correlation_intervals import correlation_interval
+from metrics.correlations import (
+    FUNCTIONS,
+    Coefficient,
+    correlation,
+    flipped,
+    kendall_tau_b,
+    matthews,
+    pearson,
+    ranks,
+    spearman,
+)
+from metrics.model_ranks import model_ranks, rank_agreement
+from metrics.undefined import Reason, UndefinedFigure
+from tests.published import published
+
+ANSCOMBE = (
+    [10, 8, 13, 9, 11, 14, 6, 4, 12, 7, 5],
+    [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68],
+)
+THEIRS = {
+    Coefficient.PEARSON: lambda x, y: stats.pearsonr(x, y).statistic,
+    Coefficient.SPEARMAN: lambda x, y: stats.spearmanr(x, y).statistic,
+    Coefficient.KENDALL: lambda x, y: stats.kendalltau(x, y).statistic,
+    Coefficient.MATTHEWS: lambda x, y: stats.pearsonr(np.asarray(x) > 0, np.asarray(y) > 0).statistic,
+}
+
+tenths = st.integers(-12, 12).map(lambda number: number / 10)
+evaluations = st.lists(st.tuples(tenths, tenths), min_size=2, max_size=25).map(lambda pairs: np.array(pairs).T)
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def defined(coefficient: Coefficient, x, y, *, flip: bool) -> float:
+    try:
+        return correlation(x, y, coefficient=coefficient, flip=flip)
+    except UndefinedFigure:
+        assume(False)
+        raise
+
+
+def test_anscombes_first_set_has_the_published_correlation():
+    assert pearson(*ANSCOMBE) == pytest.approx(0.816, abs=0.0005)
+
+
+def test_the_published_table_of_correlations_without_flipping_comes_out():
+    with published("tables/crossmodal_draft_table5.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    with published("tables/crossmodal_draft_table6_expected.csv").open(newline="", encoding="utf-8") as file:
+        expected = list(csv.DictReader(file))
+    people = [float(row["sxs_gain"]) for row in rows]
+
+    for metric in ("delta_cider_3600", "delta_cider_val"):
+        differences = [float(row[metric]) for row in rows]
+        found = {
+            row["coefficient"]: FUNCTIONS[Coefficient(row["coefficient"])](people, differences) for row in expected
+        }
+        assert {name: f"{value:.2f}" for name, value in found.items()} == {
+            row["coefficient"]: row[metric] for row in expected
+        }
+
+
+@settings(max_examples=150, deadline=None)
+@given(evaluations, st.sampled_from(list(Coefficient)), st.booleans())
+def test_coefficients_are_those_of_scipy(points, coefficient, flip):
+    x, y = points
+    value = defined(coefficient, x, y, flip=flip)
+    assert value == pytest.approx(THEIRS[coefficient](*(flipped(x, y) if flip else (x, y))), abs=1e-9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(evaluations, st.sampled_from(list(Coefficient)))
+def test_with_flipping_it_does_not_matter_which_model_is_the_base(points, coefficient):
+    x, y = points
+    signs = rng(1).choice([-1, 1], size=len(x))
+    value = defined(coefficient, x, y, flip=True)
+
+    assert correlation(signs * x, signs * y, coefficient=coefficient, flip=True) == pytest.approx(value, abs=1e-9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(evaluations)
+def test_with_flipping_pearson_is_the_cosine_about_zero(points):
+    x, y = points
+    value = defined(Coefficient.PEARSON, x, y, flip=True)
+    assert value == pytest.approx(float(x @ y) / math.sqrt(float(x @ x) * float(y @ y)), abs=1e-9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(evaluations, st.sampled_from(list(Coefficient)), st.booleans())
+def test_exchanging_the_two_or_the_unit_changes_nothing(points, coefficient, flip):
+    x, y = points
+    value = defined(coefficient, x, y, flip=flip)
+    assert correlation(y, x, coefficient=coefficient, flip=flip) == pytest.approx(value, abs=1e-9)
+    assert correlation(100 * x, y / 7, coefficient=coefficient, flip=flip) == pytest.approx(value, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(evaluations)
+def test_ranks_only_look_at_the_order(points):
+    x, y = points
+    for coefficient in (Coefficient.SPEARMAN, Coefficient.KENDALL):
+        value = defined(coefficient, x, y, flip=False)
+        assert correlation(np.exp(x), y**3, coefficient=coefficient, flip=False) == value
+
+
+def test_flipping_doubles_the_points():
+    x, y = flipped([1, -2, 0], [3, 4, 5])
+    assert x.tolist() == [1, -2, 0, -1, 2, 0]
+    assert y.tolist() == [3, 4, 5, -3, -4, -5]
+
+
+def test_exactly_zero_is_not_better_whichever_model_is_the_base():
+    """Points (0, 1), (2, 3), (0, -1), (-2, -3): one better by both, one by the second only, two by neither."""
+    assert matthews(*flipped([0, 2], [1, 3])) == pytest.approx((1 * 2 - 1 * 0) / math.sqrt(2 * 1 * 3 * 2))
+
+
+def test_perfect_agreement_is_one_to_the_last_digit():
+    x = rng().normal(size=101)
+    for coefficient, function in FUNCTIONS.items():
+        assert function(x, x) == 1, coefficient
+    assert pearson(x, -3 * x) == pytest.approx(-1, abs=1e-15)
+    assert spearman(x, -x) == kendall_tau_b(x, -x) == -1
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-5, 1, 1e8, 1e300])
+def test_neither_large_nor_small_numbers_lose_digits(size):
+    x, y = np.array(ANSCOMBE)
+    assert pearson(size * x, y) == pytest.approx(pearson(x, y), abs=1e-12)
+    assert pearson(x + 1e9, y) == pytest.approx(pearson(x, y), abs=1e-6)
+
+
+def test_kendall_of_a_hundred_thousand_points_takes_little_time():
+    x = rng().normal(size=100_000)
+    y = np.round(x + rng(1).normal(size=100_000), 1)
+    started = time.perf_counter()
+    value = kendall_tau_b(x, y)
+    assert time.perf_counter() - started < 2
+    assert value == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "coefficient", "reason"),
+    [
+        ([0.1] * 3, [1, 2, 3], Coefficient.PEARSON, Reason.ALL_VALUES_EQUAL),
+        ([1, 2, 3], [0.1] * 3, Coefficient.SPEARMAN, Reason.ALL_VALUES_EQUAL),
+        ([1, 2, 3], [0.1] * 3, Coefficient.KENDALL, Reason.ALL_VALUES_EQUAL),
+        ([1, 2, 3], [-1, 0, 1], Coefficient.MATTHEWS, Reason.ONE_SIGN_ONLY),
+        ([1, -2, 3], [-1, 0, -2], Coefficient.MATTHEWS, Reason.ONE_SIGN_ONLY),
+        ([], [], Coefficient.PEARSON, Reason.TOO_FEW_POINTS),
+        ([1], [1], Coefficient.KENDALL, Reason.TOO_FEW_POINTS),
+    ],
+)
+def test_where_a_coefficient_is_undefined_the_error_says_why(x, y, coefficient, reason):
+    for figure in (
+        lambda: FUNCTIONS[coefficient](x, y),
+        lambda: correlation_interval(x, y, coefficient=coefficient, flip=False, resamples=100, rng=rng()),
+    ):
+        with pytest.raises(UndefinedFigure) as refused:
+            figure()
+        assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize("coefficient", list(Coefficient))
+def test_one_evaluation_and_its_mirror_image_are_no_correlation(coefficient):
+    with pytest.raises(UndefinedFigure) as refused:
+        correlation([2], [3], coefficient=coefficient, flip=True)
+    assert refused.value.reason == Reason.TOO_FEW_POINTS
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [([1, 2], [1], "equally many"), ([1, np.nan, 2], [1, 2, 3], "Point 1"), ([[1]], [[1]], "lists")],
+)
+def test_what_are_no_points_is_refused(x, y, message):
+    for function in FUNCTIONS.values():
+        with pytest.raises(ValueError, match=message):
+            function(x, y)
+
+
+@pytest.mark.parametrize("flip", [False, True])
+@pytest.mark.parametrize("coefficient", list(Coefficient))
+def test_intervals_are_those_of_drawing_the_evaluations_one_by_one(coefficient, flip):
+    """The same draws, each put through the plain coefficient: ties, constants and flips are all in it."""
+    x = np.array([2.7, 3, 2.2, 2.7, -0.3, 1.6, 3.1, 4.3, -0.8, 2.7, -0.3, -1.7])
+    y = np.array([2.61, 0.84, 1.37, 1.96, 1.28, 0, -1.22, -0.44, 1.16, 0.2, -0.33, -0.39])
+
+    interval = correlation_interval(x, y, coefficient=coefficient, flip=flip, resamples=1_500, rng=rng(3))
+
+    drawn = rng(3).integers(0, 12, size=(1_500, 12))
+    plain = []
+    for places in drawn:
+        try:
+            plain.append(correlation(x[places], y[places], coefficient=coefficient, flip=flip))
+        except UndefinedFigure:
+            continue
+    assert len(plain) >= 1_485
+    assert [interval.low, interval.high] == pytest.approx(list(np.quantile(plain, [0.025, 0.975])), abs=1e-9)
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_one_another():
+    first, again, other = (
+        correlation_interval(*ANSCOMBE, coefficient=Coefficient.PEARSON, flip=True, resamples=500, rng=rng(seed))
+        for seed in (5, 5, 6)
+    )
+    assert first == again != other
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "reason"),
+    [
+        ([1, 2], [1, 3], Reason.RESAMPLES_UNDEFINED),
+        (list(range(30)), list(range(30)), Reason.NO_VARIATION),
+    ],
+)
+def test_an_interval_that_would_claim_certainty_is_undefined(x, y, reason):
+    with pytest.raises(UndefinedFigure) as refused:
+        correlation_interval(x, y, coefficient=Coefficient.SPEARMAN, flip=False, resamples=300, rng=rng())
+    assert refused.value.reason == reason
+
+
+def test_equal_values_share_the_mean_of_their_ranks():
+    assert ranks([3, 1, 3, 2]).tolist() == [3.5, 1, 3.5, 2]
+    assert model_ranks([3, 1, 3, 2]).tolist() == [1.5, 4, 1.5, 3]
+
+
+@settings(max_examples=50, deadline=None)
+@given(evaluations)
+def test_ranks_agree_as_scores_do(points):
+    x, y = points
+    value = defined(Coefficient.SPEARMAN, x, y, flip=False)
+    assert rank_agreement(x, y) == value
+    assert pearson(model_ranks(x), model_ranks(y)) == pytest.approx(value, abs=1e-12)

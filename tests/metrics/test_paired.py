@@ -1,0 +1,204 @@
+"""Paired differences: Fisher's count, what bootstrap and permutation promise, and what they refuse."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from metrics import paired
+from metrics.bootstrap import bootstrap_interval, resample_weights
+from metrics.paired import paired_difference, paired_difference_of_sums
+from metrics.undefined import Reason, UndefinedFigure
+
+CROSSED = np.array([188, 96, 168, 176, 153, 172, 177, 163, 146, 173, 186, 168, 177, 184, 96]) / 8
+SELF_FERTILISED = np.array([139, 163, 160, 160, 147, 149, 149, 122, 132, 144, 130, 144, 102, 124, 144]) / 8
+"""Heights in inches of Darwin's pairs of Zea mays."""
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def noisy(images: int, *, better_by: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    base = rng(seed).normal(1, 0.5, size=images)
+    return base + better_by + rng(seed + 1).normal(0, 0.3, size=images), base
+
+
+def test_darwins_plants_give_the_exact_p_that_fisher_counted():
+    """Fisher (1935), section 21: 1,726 of all 32,768 ways are at least as uneven."""
+    found = paired_difference(CROSSED, SELF_FERTILISED, method="permutation", resamples=2**15, rng=rng())
+
+    assert found.difference == pytest.approx(314 / 8 / 15)
+    assert found.p == 1_726 / 32_768
+
+
+def test_sampled_permutations_come_near_the_exact_p():
+    found = paired_difference(CROSSED, SELF_FERTILISED, method="permutation", resamples=2**15 - 1, rng=rng())
+    assert found.p == pytest.approx(1_726 / 32_768, abs=0.005)
+    assert found.p != 1_726 / 32_768
+
+
+def test_the_interval_is_that_of_all_resamples_there_are():
+    first, second = np.array([3.0, 1, 4, 1, 5]), np.array([2.0, 7, 1, 8, 2])
+    every = [np.mean(first[list(drawn)] - second[list(drawn)]) for drawn in product(range(5), repeat=5)]
+
+    found = paired_difference(first, second, method="bootstrap", resamples=40_000, rng=rng())
+
+    assert [found.interval.low, found.interval.high] == pytest.approx(
+        list(np.quantile(every, [0.025, 0.975])), abs=0.21
+    )
+
+
+@pytest.mark.parametrize("method", paired.METHODS)
+def test_a_clear_difference_is_significant_and_none_is_not(method):
+    clear = paired_difference(*noisy(300, better_by=0.2), method=method, resamples=2_000, rng=rng())
+    none = paired_difference(*noisy(300, better_by=0.0, seed=4), method=method, resamples=2_000, rng=rng())
+
+    assert clear.p == 1 / 2_001
+    assert clear.interval.low > 0
+    assert none.p > 0.05
+    assert none.interval.holds(0)
+
+
+@pytest.mark.parametrize("method", paired.METHODS)
+def test_exchanging_the_models_turns_the_difference_around(method):
+    first, second = noisy(40, better_by=0.08)
+
+    there = paired_difference(first, second, method=method, resamples=4_000, rng=rng())
+    back = paired_difference(second, first, method=method, resamples=4_000, rng=rng())
+
+    assert back.difference == -there.difference
+    assert [back.interval.low, back.interval.high] == pytest.approx([-there.interval.high, -there.interval.low])
+    assert back.p == pytest.approx(there.p, abs=0.02)
+
+
+@pytest.mark.parametrize("method", paired.METHODS)
+def test_no_units_matter_but_those_of_the_metric(method):
+    first, second = noisy(50, better_by=0.08)
+
+    plain = paired_difference(first, second, method=method, resamples=999, rng=rng())
+    hundredfold = paired_difference(100 * first + 7, 100 * second + 7, method=method, resamples=999, rng=rng())
+
+    assert hundredfold.difference == pytest.approx(100 * plain.difference)
+    assert hundredfold.interval.low == pytest.approx(100 * plain.interval.low)
+    assert hundredfold.p == plain.p
+
+
+def test_where_models_are_equal_p_is_spread_evenly():
+    """A test at 10% is wrong about 10% of the time."""
+    found = {
+        method: np.mean(
+            [
+                paired_difference(*noisy(60, better_by=0, seed=2 * seed), method=method, resamples=200, rng=rng()).p
+                <= 0.1
+                for seed in range(300)
+            ]
+        )
+        for method in paired.METHODS
+    }
+    assert 0.05 < found["permutation"] < 0.15
+    assert 0.05 < found["bootstrap"] < 0.16
+
+
+def ratio(sums: np.ndarray) -> np.ndarray:
+    return np.asarray(sums[:, 0] / sums[:, 1])
+
+
+@pytest.mark.parametrize("method", paired.METHODS)
+def test_a_figure_that_follows_from_sums_is_not_taken_for_a_mean_of_images(method):
+    lengths = rng(1).integers(5, 20, size=(80, 2)).astype(float)
+    matches = np.floor(lengths * [[0.6, 0.4]])
+    first, second = (np.stack([matches[:, model], lengths[:, model]], axis=1) for model in (0, 1))
+
+    found = paired_difference_of_sums(first, second, statistic=ratio, method=method, resamples=500, rng=rng())
+
+    sums = first.sum(axis=0), second.sum(axis=0)
+    assert found.difference == pytest.approx(sums[0][0] / sums[0][1] - sums[1][0] / sums[1][1])
+    assert found.interval.holds(found.difference)
+    assert found.p < 0.05
+
+
+@pytest.mark.parametrize("method", paired.METHODS)
+def test_many_images_put_together_at_random_give_much_the_same(method, monkeypatch):
+    first, second = noisy(4_000, better_by=0.008)
+    whole = paired_difference(first, second, method=method, resamples=2_000, rng=rng())
+    monkeypatch.setattr(paired, "MOST_UNITS", 1_000)
+
+    grouped = paired_difference(first, second, method=method, resamples=2_000, rng=rng())
+
+    assert grouped.difference == pytest.approx(whole.difference)
+    assert grouped.interval.width == pytest.approx(whole.interval.width, rel=0.15)
+    assert grouped.p == pytest.approx(whole.p, abs=0.06)
+
+
+def test_the_same_seed_gives_the_same_and_another_one_another():
+    first, second = noisy(30, better_by=0.1)
+    one, again, other = (
+        paired_difference(first, second, method="bootstrap", resamples=500, rng=rng(seed)) for seed in (5, 5, 6)
+    )
+    assert one == again != other
+
+
+@pytest.mark.parametrize("method", paired.METHODS)
+@pytest.mark.parametrize(
+    ("first", "second", "reason"),
+    [
+        ([], [], Reason.NO_IMAGES),
+        ([0.3], [0.1], Reason.NO_VARIATION),
+        ([0.1, 0.2, 0.7], [0.1, 0.2, 0.7], Reason.NO_VARIATION),
+        ([0.1, 0.2, 0.7], [0.2, 0.3, 0.8], Reason.NO_VARIATION),
+    ],
+)
+def test_what_resampling_cannot_show_is_undefined(method, first, second, reason):
+    with pytest.raises(UndefinedFigure) as refused:
+        paired_difference(first, second, method=method, resamples=200, rng=rng())
+    assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "method", "message"),
+    [
+        ([1, 2], [1], "bootstrap", "equally many"),
+        ([1, np.nan], [1, 2], "bootstrap", "Image 1 .* first"),
+        ([1, 2], [1, np.inf], "permutation", "Image 1 .* second"),
+        ([1, 2], [2, 4], "jackknife", "jackknife"),
+    ],
+)
+def test_what_cannot_be_paired_is_refused(first, second, method, message):
+    with pytest.raises(ValueError, match=message):
+        paired_difference(first, second, method=method, resamples=200, rng=rng())
+
+
+def test_every_resample_draws_as_many_units_as_there_are():
+    weights = np.concatenate(list(resample_weights(7, resamples=2_000, rng=rng())))
+    assert weights.shape == (2_000, 7)
+    assert (weights.sum(axis=1) == 7).all()
+    assert weights.mean(axis=0) == pytest.approx(1, abs=0.08)
+
+
+def test_resamples_come_in_parts_that_do_not_change_them(monkeypatch):
+    whole = np.concatenate(list(resample_weights(50, resamples=90, rng=rng())))
+    monkeypatch.setattr("metrics.bootstrap.CELLS_AT_ONCE", 400)
+    assert np.array_equal(np.concatenate(list(resample_weights(50, resamples=90, rng=rng()))), whole)
+
+
+def test_an_interval_lacks_what_more_than_one_in_a_hundred_resamples_lack():
+    values = np.arange(10.0)
+
+    def mean_unless(share):
+        def statistic(weights):
+            means = weights @ values / 10
+            means[: int(share * len(means))] = np.nan
+            return means
+
+        return statistic
+
+    assert bootstrap_interval(mean_unless(0.01), 10, resamples=1_000, rng=rng()).holds(4.5)
+    with pytest.raises(UndefinedFigure) as refused:
+        bootstrap_interval(mean_unless(0.02), 10, resamples=1_000, rng=rng())
+    assert refused.value.reason == Reason.RESAMPLES_UNDEFINED
+    with pytest.raises(UndefinedFigure) as refused:
+        bootstrap_interval(lambda weights: weights[:, 0], 0, resamples=1_000, rng=rng())
+    assert refused.value.reason == Reason.NO_IMAGES
