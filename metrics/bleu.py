@@ -35,8 +35,8 @@ def bleu(candidates: Sequence[str], references: Sequence[Sequence[str]], *, work
     Returns
     -------
     tuple of four MetricScores
-        From 0 to 1. The corpus has the figure of all counts summed up, which is not the mean over images. An image
-        without a match has a figure of 1e-4 or less, not quite 0: the reference implementation adds tiny numbers.
+        From 0 to 1. The corpus has the figure of all counts summed up, which is not the mean over images. Where
+        nothing matches, the figure is not quite 0, since the reference implementation adds tiny numbers to all counts.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def _figures(right: Numbers, guessed: Numbers, length: Numbers, closest: Numbers
 
 
 def _closest_lengths(captions: EncodedCaptions) -> Numbers:
-    """Of each image the length of the reference as long as the candidate, nearly; of two equally near ones the shorter."""
+    """The length of the reference whose length is nearest to the candidate's; of two equally near the shorter one's."""
     lengths = captions.lengths
     per_image = np.diff(captions.caption_starts)
     distance = np.abs(lengths - np.repeat(lengths[captions.candidates], per_image))

@@ -13,6 +13,8 @@ from metrics.document_frequencies import DocumentFrequencies, Lookup
 from metrics.encoding import EncodedCaptions, encode
 from metrics.n_grams import ORDERS, NGrams, Places, SmallNumbers, sweep
 from metrics.scores import MetricScores
+from metrics.undefined import Reason, UndefinedFigure
+from metrics.vocabulary import Numbers
 
 Weights = NDArray[np.float64]
 Product = Callable[[Weights, Weights], Weights]
@@ -81,8 +83,8 @@ def cider_d(
 ) -> MetricScores:
     """CIDEr-D, as pycocoevalcap has it under the name of CIDEr: `cider` with two safeguards against gaming.
 
-    A candidate's weight of an n-gram counts up to the reference's, and the similarity falls with the difference in length
-    d as exp(-d² / 2 sigma²), where lengths are counted in pairs of words, as there.
+    A candidate's weight of an n-gram counts up to the reference's, and the similarity falls with the difference d of
+    the lengths as exp(-d² / 2 sigma²), where lengths are counted in pairs of words, as there.
 
     Parameters
     ----------
@@ -138,6 +140,8 @@ def _similarities(
     captions: EncodedCaptions, frequencies: DocumentFrequencies | None, product: Product, workers: int
 ) -> Weights:
     """The cosine of each reference with its candidate, added up over n; shape (n_captions,)."""
+    if frequencies is None and not np.delete(captions.lengths, captions.candidates).any():
+        raise UndefinedFigure(Reason.NO_WORDS, "No reference has a word: no n-gram can be weighed.")
     about = Places(captions)
     documents = captions.n_images if frequencies is None else frequencies.documents
     lookup = None if frequencies is None else frequencies.lookup(captions)
@@ -158,12 +162,15 @@ def _similarities(
 
 @dataclass(frozen=True)
 class _Part:
-    """What some n-grams add, for each caption: to its squared norm, to its product with the candidate, and to how many of
-    its n-grams were met."""
+    """What some n-grams add for each caption: to its squared norm, its product with the candidate, its n-grams met."""
 
     squares: Weights
     found: Weights
     met: Weights
+
+
+def _sums(captions: SmallNumbers, values: Weights | Numbers, n_captions: int) -> Weights:
+    return np.bincount(captions, weights=values, minlength=n_captions).astype(np.float64, copy=False)
 
 
 def _weigh(
@@ -183,9 +190,7 @@ def _weigh(
     found = np.zeros(n_captions)
     for ours, theirs in n_grams.matches():
         products = product(weights[ours], weights[theirs])
-        found += np.bincount(n_grams.caption[theirs], weights=products, minlength=n_captions)
+        found += _sums(n_grams.caption[theirs], products, n_captions)
     return _Part(
-        np.bincount(n_grams.caption, weights=weights**2, minlength=n_captions),
-        found,
-        np.bincount(n_grams.caption, weights=n_grams.often, minlength=n_captions),
+        _sums(n_grams.caption, weights**2, n_captions), found, _sums(n_grams.caption, n_grams.often, n_captions)
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from zipfile import BadZipFile
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from metrics.encoding import EncodedCaptions, encode
 from metrics.n_grams import ORDERS, NGrams, Places, SmallNumbers, sweep
-from metrics.vocabulary import Numbers, Vocabulary, to_bytes
+from metrics.vocabulary import Numbers, to_bytes
 
 FORMAT = 1
 SIGNATURE_LENGTH = 16
@@ -99,9 +99,7 @@ class DocumentFrequencies:
             grams = [gram for gram in kept if len(gram) == order]
             absent = next((gram for gram in grams if gram[:-1] not in rows_of), None)
             if absent is not None:
-                raise ValueError(
-                    f"{absent} is among the counts, but {absent[:-1]} is not: give the counts of all n-grams."
-                )
+                raise ValueError(f"{absent} is among the counts, but {absent[:-1]} is not: give the counts of all.")
             grams.sort(key=lambda gram: (rows_of[gram[:-1]], number_of[gram[-1]]))
             before = np.array([rows_of[gram[:-1]] for gram in grams], dtype=np.int32)
             last = np.array([number_of[gram[-1]] for gram in grams], dtype=np.int32)
@@ -122,18 +120,15 @@ class DocumentFrequencies:
         """
         try:
             with np.load(path, allow_pickle=False) as file:
-                if int(file["format"]) != FORMAT:
-                    raise ValueError(f"{path} is of format {file['format']}: this version reads format {FORMAT}.")
-                documents = int(file["documents"])
+                version, documents = int(file["format"]), int(file["documents"])
                 text = file["words"].tobytes()
                 words = tuple(word.decode("utf-8", "surrogatepass") for word in _unpacked(text, file["word_lengths"]))
                 tables = [tuple(file[f"{name}_{n}"] for n in ORDERS) for name in ("before", "last", "counts")]
-        except (BadZipFile, KeyError, EOFError, UnicodeDecodeError, OSError, TypeError) as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            raise ValueError(
-                f"{path} does not hold document frequencies: write one by DocumentFrequencies.save."
-            ) from error
+        except (BadZipFile, KeyError, EOFError, TypeError, ValueError) as error:
+            message = f"{path} does not hold document frequencies: write one by DocumentFrequencies.save."
+            raise ValueError(message) from error
+        if version != FORMAT:
+            raise ValueError(f"{path} is of format {version}: this version reads format {FORMAT}.")
         frequencies = cls(documents, words, *tables)
         frequencies._check(str(path))
         return frequencies
@@ -141,7 +136,8 @@ class DocumentFrequencies:
     def save(self, path: Path) -> None:
         """Write a NumPy archive (.npz) without pickled objects; docs/metrics.md describes it."""
         encoded = [word.encode("utf-8", "surrogatepass") for word in self.words]
-        tables = {"before": self.before, "last": self.last, "counts": self.counts}
+        columns: dict[str, tuple[NDArray[Any], ...]] = {"before": self.before, "last": self.last, "counts": self.counts}
+        tables: dict[str, NDArray[Any]] = {f"{name}_{n}": rows[n - 1] for name, rows in columns.items() for n in ORDERS}
         with path.open("wb") as file:
             np.savez_compressed(
                 file,
@@ -150,7 +146,7 @@ class DocumentFrequencies:
                 documents=np.int64(self.documents),
                 words=np.frombuffer(b"".join(encoded), dtype=np.uint8),
                 word_lengths=np.array([len(word) for word in encoded], dtype=np.int32),
-                **{f"{name}_{n}": of_orders[n - 1] for name, of_orders in tables.items() for n in ORDERS},
+                **tables,
             )
 
     @cached_property
@@ -163,7 +159,7 @@ class DocumentFrequencies:
         for tables, kind in ((self.before, "<i4"), (self.last, "<i4"), (self.counts, "<i8")):
             for table in tables:
                 digest.update(b"|%d:" % len(table))
-                digest.update(np.ascontiguousarray(table, dtype=kind))
+                digest.update(table.astype(kind).tobytes())
         return digest.hexdigest()[:SIGNATURE_LENGTH]
 
     def lookup(self, captions: EncodedCaptions) -> Lookup:
@@ -171,7 +167,7 @@ class DocumentFrequencies:
         return Lookup(self, captions)
 
     @classmethod
-    def _ordered(cls, documents: int, words: Sequence[str], numbers: Numbers, tables: Sequence[_Rows]) -> Self:
+    def _ordered(cls, documents: int, words: Sequence[str], numbers: SmallNumbers, tables: Sequence[_Rows]) -> Self:
         """From tables whose words have the given `numbers`, ascending by these."""
         by_text = sorted(range(len(words)), key=lambda place: to_bytes(words[place]))
         new_number = np.zeros(int(numbers.max(initial=0)) + 1, dtype=np.int32)

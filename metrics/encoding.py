@@ -134,16 +134,10 @@ def _chunks(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> I
         pairs = zip(candidates_here, references_here, strict=True)
         captions = [caption for candidate, of_image in pairs for caption in (*of_image, candidate)]
         if not all(issubclass(kind, str) for kind in set(map(type, captions))):
-            raise _not_a_text(candidates_here, references_here, first)
+            pairs = zip(candidates_here, references_here, strict=True)
+            whole = [all(isinstance(text, str) for text in (*of_image, candidate)) for candidate, of_image in pairs]
+            raise TypeError(f"Image {first + whole.index(False)} has a caption that is not a text (str).")
         yield captions
-
-
-def _not_a_text(candidates: Sequence[str], references: Sequence[Sequence[str]], first: int) -> TypeError:
-    for image, (candidate, of_image) in enumerate(zip(candidates, references, strict=True), start=first):
-        for caption in (*of_image, candidate):
-            if not isinstance(caption, str):
-                return TypeError(f"Image {image} has {caption!r} among its captions, which is not a text.")
-    raise AssertionError("All captions are texts.")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,9 @@ from metrics.vocabulary import Numbers
 
 ORDERS = (1, 2, 3, 4)
 KEY_BITS = 64
-PLACES_AT_ONCE = 4_000_000
+PLACES_AT_ONCE = 1_000_000
+# Each part looks through all places for its own, so that there must not be more the more captions there are.
+MOST_PARTS = 16
 Flags = NDArray[np.bool_]
 SmallNumbers = NDArray[np.int32]
 Found = TypeVar("Found")
@@ -88,7 +90,7 @@ class NGrams:
         return np.bincount(self.gram[~(self.continues | self.is_candidate)], minlength=len(self.starts))
 
     def matches(self) -> Iterator[tuple[Numbers, Numbers]]:
-        """Pairs of entries, a candidate's and a reference's of the same image: one reference of each image at a time."""
+        """Pairs of entries of one image, a candidate's and a reference's: one reference of each image at a time."""
         ours = np.flatnonzero(self.is_candidate & self.continues)
         theirs = ours - 1
         while len(ours):
@@ -204,7 +206,7 @@ def _part_of_sweep(
 
 def _parts(numbers: SmallNumbers, places: Numbers, *, at_least: int) -> Iterator[Numbers]:
     """Places by ranges of their numbers, so that what is equal stays together."""
-    many = max(at_least, -(-len(places) // PLACES_AT_ONCE))
+    many = max(at_least, min(MOST_PARTS, -(-len(places) // PLACES_AT_ONCE)))
     if many == 1 or not len(places):
         yield places
         return

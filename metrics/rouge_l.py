@@ -78,12 +78,9 @@ def _shared(captions: EncodedCaptions, first: Numbers, second: Numbers, workers:
     short = np.where(lengths[first] <= lengths[second], first, second)
     long = first + second - short
     shared = np.zeros(len(first), dtype=np.int64)
-    parts = _parts(lengths[short], lengths[long])
-    for (_, pairs), found in zip(
-        _parts(lengths[short], lengths[long]),
-        side_by_side(partial(_shared_of_part, captions, short, long), parts, workers=workers),
-        strict=True,
-    ):
+    parts = list(_parts(lengths[short], lengths[long]))
+    job = partial(_shared_of_part, captions, short, long)
+    for (_, pairs), found in zip(parts, side_by_side(job, parts, workers=workers), strict=True):
         shared[pairs] = found
     return shared
 
@@ -95,10 +92,11 @@ def _parts(short_lengths: Numbers, long_lengths: Numbers) -> Iterator[tuple[int,
         pairs = np.flatnonzero((short_lengths > narrower) & (short_lengths <= width))
         narrower = width
         pairs = pairs[long_lengths[pairs].argsort(kind="stable")]
-        # The long side is at least doubled from one part's beginning to its end only where a part has few pairs.
         while len(pairs):
-            most = long_lengths[pairs[: COMPARISONS_AT_ONCE // (width * int(long_lengths[pairs[0]])) + 1]]
-            many = int((most.cumsum() * width <= COMPARISONS_AT_ONCE).sum()) or 1
+            # As wide as the longest, which is the last.
+            here = long_lengths[pairs[: COMPARISONS_AT_ONCE // width]]
+            comparisons = width * here * np.arange(1, len(here) + 1)
+            many = max(1, int(np.searchsorted(comparisons, COMPARISONS_AT_ONCE, side="right")))
             yield width, pairs[:many]
             pairs = pairs[many:]
     pairs = np.flatnonzero(short_lengths > WIDTHS[-1])

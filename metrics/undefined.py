@@ -22,6 +22,7 @@ class Reason(StrEnum):
     ALL_VALUES_EQUAL = "all_values_equal"
     ONE_SIGN_ONLY = "one_sign_only"
     NO_KNOWN_WORD = "no_known_word"
+    NO_WORDS = "no_words"
 
 
 class UndefinedFigure(ValueError):

@@ -21,11 +21,11 @@ ZERO_STAND_IN = b"\xff"
 
 
 class Vocabulary:
-    """Numbers for words, in the order in which they are met, from 1.
+    """Numbers for words, from 1.
 
-    A word is cut into pieces of eight bytes. What is kept is a table of (number of what stands before, piece), looked up
-    by hash and always compared in full, so that two words never share a number. A long word's beginnings have numbers
-    too, whether they are words or not.
+    A word is cut into pieces of eight bytes. A table has the pairs (number of the pieces before, piece); they are found
+    by hash and always compared in full, so that two words never share a number. The beginnings of a long word have
+    numbers too, whether they are words or not.
     """
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ def to_bytes(text: str) -> bytes:
 
 
 def _shuffle(before: NDArray[np.int32], piece: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread the pairs evenly over 64 bits, of which the upper ones say the place in the table."""
+    """The pairs spread evenly over 64 bits, of which the upper ones say the place in the table."""
     mixed = (piece ^ (before.astype(np.uint64) << np.uint64(40))) * MULTIPLIERS[0]
     mixed ^= mixed >> np.uint64(32)
     mixed += before.astype(np.uint64)

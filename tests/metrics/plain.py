@@ -14,7 +14,7 @@ def n_grams(words, n):
 
 def document_frequencies(references):
     """How many images have the n-gram in a reference."""
-    counts = Counter()
+    counts: Counter[tuple[str, ...]] = Counter()
     for of_image in references:
         counts.update({gram for text in of_image for n in ORDERS for gram in n_grams(text.split(), n)})
     return counts
@@ -80,13 +80,14 @@ def longest_common_subsequence(first, second):
 
 def plain_bleu(candidates, references):
     """BLEU-1 to 4 of each image, and of the corpus as the last row; the closest reference's length counts."""
-    sums, rows = Counter(), []
+    sums: Counter[object] = Counter()
+    rows = []
     for candidate, of_image in zip(candidates, references, strict=True):
         words = candidate.split()
-        counts = Counter(length=len(words))
+        counts: Counter[object] = Counter(length=len(words))
         counts["closest"] = min((abs(len(text.split()) - len(words)), len(text.split())) for text in of_image)[1]
         for n in ORDERS:
-            best = Counter()
+            best: Counter[tuple[str, ...]] = Counter()
             for text in of_image:
                 best |= n_grams(text.split(), n)
             counts["guessed", n] = max(0, len(words) - n + 1)

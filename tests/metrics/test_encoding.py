@@ -1,0 +1,128 @@
+"""Captions as numbers, and the numbers of words."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metrics import encoding
+from metrics.bleu import bleu
+from metrics.cider import cider, cider_d
+from metrics.encoding import encode
+from metrics.rouge_l import rouge_l
+from metrics.threads import side_by_side
+from metrics.vocabulary import Vocabulary
+from tests.metrics.captions_drawn import corpus
+
+METRICS = [bleu, rouge_l, cider, cider_d]
+
+
+def texts(captions):
+    """The words of each caption."""
+    words = captions.vocabulary.words(captions.words.tolist())
+    return [words[start:end] for start, end in zip(captions.word_starts[:-1], captions.word_starts[1:], strict=True)]
+
+
+def in_order(candidates, references):
+    return [text for candidate, of_image in zip(candidates, references, strict=True) for text in (*of_image, candidate)]
+
+
+@settings(max_examples=150, deadline=None)
+@given(drawn=corpus(), images_at_once=st.sampled_from([1, 2, 4096]))
+def test_words_are_what_blanks_or_single_spaces_separate(drawn, images_at_once):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoding, "IMAGES_AT_ONCE", images_at_once)
+        captions = encode(*drawn)
+    assert texts(captions) == [text.split() for text in in_order(*drawn)]
+    assert texts(captions.cut_at_single_spaces()) == [text.split(" ") for text in in_order(*drawn)]
+
+
+@settings(max_examples=50, deadline=None)
+@given(drawn=corpus(most=12), words=st.integers(1, 60))
+def test_parts_hold_whole_images_and_everything_once(drawn, words):
+    captions = encode(*drawn)
+    parts = list(captions.parts(words=words))
+    assert [words for part in parts for words in texts(part)] == texts(captions)
+    assert sum(part.n_images for part in parts) == captions.n_images
+    single = [text for part in parts for text in texts(part.cut_at_single_spaces())]
+    assert single == texts(captions.cut_at_single_spaces())
+
+
+def test_every_blank_of_unicode_separates_words():
+    blanks = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()]
+    captions = encode([f"one{blank}two" for blank in blanks], [["b"]] * len(blanks))
+    assert texts(captions)[1::2] == [["one", "two"]] * len(blanks)
+
+
+def test_characters_that_are_encoded_much_like_blanks_do_not_separate():
+    alike = ["\u200c", "\u200d", "‘", "–", "\u3001", "\u1681", "\u2060", "\xa1", "\x84", "\x1b", "\x00", "\x7f"]
+    captions = encode([f"one{character}two" for character in alike], [["b"]] * len(alike))
+    assert texts(captions)[1::2] == [[f"one{character}two"] for character in alike]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.lists(st.text(alphabet="ab\0é猫", max_size=20), max_size=200), max_size=5))
+def test_a_number_stands_for_one_word_and_a_word_has_one_number(batches):
+    vocabulary = Vocabulary()
+    number_of: dict[str, int] = {}
+    for words in batches:
+        for word, number in zip(words, vocabulary.numbers_of(words).tolist(), strict=True):
+            assert number_of.setdefault(word, number) == number
+    assert len(set(number_of.values())) == len(number_of)
+    assert vocabulary.words(list(number_of.values())) == list(number_of)
+
+
+def test_words_whose_places_in_the_table_are_the_same_are_told_apart(monkeypatch):
+    monkeypatch.setattr("metrics.vocabulary._shuffle", lambda before, piece: np.zeros(len(piece), dtype=np.uint64))
+    vocabulary, words = Vocabulary(), [f"word number {n}" for n in range(300)]
+    assert vocabulary.words(vocabulary.numbers_of(words * 2).tolist()) == words * 2
+
+
+def test_a_vocabulary_grows_and_keeps_its_numbers():
+    vocabulary = Vocabulary()
+    first = vocabulary.numbers_of([str(n) for n in range(3_000)])
+    vocabulary.numbers_of([str(n) for n in range(60_000)])
+    assert vocabulary.numbers_of([str(n) for n in range(3_000)]).tolist() == first.tolist()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    ("candidates", "references", "message"),
+    [
+        ([], [], "There is no image"),
+        (["a", "b"], [["a"]], "2 candidates, and references of 1 images"),
+        (["a", "b"], [["a"], []], "Image 1 has no reference"),
+        (["a", "b"], [["a"], "a cat"], "references of image 1 are a single text"),
+    ],
+)
+def test_what_cannot_be_scored_is_named(metric, candidates, references, message):
+    with pytest.raises(ValueError, match=message):
+        metric(candidates, references)
+
+
+def test_what_is_not_a_text_is_named():
+    with pytest.raises(TypeError, match="Image 1 has a caption that is not a text"):
+        encode(["a", "b"], [["a"], ["b", None]])
+
+
+def test_the_order_of_images_does_not_matter_to_a_score():
+    candidates = ["a cat on a mat", "dogs", "a red red bus", ""]
+    references = [["a cat", "the mat"], ["two dogs run"], ["a bus", "a red bus"], ["nothing"]]
+    order = [2, 0, 3, 1]
+    turned = [candidates[i] for i in order], [references[i] for i in order]
+    for metric in (rouge_l, cider, cider_d):
+        assert metric(*turned).per_image == pytest.approx(metric(candidates, references).per_image[order])
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_parts_side_by_side_come_in_their_order(workers):
+    assert list(side_by_side(lambda part: part * 2, range(20), workers=workers)) == list(range(0, 40, 2))
+
+
+def test_there_is_at_least_one_worker():
+    with pytest.raises(ValueError, match="0 workers"):
+        cider(["a"], [["a"]], workers=0)
