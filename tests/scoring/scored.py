@@ -9,7 +9,7 @@ from typing import Any
 from corpus.models import Collection
 from inference.models import CaptioningModel
 from people.models import Project
-from scoring.models import Pass, ReferenceSet, Scoring
+from scoring.models import OPEN_STATES, Pass, ReferenceSet, Scoring
 from scoring.services.passes import run_pass
 from scoring.services.references import put_references, set_of
 from scoring.services.scorings import create_scorings
@@ -59,7 +59,7 @@ def make_scoring(
 
 def run(scoring: Scoring, *, at: datetime = NOW) -> Pass:
     """Run the open pass to its end; the clock goes on by a second each time it is looked at."""
-    found = scoring.passes.first()
+    found = scoring.passes.get(state__in=OPEN_STATES)
     run_pass(pass_id=found.pk, clock=ticking(at))
     found.refresh_from_db()
     return found

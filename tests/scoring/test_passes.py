@@ -15,7 +15,6 @@ from django.db import connections
 
 from corpus.models import JobState
 from inference.models import ModelCaption
-from metrics import scoring as metrics_scoring
 from metrics.java import ToolMissing
 from metrics.scoring import Prepared, Scored, score
 from scoring.models import Pass, Reference, Score, Scoring
@@ -133,7 +132,7 @@ def test_a_metric_that_nobody_foresaw_would_fail_does_not_take_the_others_with_i
 
 @pytest.mark.django_db
 def test_without_the_tokeniser_the_whole_pass_says_so(monkeypatch):
-    monkeypatch.setattr(metrics_scoring, "tokenise", lambda *_args, **_about: fail_with(ToolMissing("No Java."))())
+    monkeypatch.setattr(passes, "prepare", lambda *_args, **_about: fail_with(ToolMissing("No Java."))())
     found = run(make_scoring(tokenizer="ptb"))
 
     assert (found.state, found.error) == (JobState.FAILED, "No Java.")
