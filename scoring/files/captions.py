@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Generic, TypeVar
 
 from corpus.rules.limits import MAX_LINE_BYTES
 from corpus.rules.records import (
@@ -21,16 +21,15 @@ from corpus.rules.records import (
     json_records,
     malformed,
     not_utf8,
-    printable,
 )
 from languages.rules import MalformedTag, canonical_tag
+from scoring.files.pairs import count_of, names_of, shown
 
 XM3600_KEY = "image/key"
 IMAGE_FIELDS = ("image", "image_id", XM3600_KEY)
 MOST_PROBLEMS_SHOWN = 20
-MOST_NAMES_SHOWN = 10
-LONGEST_NAME_SHOWN = 80
 PEEK_BYTES = 1 << 16
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -47,31 +46,21 @@ class CaptionsRefused(ValueError):
     def __init__(self, file: str, problems: Sequence[Problem]) -> None:
         self.file = file
         self.problems = list(problems)
-        shown = [
+        told = [
             f"{file}, {problem.place}: {problem.message}" if problem.place else f"{file}: {problem.message}"
             for problem in self.problems[:MOST_PROBLEMS_SHOWN]
         ]
-        if len(self.problems) > len(shown):
-            shown.append(f"and {len(self.problems) - len(shown):,} more problems.")
-        super().__init__("\n".join(shown))
-
-
-class ImagesDiffer(ValueError):
-    """Candidates and references are of different images; names them."""
+        if len(self.problems) > len(told):
+            told.append(f"and {len(self.problems) - len(told):,} more problems.")
+        super().__init__("\n".join(told))
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """What is scored, image by image; images that are numbers in their order as numbers, the others by name."""
+class CaptionFile(Generic[T]):
+    """Captions by image, and the language that the file says they are in, if it names one."""
 
-    images: list[str]
-    candidates: list[str]
-    references: list[list[str]]
-
-    @property
-    def empty(self) -> int:
-        """How many candidates say nothing."""
-        return sum(not candidate.strip() for candidate in self.candidates)
+    captions: dict[str, T]
+    language: str | None
 
 
 @dataclass(frozen=True)
@@ -84,7 +73,7 @@ class _Entry:
     closed: bool
 
 
-def read_candidates(file: IO[bytes], *, name: str, language: str | None = None) -> dict[str, str]:
+def read_candidates(file: IO[bytes], *, name: str, language: str | None = None) -> CaptionFile[str]:
     """One caption for each image, which may be empty.
 
     Raises
@@ -94,15 +83,15 @@ def read_candidates(file: IO[bytes], *, name: str, language: str | None = None) 
     reading = _Reading(language)
     for entry in reading.entries(file):
         if len(entry.captions) != 1:
-            reading.refuse(entry.place, f"{len(entry.captions)} candidates for image {_shown(entry.image)}: give one.")
+            reading.refuse(entry.place, f"{len(entry.captions)} candidates for image {shown(entry.image)}: give one.")
         elif entry.image in reading.places:
             reading.refuse_twice(entry)
         else:
             reading.take(entry)
-    return {image: captions[0] for image, captions in reading.all(name).items()}
+    return CaptionFile({image: captions[0] for image, captions in reading.all(name).items()}, reading.found)
 
 
-def read_references(file: IO[bytes], *, name: str, language: str | None = None) -> dict[str, list[str]]:
+def read_references(file: IO[bytes], *, name: str, language: str | None = None) -> CaptionFile[list[str]]:
     """All captions of each image, in the order of the file. None is empty.
 
     An image may come on several lines with one `caption` each, as COCO has it, but not twice with all its captions.
@@ -116,48 +105,24 @@ def read_references(file: IO[bytes], *, name: str, language: str | None = None) 
         if entry.image in reading.places and (entry.closed or entry.image in reading.closed):
             reading.refuse_twice(entry)
         elif not entry.captions:
-            reading.refuse(entry.place, f"Image {_shown(entry.image)} has no reference.")
+            reading.refuse(entry.place, f"Image {shown(entry.image)} has no reference.")
         elif not all(caption.strip() for caption in entry.captions):
-            reading.refuse(
-                entry.place, f"A reference of image {_shown(entry.image)} is empty. Fill it in or remove it."
-            )
+            reading.refuse(entry.place, f"A reference of image {shown(entry.image)} is empty. Fill it in or remove it.")
         else:
             reading.take(entry)
-    return reading.all(name)
+    return CaptionFile(reading.all(name), reading.found)
 
 
-def candidates_in(path: Path, *, language: str | None = None) -> dict[str, str]:
+def candidates_in(path: Path, *, language: str | None = None) -> CaptionFile[str]:
     """As `read_candidates`, from a path."""
     with _opened(path) as file:
         return read_candidates(file, name=str(path), language=language)
 
 
-def references_in(path: Path, *, language: str | None = None) -> dict[str, list[str]]:
+def references_in(path: Path, *, language: str | None = None) -> CaptionFile[list[str]]:
     """As `read_references`, from a path."""
     with _opened(path) as file:
         return read_references(file, name=str(path), language=language)
-
-
-def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]]) -> Pairs:
-    """Candidates beside their references.
-
-    Raises
-    ------
-    ImagesDiffer
-        If some image lacks one or the other.
-    """
-    missing = [image for image in references if image not in candidates]
-    extra = [image for image in candidates if image not in references]
-    said = []
-    if missing:
-        said.append(f"{_count(missing, 'image')} with references but no candidate: {_names(missing)}.")
-    if extra:
-        said.append(f"{_count(extra, 'image')} with a candidate but no reference: {_names(extra)}.")
-    if said:
-        said.append("Give candidates and references of the same images, under the same names.")
-        raise ImagesDiffer("\n".join(said))
-    images = sorted(references, key=_as_number)
-    return Pairs(images, [candidates[image] for image in images], [references[image] for image in images])
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -201,8 +166,13 @@ class _Reading:
 
     def refuse_twice(self, entry: _Entry) -> None:
         self.refuse(
-            entry.place, f"Image {_shown(entry.image)} is there twice; it came first in {self.places[entry.image]}."
+            entry.place, f"Image {shown(entry.image)} is there twice; it came first in {self.places[entry.image]}."
         )
+
+    @property
+    def found(self) -> str | None:
+        """The language of what was taken, as far as the file names it."""
+        return (self.language or next(iter(self.languages))) if self.languages else None
 
     def all(self, name: str) -> dict[str, list[str]]:
         if self.language is None and len(self.languages) > 1:
@@ -243,7 +213,7 @@ class _Reading:
         if "language" in row and not self._is_wanted(row["language"]):
             return
         if ("caption" in row) == ("captions" in row):
-            raise ValueError(f"Image {_shown(image)} needs either “caption” or “captions”.")
+            raise ValueError(f"Image {shown(image)} needs either “caption” or “captions”.")
         if "caption" in row:
             yield _Entry(place, image, [_caption(row["caption"])], closed=False)
         else:
@@ -254,7 +224,7 @@ class _Reading:
         wanted = [key for key in there if self._is_wanted(key)]
         if self.language is not None and not wanted:
             found = ", ".join(there) or "none"
-            raise ValueError(f"Image {_shown(image)} has no captions in {self.language}; it has: {found}.")
+            raise ValueError(f"Image {shown(image)} has no captions in {self.language}; it has: {found}.")
         for key in wanted[:1]:
             yield _Entry(place, image, _captions(there[key]["caption"], f"{key} caption"), closed=True)
 
@@ -275,7 +245,7 @@ class _Reading:
             yield from self._of_annotations(content)
             return
         for image, captions in content.items():
-            place = f"image {_shown(image)}"
+            place = f"image {shown(image)}"
             try:
                 given = [captions] if isinstance(captions, str) else captions
                 yield _Entry(place, _image(image, "image"), _captions(given, "value"), closed=True)
@@ -294,7 +264,7 @@ class _Reading:
         listed = [str(image["id"]) for image in images if isinstance(image, dict) and "id" in image]
         without = [image for image in dict.fromkeys(listed) if image not in captioned]
         if without:
-            self.refuse("", f"{_count(without, 'image')} listed under “images” without a caption: {_names(without)}.")
+            self.refuse("", f"{count_of(without)} listed under “images” without a caption: {names_of(without)}.")
 
 
 def _head(file: IO[bytes]) -> bytes:
@@ -358,7 +328,7 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             if twice in seen:
                 break
             seen.add(twice)
-        raise _Twice(f"{_shown(twice)} is there twice in one object. Give each image once, with all its captions.")
+        raise _Twice(f"{shown(twice)} is there twice in one object. Give each image once, with all its captions.")
     return value
 
 
@@ -388,22 +358,3 @@ def _caption(given: Any) -> str:
     if not is_text(given):
         raise ValueError("A caption holds characters that are not valid.")
     return given
-
-
-def _as_number(image: str) -> tuple[int, int, str]:
-    is_number = image.isascii() and image.isdigit() and len(image) < 20
-    return (0, int(image), image) if is_number else (1, 0, image)
-
-
-def _count(images: Sequence[str], noun: str) -> str:
-    return f"{len(images):,} {noun}{'' if len(images) == 1 else 's'}"
-
-
-def _names(images: Sequence[str]) -> str:
-    shown = ", ".join(_shown(image) for image in sorted(images, key=_as_number)[:MOST_NAMES_SHOWN])
-    return f"{shown} and {len(images) - MOST_NAMES_SHOWN:,} more" if len(images) > MOST_NAMES_SHOWN else shown
-
-
-def _shown(image: str) -> str:
-    text = printable(image)
-    return text if len(text) <= LONGEST_NAME_SHOWN else f"{text[:LONGEST_NAME_SHOWN]}…"

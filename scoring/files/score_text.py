@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metrics.scoring import FIGURES, Scored
-from scoring.files.captions import Pairs
+from scoring.files.pairs import Pairs
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def add_text_arguments(parser: ArgumentParser) -> None:
         "--language",
         type=language_tag,
         metavar="TAG",
-        help=f"of the captions, and which to read of several (default {DEFAULT_LANGUAGE})",
+        help=f"of the captions, and which to read of several (default: what the files say, or {DEFAULT_LANGUAGE})",
     )
     parser.add_argument(
         "--normalise",

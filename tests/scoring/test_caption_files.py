@@ -11,13 +11,12 @@ import pytest
 
 from scoring.files.captions import (
     CaptionsRefused,
-    ImagesDiffer,
     candidates_in,
-    paired,
     read_candidates,
     read_references,
     references_in,
 )
+from scoring.files.pairs import ImagesDiffer, paired
 from tests.published import published
 
 REFERENCES = {"1": ["a cat", "one cat"], "2": ["a dog"]}
@@ -30,11 +29,11 @@ def as_lines(*rows: Any) -> str:
 
 def references(text: str | bytes, language: str | None = None) -> dict[str, list[str]]:
     data = text if isinstance(text, bytes) else text.encode()
-    return read_references(io.BytesIO(data), name="refs.json", language=language)
+    return read_references(io.BytesIO(data), name="refs.json", language=language).captions
 
 
 def candidates(text: str, language: str | None = None) -> dict[str, str]:
-    return read_candidates(io.BytesIO(text.encode()), name="cands.json", language=language)
+    return read_candidates(io.BytesIO(text.encode()), name="cands.json", language=language).captions
 
 
 def problems_of(read: Any, text: str | bytes, language: str | None = None) -> str:
@@ -211,6 +210,18 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
         candidates_in(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("row", "language"),
+    [
+        ({"image/key": "a", "iw": {"caption": ["b"]}}, "he"),
+        ({"image": "a", "language": "PT-br", "caption": "b"}, "pt-BR"),
+        ({"image": "a", "caption": "b"}, None),
+    ],
+)
+def test_the_language_that_a_file_names_is_known(row, language):
+    assert read_references(io.BytesIO(as_lines(row).encode()), name="refs.json").language == language
+
+
 def test_captions_stand_beside_their_references_in_the_order_of_their_images():
     names = ["10", "9", "b", "a"]
     pairs = paired({name: name for name in names}, {name: [name] for name in reversed(names)})
@@ -233,11 +244,14 @@ def test_images_that_lack_a_caption_are_named_up_to_a_number():
 
 def test_the_published_files_are_read():
     folder: Path = published("coco_example")
-    plain, tokenised = references_in(folder / "references.json"), references_in(folder / "references_tokenized.json")
+    plain, tokenised = (
+        references_in(folder / f"{name}.json").captions for name in ("references", "references_tokenized")
+    )
     crossmodal = references_in(published("xm3600/captions_6languages.jsonl"), language="sw")
 
     assert len(plain) == len(tokenised) == 1000
     assert sum(map(len, plain.values())) == sum(map(len, tokenised.values())) == 5005
-    pairs = paired(candidates_in(folder / "candidates.json"), tokenised)
+    pairs = paired(candidates_in(folder / "candidates.json").captions, tokenised)
     assert (len(pairs.images), pairs.empty) == (1000, 0)
-    assert len(crossmodal) == 3600
+    assert len(crossmodal.captions) == 3600
+    assert crossmodal.language == "sw"

@@ -159,6 +159,18 @@ def test_the_language_chooses_among_those_of_a_file(tmp_path):
         run(file, file)
 
 
+def test_the_language_that_files_name_holds_where_none_is_asked_for(tmp_path, files):
+    german = write(tmp_path, "de.jsonl", *({"image": name, "language": "de", "caption": "x"} for name in "ab"))
+    thai = write(tmp_path, "th.jsonl", *({"image": name, "language": "th", "caption": "x"} for name in "ab"))
+
+    assert "|lang:de|" in run_json(german, files[1], "--tokenizer=icu")["signatures"]["cider"]
+    assert "|lang:en|" in run_json(*files, "--tokenizer=icu")["signatures"]["cider"]
+    with pytest.raises(CommandError, match="The candidates are in de, the references in th"):
+        run(german, thai)
+    with pytest.raises(CommandError, match=r"METEOR 1\.5 knows .*; not 'th'"):
+        run(thai, thai, "--metrics=meteor")
+
+
 def test_stored_document_frequencies_take_the_place_of_the_references(files, tmp_path):
     stored = tmp_path / "frequencies.npz"
     said = run(files[1], stored, command="document_frequencies")

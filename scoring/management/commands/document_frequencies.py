@@ -28,11 +28,11 @@ class Command(BaseCommand):
 
     def handle(self, *, references: Path, file: Path, language: str | None, **options: Any) -> None:
         try:
-            captions = list(references_in(references, language=language).values())
+            read = references_in(references, language=language)
             groups = tokenise_groups(
-                captions,
+                list(read.captions.values()),
                 tokenizer=options["tokenizer"],
-                language=language or DEFAULT_LANGUAGE,
+                language=language or read.language or DEFAULT_LANGUAGE,
                 normalise=options["normalise"],
             )
             frequencies = DocumentFrequencies.from_references(groups, workers=options["workers"])

@@ -14,7 +14,8 @@ from metrics.document_frequencies import DocumentFrequencies
 from metrics.java import ToolFailed, ToolMissing
 from metrics.meteor import LanguageUnknown, program_language
 from metrics.scoring import METRICS, Need, UnknownMetric, metric_named, score
-from scoring.files.captions import CaptionsRefused, ImagesDiffer, candidates_in, paired, references_in
+from scoring.files.captions import CaptionsRefused, candidates_in, references_in
+from scoring.files.pairs import ImagesDiffer, paired
 from scoring.files.score_text import FileScores
 from scoring.management.arguments import DEFAULT_LANGUAGE, add_text_arguments
 
@@ -59,15 +60,17 @@ class Command(BaseCommand):
     ) -> None:
         language: str | None = options["language"]
         try:
+            ours, theirs = candidates_in(candidates, language=language), references_in(references, language=language)
+            language = _one_language(language, ours.language, theirs.language)
             if any(Need.JAVA in metric_named(name).needs for name in options["metrics"]):
-                program_language(language or DEFAULT_LANGUAGE)
-            pairs = paired(candidates_in(candidates, language=language), references_in(references, language=language))
+                program_language(language)
+            pairs = paired(ours.captions, theirs.captions)
             scored = score(
                 pairs.candidates,
                 pairs.references,
                 metrics=options["metrics"],
                 tokenizer=options["tokenizer"],
-                language=language or DEFAULT_LANGUAGE,
+                language=language,
                 normalise=options["normalise"],
                 frequencies=_frequencies(options["frequencies"]),
                 workers=options["workers"],
@@ -85,6 +88,12 @@ class Command(BaseCommand):
         if per_image:
             lines += ["", *found.image_lines()]
         self.stdout.write("\n".join(lines))
+
+
+def _one_language(asked: str | None, of_candidates: str | None, of_references: str | None) -> str:
+    if not asked and of_candidates and of_references and of_candidates != of_references:
+        raise CommandError(f"The candidates are in {of_candidates}, the references in {of_references}.")
+    return asked or of_references or of_candidates or DEFAULT_LANGUAGE
 
 
 def _frequencies(path: Path | None) -> DocumentFrequencies | None:

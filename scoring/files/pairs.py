@@ -1,0 +1,70 @@
+"""Candidates beside their references, and images by name in messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from corpus.rules.records import printable
+
+MOST_NAMES_SHOWN = 10
+LONGEST_NAME_SHOWN = 80
+
+
+class ImagesDiffer(ValueError):
+    """Candidates and references are of different images; names them."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What is scored, image by image; images that are numbers in their order as numbers, the others by name."""
+
+    images: list[str]
+    candidates: list[str]
+    references: list[list[str]]
+
+    @property
+    def empty(self) -> int:
+        """How many candidates say nothing."""
+        return sum(not candidate.strip() for candidate in self.candidates)
+
+
+def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]]) -> Pairs:
+    """Candidates beside their references.
+
+    Raises
+    ------
+    ImagesDiffer
+        If some image lacks one or the other.
+    """
+    missing = [image for image in references if image not in candidates]
+    extra = [image for image in candidates if image not in references]
+    said = []
+    if missing:
+        said.append(f"{count_of(missing)} with references but no candidate: {names_of(missing)}.")
+    if extra:
+        said.append(f"{count_of(extra)} with a candidate but no reference: {names_of(extra)}.")
+    if said:
+        said.append("Give candidates and references of the same images, under the same names.")
+        raise ImagesDiffer("\n".join(said))
+    images = sorted(references, key=_as_number)
+    return Pairs(images, [candidates[image] for image in images], [references[image] for image in images])
+
+
+def count_of(images: Sequence[str]) -> str:
+    return f"{len(images):,} image{'' if len(images) == 1 else 's'}"
+
+
+def names_of(images: Sequence[str]) -> str:
+    first = ", ".join(shown(image) for image in sorted(images, key=_as_number)[:MOST_NAMES_SHOWN])
+    return f"{first} and {len(images) - MOST_NAMES_SHOWN:,} more" if len(images) > MOST_NAMES_SHOWN else first
+
+
+def shown(image: str) -> str:
+    text = printable(image)
+    return text if len(text) <= LONGEST_NAME_SHOWN else f"{text[:LONGEST_NAME_SHOWN]}…"
+
+
+def _as_number(image: str) -> tuple[int, int, str]:
+    is_number = image.isascii() and image.isdigit() and len(image) < 20
+    return (0, int(image), image) if is_number else (1, 0, image)
