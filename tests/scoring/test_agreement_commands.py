@@ -8,7 +8,7 @@ import json
 import re
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import BaseCommand, CommandError, call_command, load_command_class
 
 from metrics.correlations import Coefficient
 from metrics.undefined import Reason
@@ -16,6 +16,7 @@ from scoring.files.figures_text import rounded
 from scoring.files.tables import TableRefused, parse_table
 from scoring.rules.figures import MESSAGES
 from tests.published import published
+from tests.servers import ROOT
 
 EVALUATIONS = """\
 test,base,language,Δ SxS,ΔCIDEr,flat,never
@@ -319,6 +320,38 @@ def test_a_column_is_found_whatever_its_capitals_and_blanks_unless_two_could_be_
     assert read.place("delta cider") == 1
     with pytest.raises(TableRefused, match="any of several"):
         read.place("DELTA CIDER")
+
+
+@pytest.mark.parametrize("name", ["correlate", "rank_metrics"])
+def test_the_guide_tells_every_option(name):
+    guide = (ROOT / "docs" / "researchers.md").read_text(encoding="utf-8")
+    parser = load_command_class("scoring", name).create_parser("manage.py", name)
+    options = {option for action in parser._actions for option in action.option_strings if option.startswith("--")}
+    ours = options - set(BaseCommand().create_parser("manage.py", name)._option_string_actions)
+    assert len(ours) >= 7
+    assert {option for option in ours if f"`{option}" not in guide} == set()
+
+
+def test_the_examples_of_the_guide_are_what_is_printed():
+    guide = (ROOT / "docs" / "researchers.md").read_text(encoding="utf-8")
+    printed = [
+        run(
+            *("correlate", published("tables/crossmodal_draft_table5.csv"), "--human", "sxs_gain", "--no-flip"),
+            *("--metric", "delta_cider_3600", "delta_cider_val"),
+        ),
+        run(
+            *("rank_metrics", published("tables/annotation_free_table2.csv"), "--sums"),
+            *("--proposed", "WMDRel", "CLinRel", "CMedRel"),
+            *("--standard", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr", "BMRC"),
+        ),
+    ]
+    for text, start, end in zip(
+        printed, ("  evaluations", "  WMDRel"), ("  matthews", "  WMDRel+CLinRel+CMedRel"), strict=True
+    ):
+        lines = text.splitlines()
+        first = next(place for place, line in enumerate(lines) if line.startswith(start + " "))
+        last = next(place for place, line in enumerate(lines) if line.startswith(end + " "))
+        assert "\n".join(lines[first - 1 : last + 1]) in guide
 
 
 def test_every_reason_has_words():
