@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
-from metrics.scoring import METRICS
+from metrics.scoring import METRICS, Need
 
-VECTORS = "vectors"
+GIVEN_HERE = frozenset({Need.JAVA, Need.VECTORS})
+"""What metrics may need besides captions and references. Projections are given to commands only."""
 
 
 class MetricsRefused(ValueError):
@@ -16,7 +17,7 @@ class MetricsRefused(ValueError):
 
 
 def needs_vectors(metric: str) -> bool:
-    return VECTORS in METRICS[metric].needs
+    return Need.VECTORS in METRICS[metric].needs
 
 
 def check_metrics(metrics: Sequence[str], *, language: str, vectors_language: str | None) -> None:
@@ -24,7 +25,8 @@ def check_metrics(metrics: Sequence[str], *, language: str, vectors_language: st
     Raises
     ------
     MetricsRefused
-        Where no metric is named or one is not known, or word vectors are needed and not given in `language`.
+        Where no metric is named or one is not known or cannot be computed here, or word vectors are needed and not
+        given in `language`.
     """
     if not metrics:
         raise MetricsRefused(_("Choose a metric."))
@@ -33,6 +35,11 @@ def check_metrics(metrics: Sequence[str], *, language: str, vectors_language: st
         raise MetricsRefused(
             _("There is no metric “%(name)s”. Those there are: %(known)s.")
             % {"name": unknown[0], "known": ", ".join(METRICS)}
+        )
+    elsewhere = [metric for metric in metrics if not METRICS[metric].needs <= GIVEN_HERE]
+    if elsewhere:
+        raise MetricsRefused(
+            _("%(metric)s needs projections of captions, which only the command has.") % {"metric": elsewhere[0]}
         )
     needing = [metric for metric in metrics if needs_vectors(metric)]
     if needing and vectors_language != language:

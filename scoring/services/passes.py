@@ -18,12 +18,14 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from corpus.models import JobState
+from inference.selectors.word_vectors import VectorsUnavailable, vectors_of
 from metrics.java import ToolFailed, ToolMissing
 from metrics.meteor import LanguageUnknown
-from metrics.scoring import Prepared, Scored, prepare
+from metrics.scoring import NotGiven, Prepared, Scored, prepare
 from metrics.undefined import UndefinedFigure
+from metrics.word_vectors import Vectors
 from scoring.models import OPEN_STATES, Pass, Score, Scoring
-from scoring.rules.metrics import figures_of
+from scoring.rules.metrics import figures_of, needs_vectors
 from scoring.rules.packing import pack_floats, pack_integers
 from scoring.selectors.captions import Material, material_of
 
@@ -96,6 +98,8 @@ def _run(found: Pass, clock: Clock) -> None:
             _keep(found, _scores(found, texts, metric, clock), now=clock())
             # Metrics may have been added since.
             scoring = _scoring_of(found)
+            if scoring.vectors_id != texts.scoring.vectors_id:
+                texts = _Texts(scoring, material)
     except CannotScore as reason:
         _finish(found, now=clock(), error=str(reason))
     else:
@@ -107,6 +111,13 @@ class _Texts:
 
     def __init__(self, scoring: Scoring, material: Material) -> None:
         self.scoring, self.material = scoring, material
+        self.vectors: Vectors | None = None
+        self.why_no_vectors = ""
+        # Here, and not beside this thread: it asks the database.
+        try:
+            self.vectors = vectors_of(scoring.vectors.signature) if scoring.vectors else None
+        except VectorsUnavailable as error:
+            self.why_no_vectors = str(error)
         self._prepared: Prepared | None = None
 
     def scored(self, metric: str) -> list[Scored]:
@@ -118,6 +129,7 @@ class _Texts:
                     tokenizer=self.scoring.tokenizer,
                     language=self.scoring.references.language_id,
                     normalise=self.scoring.normalise,
+                    vectors=self.vectors,
                 )
             except (ToolMissing, ToolFailed) as error:
                 raise CannotScore(str(error)) from error
@@ -165,9 +177,11 @@ def _scores(found: Pass, texts: _Texts, metric: str, clock: Clock) -> list[Score
     if found.attempts > SKIP_AFTER_ATTEMPTS:
         found.attempts = 0
         return _undefined(found, metric, _("Computing it stopped the program each time it was tried."), clock())
+    if texts.why_no_vectors and needs_vectors(metric):
+        return _undefined(found, metric, texts.why_no_vectors, clock())
     try:
         scored = _meanwhile_renewing(found, lambda: texts.scored(metric), clock)
-    except (ToolMissing, ToolFailed, LanguageUnknown, UndefinedFigure) as error:
+    except (ToolMissing, ToolFailed, LanguageUnknown, NotGiven, UndefinedFigure) as error:
         return _undefined(found, metric, str(error), clock())
     except (CannotScore, LeaseLost, InterfaceError, OperationalError):
         raise

@@ -17,14 +17,14 @@ from corpus.models import JobState
 from inference.models import ModelCaption
 from metrics.java import ToolMissing
 from metrics.scoring import Prepared, Scored, score
-from scoring.models import Pass, Reference, Score, Scoring
+from scoring.models import Pass, Reference, ReferenceKind, Score, Scoring
 from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.services import passes
 from scoring.services.references import put_references
-from scoring.services.scorings import create_scorings, drop
+from scoring.services.scorings import ask_again, create_scorings, drop
 from scoring.services.sweeping import passes_waiting
 from tests.concurrency import together
-from tests.factories import NOW, make_captioner, make_collection
+from tests.factories import NOW, make_captioner, make_collection, make_vectors
 from tests.scoring.scored import make_references, make_scoring, run, ticking, values_of
 
 FIGURES = ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "cider-d"]
@@ -137,6 +137,25 @@ def test_without_the_tokeniser_the_whole_pass_says_so(monkeypatch):
 
     assert (found.state, found.error) == (JobState.FAILED, "No Java.")
     assert not found.scores.exists()
+
+
+@pytest.mark.django_db
+def test_word_vectors_are_named_in_the_signature_and_their_loss_is_told(tmp_path, settings):
+    settings.VECTORS = str(tmp_path)
+    vectors = make_vectors("de")
+    references = make_references(texts=["dog sky"], kind=ReferenceKind.TRANSLATED)
+    model = make_captioner(references.collection, text="cat tree", language="de")
+    scoring = make_scoring(references, model=model, metrics=["rouge-l", "wmdrel"], vectors=vectors)
+
+    _rouge_l, kept = run(scoring).scores.all()
+    assert 0 < kept.value < 1
+    assert f"vectors:{vectors.signature}" in kept.signature
+
+    settings.VECTORS = str(tmp_path / "gone")
+    ask_again(scoring=scoring, now=LATER)
+    rouge_l, lost = run(scoring, at=LATER).scores.all()
+    assert rouge_l.value is not None
+    assert (lost.value, vectors.name in lost.why_undefined) == (None, True)
 
 
 @pytest.mark.django_db

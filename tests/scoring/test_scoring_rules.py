@@ -49,7 +49,7 @@ def test_columns_come_back_as_they_were_from_bytes_and_from_views_of_them():
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("metrics", [[], ["rouge-l", "spice"]])
+@pytest.mark.parametrize("metrics", [[], ["rouge-l", "spice"], ["wmdrel"], ["rouge-l", "clinrel"]])
 def test_a_scoring_needs_metrics_that_are_known(metrics):
     with pytest.raises(MetricsRefused):
         make_scoring(metrics=metrics)
