@@ -20,6 +20,7 @@ from inference.rules.word_vectors import FileFormat, VectorsRefused
 from metrics.word_vectors import TableWriter, VectorRefused
 
 MOST_DIMENSIONS = 10_000
+FIRST_BYTES, FIRST_NUMBERS = 1 << 16, 3
 WriterOf = Callable[[int], TableWriter]
 """Makes the writer, once it is known how many numbers a word has."""
 
@@ -46,6 +47,30 @@ class _Progress:
         if self.file_format == FileFormat.WORD2VEC_BINARY:
             return f"{self.path}, word {number}"
         return f"{self.path}, line {number + self.has_header}"
+
+
+def format_of(path: Path) -> FileFormat:
+    """What a file seems to be: word2vec files begin with two whole numbers, those of text hold nothing but text.
+
+    Raises
+    ------
+    VectorsRefused
+        Where it cannot be unpacked.
+    """
+    try:
+        with utils.open(str(path), "rb") as file:
+            first, second = file.readline(FIRST_BYTES), file.readline(FIRST_BYTES)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise VectorsRefused(f"{path} cannot be unpacked ({error}). Fetch it again.") from error
+    header = first.split()
+    if len(header) != 2 or not all(part.isdigit() for part in header):
+        return FileFormat.GLOVE
+    # In a text the first word is followed by numbers that can be read, in a binary file by their bytes.
+    numbers = second.split(b" ")[1:FIRST_NUMBERS]
+    try:
+        return FileFormat.WORD2VEC if [float(number) for number in numbers] else FileFormat.WORD2VEC_BINARY
+    except ValueError:
+        return FileFormat.WORD2VEC_BINARY
 
 
 def copy_file(path: Path, file_format: FileFormat, writer_of: WriterOf) -> TableWriter:

@@ -1,0 +1,68 @@
+"""Pictures for an encoder: those in a folder, or those of a collection, each with the name that its vector gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from django.core.files.storage import default_storage
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from corpus.models import Collection
+
+ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp"})
+
+
+class PictureBroken(Exception):
+    """A picture cannot be read; names it."""
+
+
+def pictures_in(folder: Path) -> list[str]:
+    """The pictures in a folder and the folders in it, by their path from there; hidden ones are left out."""
+    found = (path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file())
+    names = (path.relative_to(folder) for path in found)
+    return sorted(name.as_posix() for name in names if not any(part.startswith(".") for part in name.parts))
+
+
+def read_folder(folder: Path, names: list[str]) -> Iterator[tuple[str, Image.Image]]:
+    """Each picture under its path.
+
+    Raises
+    ------
+    PictureBroken
+    """
+    for name in names:
+        with _opened(folder / name, name) as file:
+            yield name, _upright(file, name)
+
+
+def read_collection(collection: Collection) -> Iterator[tuple[str, Image.Image]]:
+    """Each picture of a collection under its key.
+
+    Raises
+    ------
+    PictureBroken
+    """
+    for entry in collection.entries.select_related("image").iterator():
+        try:
+            with default_storage.open(entry.image.original) as file:
+                yield entry.key, _upright(file, entry.key)
+        except FileNotFoundError as error:
+            raise PictureBroken(f"The file of picture {entry.key} is gone from storage.") from error
+
+
+def _opened(path: Path, name: str) -> IO[bytes]:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise PictureBroken(f"Picture {name} cannot be read ({error.strerror}).") from error
+
+
+def _upright(file: IO[bytes], name: str) -> Image.Image:
+    try:
+        with Image.open(file) as image:
+            image.load()
+            return ImageOps.exif_transpose(image)
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise PictureBroken(f"Picture {name} cannot be read as a picture ({error}).") from error

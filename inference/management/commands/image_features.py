@@ -1,0 +1,67 @@
+"""`manage.py image_features FOLDER_OR_COLLECTION --out FEATURES.npz`: features of pictures by an image encoder."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.core.management.base import BaseCommand, CommandError
+from PIL import Image
+
+from corpus.models import Collection
+from inference.backends.choosing import image_encoder
+from inference.backends.encoders import EncoderRefused, ExtraMissing
+from inference.backends.mobilenet import NAME as MOBILENET
+from inference.files.pictures import PictureBroken, pictures_in, read_collection, read_folder
+from inference.management.arguments import check_file_to_write
+from metrics.named_vectors import NamedVectors
+
+AT_ONCE = 16
+
+
+class Command(BaseCommand):
+    help = "Write the features of the pictures in a folder (by file) or a collection (by key) to an npz file."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("source", help="folder of pictures, or name or slug of a collection")
+        parser.add_argument("--out", type=Path, required=True, help="npz file to write")
+        parser.add_argument(
+            "--encoder",
+            default=MOBILENET,
+            help=f"{MOBILENET} (the default), a folder with a CLIP-like model, or name/model@commit of the hub",
+        )
+
+    def handle(self, *, source: str, out: Path, encoder: str, **options: Any) -> None:
+        check_file_to_write(out)
+        count, pictures = _pictures(source)
+        keys: list[str] = []
+        rows = []
+        try:
+            engine = image_encoder(encoder)
+            while some := list(islice(pictures, AT_ONCE)):
+                keys += [key for key, _picture in some]
+                rows.append(engine.features([picture for _key, picture in some]))
+                self.stdout.write(f"{len(keys):,} of {count:,}")
+        except (ExtraMissing, EncoderRefused, PictureBroken) as error:
+            raise CommandError(str(error)) from error
+        NamedVectors(tuple(keys), np.concatenate(rows), engine.signature, engine.space).save(out)
+        self.stdout.write(f"Wrote {len(keys):,} × {engine.dimensions} to {out}.\nEncoder: {engine.signature}")
+
+
+def _pictures(source: str) -> tuple[int, Iterator[tuple[str, Image.Image]]]:
+    folder = Path(source)
+    if folder.is_dir():
+        names = pictures_in(folder)
+        count, pictures = len(names), read_folder(folder, names)
+    else:
+        found = Collection.objects.filter(slug=source).first() or Collection.objects.filter(name=source).first()
+        if found is None:
+            raise CommandError(f"There is neither a folder nor a collection {source}.")
+        count, pictures = found.entries.count(), read_collection(found)
+    if not count:
+        raise CommandError(f"There are no pictures in {source}.")
+    return count, pictures

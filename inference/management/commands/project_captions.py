@@ -1,0 +1,54 @@
+"""`manage.py project_captions FOLDER CAPTIONS --out FILE.npz`: captions as vectors in a space of image features."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from inference.backends.dual_encoder import DualEncoder
+from inference.backends.encoders import EncoderRefused, ExtraMissing, TextEncoder
+from inference.files.pairs import PairsRefused, read_pairs
+from inference.management.arguments import check_file_to_write
+from inference.projections.config import ProjectionRefused
+from inference.projections.folder import MANIFEST, VECTORS, read_manifest
+from inference.projections.projector import open_projection
+from inference.selectors.word_vectors import VectorsUnavailable, vectors_of
+from metrics.java import ToolFailed, ToolMissing
+from metrics.named_vectors import NamedVectors
+from metrics.word_vectors import BrokenTable, open_table
+
+
+class Command(BaseCommand):
+    help = "Project captions by a projection of train_projection, or by a CLIP-like model in its place."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("encoder", help="folder of train_projection or of a model, or name/model@commit of the hub")
+        parser.add_argument("captions", type=Path, help='JSON lines: {"image": …, "caption": …} or "captions": […]')
+        parser.add_argument("--out", type=Path, required=True, help="npz file to write")
+
+    def handle(self, *, encoder: str, captions: Path, out: Path, **options: Any) -> None:
+        check_file_to_write(out)
+        try:
+            images, texts = zip(*read_pairs(captions), strict=True)
+            engine = _encoder(encoder)
+            found = NamedVectors(images, engine.vectors(texts), engine.signature, engine.space)
+        except (PairsRefused, ProjectionRefused, ExtraMissing, EncoderRefused) as error:
+            raise CommandError(str(error)) from error
+        except (VectorsUnavailable, BrokenTable, ToolMissing, ToolFailed) as error:
+            raise CommandError(str(error)) from error
+        found.save(out)
+        self.stdout.write(f"Wrote {len(found.keys):,} × {engine.dimensions} to {out}.\nEncoder: {engine.signature}")
+
+
+def _encoder(source: str) -> TextEncoder:
+    folder = Path(source)
+    if not (folder.is_dir() and not (folder / "config.json").is_file()):
+        return DualEncoder(source)
+    manifest = read_manifest(folder)
+    if manifest.vectors is None:
+        return open_projection(folder, None)
+    copied = (folder / VECTORS / MANIFEST).is_file()
+    return open_projection(folder, open_table(folder / VECTORS) if copied else vectors_of(manifest.vectors))

@@ -1,0 +1,68 @@
+"""`manage.py train_projection PAIRS.jsonl --features FEATURES.npz --language xx --vectors NAME --out FOLDER`."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from corpus.management.arguments import language_of, whole_number
+from inference.backends.encoders import ExtraMissing
+from inference.files.pairs import PairsRefused, read_pairs
+from inference.management.arguments import NO_VECTORS, VECTORS_HELP, named_vectors, word_vectors
+from inference.projections.config import Config, ProjectionRefused
+from inference.projections.folder import VECTORS
+from inference.projections.training import Task, train
+from metrics.java import ToolFailed, ToolMissing
+from metrics.text import Tokenizer, text_version, tokenise
+
+
+class Command(BaseCommand):
+    help = "Train a W2VV++ projection of a language's captions into a space of image features."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("pairs", type=Path, help='JSON lines: {"image": …, "caption": …} or "captions": […]')
+        parser.add_argument("--features", type=Path, required=True, help="npz file of image_features")
+        parser.add_argument("--language", required=True, help="tag of the captions' language, such as en")
+        parser.add_argument("--vectors", required=True, help=f"{VECTORS_HELP}; {NO_VECTORS} for none")
+        parser.add_argument("--out", type=Path, required=True, help="folder for the projection")
+        parser.add_argument("--tokenizer", choices=[str(kind) for kind in Tokenizer])
+        parser.add_argument("--seed", type=whole_number(0, 2**31 - 1), default=Config.seed)
+        parser.add_argument("--epochs", type=whole_number(1, 10_000), default=Config.epochs)
+        parser.add_argument("--resume", action="store_true", help="go on after an interruption")
+
+    def handle(self, *, pairs: Path, features: Path, out: Path, resume: bool, **options: Any) -> None:
+        language = language_of(options["language"])
+        if options["tokenizer"] is None and not language.spaced:
+            raise CommandError(f"No spaces part the words of {language.tag}: give --tokenizer icu or characters.")
+        tokenizer = options["tokenizer"] or Tokenizer.WHITESPACE
+        config = Config(seed=options["seed"], epochs=options["epochs"])
+        images = named_vectors(features, option="--features")
+        try:
+            images_of, captions = zip(*read_pairs(pairs), strict=True)
+            task = Task(
+                captions=tokenise(captions, tokenizer=tokenizer, language=language.tag, normalise=True),
+                images=images_of,
+                features=images,
+                vectors=word_vectors(options["vectors"], language=language.tag, copy_to=out / VECTORS),
+                language=language.tag,
+                text=text_version(tokenizer, normalise=True),
+                tokenizer=str(tokenizer),
+                normalise=True,
+            )
+            manifest = train(task, config, out, resume=resume, progress=self._progress(config))
+        except (PairsRefused, ProjectionRefused, ExtraMissing, ToolMissing, ToolFailed) as error:
+            raise CommandError(str(error)) from error
+        except KeyboardInterrupt as stopped:
+            raise CommandError(f"Interrupted. What is done is in {out}; go on with --resume.") from stopped
+        self.stdout.write(f"Trained on {manifest.pairs:,} captions; the projection is in {out}.")
+        self.stdout.write(f"Encoder: {manifest.encoder}")
+
+    def _progress(self, config: Config) -> Any:
+        def say(epoch: int, loss: float) -> None:
+            self.stdout.write(f"Epoch {epoch} of {config.epochs}: loss {loss:.4f}")
+            self.stdout.flush()
+
+        return say

@@ -1,0 +1,147 @@
+"""The folder of a projection: its weights, its words, and a manifest that says what it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inference.projections.config import Config, ProjectionRefused
+from metrics.word_vectors import signature_of
+
+MANIFEST, WEIGHTS, WORDS, CHECKPOINT, VECTORS = "manifest.json", "weights.npz", "words.json", "checkpoint.pt", "vectors"
+KIND, LAYOUT = "w2vv++", 1
+Weights = Mapping[str, NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a projection is; its `signature` follows from that.
+
+    Attributes
+    ----------
+    text : str
+        What captions are made into before they are read (`metrics.text.text_version`); `tokenizer` and `normalise`
+        are how.
+    space : str
+        Signature of the image encoder into whose space it projects.
+    vectors : str or None
+        Signature of the word vectors.
+    """
+
+    layout: int
+    kind: str
+    language: str
+    text: str
+    tokenizer: str
+    normalise: bool
+    space: str
+    dimensions: int
+    vectors: str | None
+    config: dict[str, Any]
+    pairs: int
+    words_sha256: str
+    weights_sha256: str
+
+    @property
+    def signature(self) -> str:
+        return signature_of(asdict(self))
+
+    @property
+    def encoder(self) -> str:
+        """Its name in files of vectors and in the signatures of scores."""
+        return f"{self.kind}-{self.language}-{self.signature[:16]}"
+
+
+def write_projection(folder: Path, manifest: Manifest, words: list[str], weights: Weights) -> None:
+    """Write the three files, the manifest last: where it is, the others are whole."""
+    with replacing(folder / WEIGHTS) as partial, partial.open("wb") as file:
+        np.savez(file, **weights)  # type: ignore[arg-type]
+    with replacing(folder / WORDS) as partial:
+        partial.write_text(json.dumps(words, ensure_ascii=False) + "\n", encoding="utf-8")
+    said = {"signature": manifest.signature, **asdict(manifest)}
+    with replacing(folder / MANIFEST) as partial:
+        partial.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_projection(folder: Path) -> tuple[Manifest, list[str], Weights]:
+    """Read what `write_projection` wrote, and compare it with its signature.
+
+    Raises
+    ------
+    ProjectionRefused
+    """
+    manifest = read_manifest(folder)
+    try:
+        words = json.loads((folder / WORDS).read_text(encoding="utf-8"))
+        with np.load(folder / WEIGHTS, allow_pickle=False) as file:
+            weights = {name: file[name] for name in file}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise ProjectionRefused(f"The projection in {folder} is not whole ({error}). Train it again.") from error
+    if (words_sha256(words), weights_sha256(weights)) != (manifest.words_sha256, manifest.weights_sha256):
+        raise ProjectionRefused(f"Words or weights in {folder} are not those of its manifest. Train it again.")
+    return manifest, words, weights
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """What is said of the projection in a folder.
+
+    Raises
+    ------
+    ProjectionRefused
+    """
+    path = folder / MANIFEST
+    if not path.is_file():
+        unfinished = (folder / CHECKPOINT).is_file()
+        why = "its training was not finished: go on with --resume" if unfinished else f"there is no {MANIFEST}"
+        raise ProjectionRefused(f"{folder} holds no projection; {why}.")
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+        signature = said.pop("signature")
+        manifest = Manifest(**said)
+        Config(**manifest.config)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ProjectionRefused(f"{path} is not the manifest of a projection ({error}).") from error
+    if (manifest.layout, manifest.kind, manifest.signature) != (LAYOUT, KIND, signature):
+        raise ProjectionRefused(f"{path} was changed, or is of another version. Train the projection again.")
+    return manifest
+
+
+def words_sha256(words: list[str]) -> str:
+    return hashlib.sha256(json.dumps(words, ensure_ascii=False).encode("utf-8", "replace")).hexdigest()
+
+
+def weights_sha256(weights: Weights) -> str:
+    """Of names, shapes and numbers, whatever file they lie in."""
+    digest = hashlib.sha256()
+    for name in sorted(weights):
+        rows = np.ascontiguousarray(weights[name], dtype="<f4")
+        digest.update(f"{name} {rows.shape}\0".encode())
+        digest.update(rows.tobytes())
+    return digest.hexdigest()
+
+
+class replacing:  # noqa: N801 - reads as a word: with replacing(path) as partial
+    """A file beside `path` that takes its place, whole and on the disk, at the end; after an error nothing does."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.partial = path, path.with_name(f".{path.name}.partial")
+
+    def __enter__(self) -> Path:
+        return self.partial
+
+    def __exit__(self, kind: type[BaseException] | None, *_rest: object) -> None:
+        if kind is not None:
+            self.partial.unlink(missing_ok=True)
+            return
+        with self.partial.open("rb+") as file:
+            os.fsync(file.fileno())
+        self.partial.replace(self.path)

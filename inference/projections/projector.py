@@ -1,0 +1,73 @@
+"""Using a projection that was trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inference.backends.encoders import device, torch
+from inference.projections.config import Config, ProjectionRefused
+from inference.projections.folder import Manifest, read_projection
+from inference.projections.training import network_of, tensors_of
+from inference.projections.words import Reader
+from metrics.text import text_version, tokenise
+from metrics.word_vectors import Vectors
+
+AT_ONCE = 256
+
+
+class Projection:
+    """Projects captions of its language into its space of image features."""
+
+    def __init__(self, manifest: Manifest, reader: Reader, network: object) -> None:
+        self.manifest, self.signature, self.space = manifest, manifest.encoder, manifest.space
+        self.dimensions = manifest.dimensions
+        self._reader, self._network = reader, network
+
+    def vectors(self, captions: Sequence[str]) -> NDArray[np.float32]:
+        """A row of float32 for each caption as it was written, shape (n, dimensions).
+
+        Raises
+        ------
+        metrics.java.ToolMissing
+            Where its tokeniser needs a program or package that is not there.
+        """
+        about = self.manifest
+        tokens = tokenise(captions, tokenizer=about.tokenizer, language=about.language, normalise=about.normalise)
+        found = [np.empty((0, self.dimensions), dtype=np.float32)]
+        with torch().inference_mode():
+            for start in range(0, len(tokens), AT_ONCE):
+                read = self._reader.read(tokens[start : start + AT_ONCE])
+                found.append(self._network(*tensors_of(read)).cpu().numpy())  # type: ignore[operator]
+        return np.concatenate(found)
+
+
+def open_projection(folder: Path, vectors: Vectors | None) -> Projection:
+    """A projection from its folder, with the word vectors that it was trained with.
+
+    Raises
+    ------
+    ProjectionRefused
+        Where the folder holds none, or other word vectors or another tokeniser are here than it was trained with.
+    inference.backends.encoders.ExtraMissing
+    metrics.java.ToolMissing
+    """
+    manifest, words, weights = read_projection(folder)
+    given = None if vectors is None else vectors.signature
+    if given != manifest.vectors:
+        raise ProjectionRefused(f"{folder} was trained with the word vectors {manifest.vectors}, not with {given}.")
+    here = text_version(manifest.tokenizer, manifest.normalise)
+    if here != manifest.text:
+        raise ProjectionRefused(f"{folder} was trained on text made by {manifest.text}; here that is {here}.")
+    library = torch()
+    network = network_of(
+        len(words), vectors.dimensions if vectors else 0, manifest.dimensions, Config(**manifest.config)
+    )
+    try:
+        network.load_state_dict({name: library.from_numpy(np.array(value)) for name, value in weights.items()})
+    except RuntimeError as error:
+        raise ProjectionRefused(f"The weights in {folder} are of another network. Train it again.") from error
+    return Projection(manifest, Reader(words, vectors), network.to(device()).eval())

@@ -1,0 +1,244 @@
+"""Training a projection: seeded, and to be taken up again after any interruption with the same result.
+
+Everything random of an epoch follows from the seed and its number, so that a checkpoint needs the weights and the state
+of the optimiser only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inference.backends.encoders import device, torch
+from inference.projections.config import Config, ProjectionRefused
+from inference.projections.folder import (
+    CHECKPOINT,
+    KIND,
+    LAYOUT,
+    MANIFEST,
+    Manifest,
+    replacing,
+    weights_sha256,
+    words_sha256,
+    write_projection,
+)
+from inference.projections.words import Read, Reader, words_of
+from metrics.named_vectors import NamedVectors
+from metrics.word_vectors import Vectors, signature_of
+
+LONGEST_STEP = 2.0
+"""To which the gradient is cut."""
+DECAY = 0.99
+Progress = Callable[[int, float], None]
+"""Called after each epoch with its number, from 1, and the mean loss."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is learned: captions as tokens parted by whitespace, and the image of each.
+
+    `text`, `tokenizer` and `normalise` say how captions became tokens.
+    """
+
+    captions: Sequence[str]
+    images: Sequence[str]
+    features: NamedVectors
+    vectors: Vectors | None
+    language: str
+    text: str
+    tokenizer: str
+    normalise: bool
+
+
+def train(task: Task, config: Config, folder: Path, *, resume: bool, progress: Progress) -> Manifest:
+    """Train a projection into `folder`; on the CPU of one machine the same task and seed give the same weights.
+
+    Raises
+    ------
+    ProjectionRefused
+        Where a caption's image has no features, there are fewer than two images, or the folder holds something else.
+    inference.backends.encoders.ExtraMissing
+        Where PyTorch is not installed.
+    """
+    rows = _rows_of_images(task)
+    checkpoint = folder / CHECKPOINT
+    _check_folder(folder, resume=resume)
+    library = torch()
+    words = words_of(task.captions, least_count=config.least_count)
+    reader = Reader(words, task.vectors)
+    run = _run_of(task, config, rows, words)
+    # What follows must not change what a caller draws from PyTorch afterwards.
+    with library.random.fork_rng():
+        trainer = _Trainer(task, config, reader, rows)
+        first = trainer.load(checkpoint, run) if checkpoint.is_file() else 1
+        for epoch in range(first, config.epochs + 1):
+            loss = trainer.epoch(epoch)
+            trainer.save(checkpoint, run, epoch)
+            progress(epoch, loss)
+    weights = trainer.weights()
+    manifest = Manifest(
+        layout=LAYOUT,
+        kind=KIND,
+        language=task.language,
+        text=task.text,
+        tokenizer=task.tokenizer,
+        normalise=task.normalise,
+        space=task.features.space,
+        dimensions=task.features.vectors.shape[1],
+        vectors=None if task.vectors is None else task.vectors.signature,
+        config=config.as_dict(),
+        pairs=len(task.captions),
+        words_sha256=words_sha256(words),
+        weights_sha256=weights_sha256(weights),
+    )
+    write_projection(folder, manifest, words, weights)
+    checkpoint.unlink(missing_ok=True)
+    return manifest
+
+
+def network_of(words: int, vectors: int, dimensions: int, config: Config) -> Any:
+    """The network of a projection of so many words, numbers to a word vector (0: none) and image features."""
+    from inference.projections.network import Network
+    from inference.projections.words import FIRST_WORD
+
+    return Network(
+        words=words,
+        means=vectors,
+        word_rows=FIRST_WORD + words,
+        word_dimensions=vectors or config.word_dimensions,
+        recurrent=config.recurrent,
+        hidden=config.hidden,
+        dropout=config.dropout,
+        dimensions=dimensions,
+    )
+
+
+def tensors_of(read: Read) -> tuple[Any, Any, Any]:
+    """What the network takes, on the device on which it computes."""
+    library, place = torch(), device()
+    bags, sequences, means = (library.from_numpy(part).to(place) for part in (read.bags, read.sequences, read.means))
+    return bags, sequences, means
+
+
+class _Trainer:
+    def __init__(self, task: Task, config: Config, reader: Reader, rows: NDArray[np.int64]) -> None:
+        self._torch, self._device = torch(), device()
+        self._task, self._config, self._reader, self._rows = task, config, reader, rows
+        rng = self._seeded(0)
+        vectors = task.vectors.dimensions if task.vectors else 0
+        network = network_of(len(reader.words), vectors, task.features.vectors.shape[1], config)
+        with self._torch.no_grad():
+            table = reader.table(rng, config.word_dimensions)
+            network.words.weight.copy_(self._torch.from_numpy(table))
+        self._network = network.to(self._device)
+        self._optimiser = self._torch.optim.RMSprop(self._network.parameters(), lr=config.learning_rate)
+
+    def epoch(self, number: int) -> float:
+        from inference.projections.network import triplet_loss
+
+        for group in self._optimiser.param_groups:
+            group["lr"] = self._config.learning_rate * DECAY ** (number - 1)
+        order = self._seeded(number).permutation(len(self._rows))
+        self._network.train()
+        losses = []
+        for start in range(0, len(order), self._config.batch):
+            chosen = order[start : start + self._config.batch]
+            images = self._rows[chosen]
+            read = self._reader.read([self._task.captions[place] for place in chosen])
+            right = self._torch.from_numpy(self._task.features.vectors[images]).to(self._device)
+            same = self._torch.from_numpy(images[:, None] == images[None, :]).to(self._device)
+            loss = triplet_loss(self._network(*tensors_of(read)), right, same, self._config.margin)
+            self._optimiser.zero_grad()
+            loss.backward()
+            self._torch.nn.utils.clip_grad_norm_(self._network.parameters(), LONGEST_STEP)
+            self._optimiser.step()
+            losses.append(float(loss.detach()))
+        return float(np.mean(losses))
+
+    def save(self, path: Path, run: str, epoch: int) -> None:
+        state = {
+            "run": run,
+            "epoch": epoch,
+            "network": self._network.state_dict(),
+            "optimiser": self._optimiser.state_dict(),
+        }
+        with replacing(path) as partial:
+            self._torch.save(state, partial)
+
+    def load(self, path: Path, run: str) -> int:
+        """Take up a checkpoint; returns the number of the epoch that comes next."""
+        try:
+            state = self._torch.load(path, map_location=self._device, weights_only=True)
+            found, epoch = state["run"], int(state["epoch"])
+        except Exception as error:
+            raise ProjectionRefused(f"{path} cannot be read ({error}). Remove it and train from the start.") from error
+        if found != run:
+            raise ProjectionRefused(
+                f"{path} is of another training: captions, features, vectors or options were others. Give those again, "
+                "or another folder."
+            )
+        self._network.load_state_dict(state["network"])
+        self._optimiser.load_state_dict(state["optimiser"])
+        return epoch + 1
+
+    def weights(self) -> dict[str, NDArray[np.float32]]:
+        return {name: value.cpu().numpy() for name, value in self._network.state_dict().items()}
+
+    def _seeded(self, epoch: int) -> np.random.Generator:
+        sequence = np.random.SeedSequence([self._config.seed, epoch])
+        self._torch.manual_seed(int(sequence.generate_state(1)[0]))
+        return np.random.default_rng(sequence)
+
+
+def _rows_of_images(task: Task) -> NDArray[np.int64]:
+    if len(task.captions) != len(task.images):
+        raise ValueError(f"There are {len(task.captions)} captions and {len(task.images)} images.")
+    places = task.features.rows()
+    twice = next((key for key, rows in places.items() if len(rows) > 1), None)
+    if twice is not None:
+        raise ProjectionRefused(f"The features hold image {twice} twice.")
+    missing = [image for image in dict.fromkeys(task.images) if image not in places]
+    if missing:
+        more = f", nor have {len(missing) - 1:,} other images" if missing[1:] else ""
+        raise ProjectionRefused(f"Image {missing[0]} has captions but no features{more}.")
+    if len(set(task.images)) < 2:
+        raise ProjectionRefused("Captions of two images or more are needed: the wrong images are those of the others.")
+    rows = np.array([places[image][0] for image in task.images], dtype=np.int64)
+    zero = np.flatnonzero(~task.features.vectors[rows].any(axis=1))
+    if zero.size:
+        raise ProjectionRefused(f"The features of image {task.images[zero[0]]} are zero throughout.")
+    return rows
+
+
+def _check_folder(folder: Path, *, resume: bool) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    if (folder / MANIFEST).exists():
+        raise ProjectionRefused(f"{folder} holds a finished projection, which is never changed. Choose another folder.")
+    if (folder / CHECKPOINT).exists() and not resume:
+        raise ProjectionRefused(
+            f"{folder} holds an unfinished training. Go on with --resume, or choose another folder."
+        )
+
+
+def _run_of(task: Task, config: Config, rows: NDArray[np.int64], words: list[str]) -> str:
+    """What a checkpoint belongs to."""
+    captions = json.dumps([[image, caption] for image, caption in zip(task.images, task.captions, strict=True)])
+    return signature_of(
+        {
+            "captions": hashlib.sha256(captions.encode()).hexdigest(),
+            "features": hashlib.sha256(np.ascontiguousarray(task.features.vectors[rows]).tobytes()).hexdigest(),
+            "space": task.features.space,
+            "vectors": None if task.vectors is None else task.vectors.signature,
+            "language": task.language,
+            "text": task.text,
+            "words": words_sha256(words),
+            "config": config.as_dict(),
+        }
+    )

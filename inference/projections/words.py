@@ -1,0 +1,86 @@
+"""Captions as a projection reads them: a bag of words, the numbers of the words in order, the mean of their vectors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics.word_vectors import Vectors
+
+PADDING, UNKNOWN = 0, 1
+FIRST_WORD = 2
+"""Number of the first word in a sequence; 0 is no word, 1 any word that was not seen in training."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """Some captions.
+
+    Attributes
+    ----------
+    bags : ndarray of float32, shape (n, n_words)
+    sequences : ndarray of int64, shape (n, longest)
+        Numbers of words, `PADDING` after the last.
+    means : ndarray of float32, shape (n, dimensions)
+        Mean vector of the words that have one; zero where none has; without columns where there are no vectors.
+    """
+
+    bags: NDArray[np.float32]
+    sequences: NDArray[np.int64]
+    means: NDArray[np.float32]
+
+
+class Reader:
+    """Reads captions with the words that training saw, and with the vectors of any word."""
+
+    def __init__(self, words: Sequence[str], vectors: Vectors | None) -> None:
+        self.words = tuple(words)
+        self.vectors = vectors
+        self._numbers = {word: number for number, word in enumerate(self.words)}
+        self._found: dict[str, NDArray[np.float32] | None] = {}
+
+    def read(self, captions: Sequence[str]) -> Read:
+        """Captions of tokens parted by whitespace."""
+        tokens = [caption.split() for caption in captions]
+        longest = max([1, *map(len, tokens)])
+        bags = np.zeros((len(tokens), len(self.words)), dtype=np.float32)
+        sequences = np.full((len(tokens), longest), PADDING, dtype=np.int64)
+        means = np.zeros((len(tokens), self.vectors.dimensions if self.vectors else 0), dtype=np.float32)
+        for row, words in enumerate(tokens):
+            numbers = [self._numbers.get(word) for word in words]
+            for place, number in enumerate(numbers):
+                sequences[row, place] = UNKNOWN if number is None else FIRST_WORD + number
+                if number is not None:
+                    bags[row, number] += 1
+            found = [vector for word in words if (vector := self._vector(word)) is not None]
+            if found:
+                means[row] = np.mean(found, axis=0)
+        return Read(bags, sequences, means)
+
+    def table(self, rng: np.random.Generator, dimensions: int) -> NDArray[np.float32]:
+        """What the GRU's words begin as: their vectors, small random numbers for those without one."""
+        size = self.vectors.dimensions if self.vectors else dimensions
+        rows = rng.uniform(-0.1, 0.1, size=(FIRST_WORD + len(self.words), size)).astype(np.float32)
+        rows[PADDING] = 0
+        for number, word in enumerate(self.words):
+            if (vector := self._vector(word)) is not None:
+                rows[FIRST_WORD + number] = vector
+        return rows
+
+    def _vector(self, word: str) -> NDArray[np.float32] | None:
+        if self.vectors is None:
+            return None
+        if word not in self._found:
+            self._found[word] = self.vectors.vector(word)
+        return self._found[word]
+
+
+def words_of(captions: Sequence[str], *, least_count: int) -> list[str]:
+    """The words that come `least_count` times or more, the most frequent first."""
+    counts = Counter(word for caption in captions for word in caption.split())
+    often = [(word, count) for word, count in counts.items() if count >= least_count]
+    return [word for word, _count in sorted(often, key=lambda pair: (-pair[1], pair[0]))]

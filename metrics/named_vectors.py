@@ -1,0 +1,98 @@
+"""Vectors by the name of their image, in a file: image features, and projections of captions into their space."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+ENTRIES = ("keys", "vectors", "signature", "space")
+
+
+class BrokenVectors(ValueError):
+    """A file holds no vectors by name, or not those that it should."""
+
+
+@dataclass(frozen=True)
+class NamedVectors:
+    """Vectors of images or captions.
+
+    Attributes
+    ----------
+    keys : tuple of str, length n
+        Names of images; one that has several captions comes several times.
+    vectors : ndarray of float32, shape (n, dimensions)
+    signature : str
+        Of what made them: an image encoder, a projection.
+    space : str
+        Signature of the image encoder whose features they can be held against; of image features, their own.
+    """
+
+    keys: tuple[str, ...]
+    vectors: NDArray[np.float32]
+    signature: str
+    space: str
+
+    def __post_init__(self) -> None:
+        shape = self.vectors.shape
+        if len(shape) != 2 or shape[0] != len(self.keys) or not shape[0]:
+            raise BrokenVectors(f"There are {len(self.keys)} names and vectors of the shape {shape}; each needs one.")
+        rows = np.flatnonzero(~np.isfinite(self.vectors).all(axis=1))
+        if rows.size:
+            raise BrokenVectors(f"The vector of {self.keys[rows[0]]} is not finite.")
+
+    def rows(self) -> dict[str, list[int]]:
+        """At which places each name comes, in the order of the file."""
+        places: dict[str, list[int]] = {}
+        for place, key in enumerate(self.keys):
+            places.setdefault(key, []).append(place)
+        return places
+
+    def save(self, path: Path) -> None:
+        """Write an npz file of four entries: keys, vectors, signature, space. The same content gives the same bytes."""
+        partial = path.with_name(f".{path.name}.partial")
+        with partial.open("wb") as file:
+            np.savez(
+                file,
+                keys=np.array(self.keys, dtype=np.str_),
+                vectors=self.vectors.astype("<f4"),
+                signature=np.array(self.signature, dtype=np.str_),
+                space=np.array(self.space, dtype=np.str_),
+            )
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+
+
+def read_named_vectors(path: Path) -> NamedVectors:
+    """Read what `NamedVectors.save` wrote, or numpy's `savez` with the same four entries.
+
+    Raises
+    ------
+    BrokenVectors
+        Where the file cannot be read, lacks an entry, or holds another kind of value in it.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            missing = [entry for entry in ENTRIES if entry not in file]
+            if missing:
+                raise BrokenVectors(f"{path} has no entry {missing[0]}; it needs {', '.join(ENTRIES)}.")
+            keys, vectors, signature, space = (file[entry] for entry in ENTRIES)
+    except BrokenVectors:
+        raise
+    except OSError as error:
+        raise BrokenVectors(f"{path} cannot be read ({error.strerror or error}).") from error
+    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise BrokenVectors(f"{path} is not an npz file of vectors ({error}).") from error
+    if keys.ndim != 1 or keys.dtype.kind != "U" or vectors.dtype.kind != "f":
+        raise BrokenVectors(f"{path}: keys must be texts and vectors floating-point numbers.")
+    if any(entry.ndim or entry.dtype.kind != "U" for entry in (signature, space)):
+        raise BrokenVectors(f"{path}: signature and space must be one text each.")
+    try:
+        return NamedVectors(tuple(keys.tolist()), vectors.astype(np.float32), str(signature), str(space))
+    except BrokenVectors as error:
+        raise BrokenVectors(f"{path}: {error}") from error
