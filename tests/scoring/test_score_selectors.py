@@ -1,0 +1,257 @@
+"""What pages and files are made of: the table of scores, figures of images, paired differences; and who may see."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from django.http import Http404
+from django.test import Client
+from django.urls import reverse
+
+from corpus.models import Image
+from metrics.paired import PairedDifference
+from people.models import Membership, Role
+from scoring.downloads.scores import Layout, export_scores, file_name
+from scoring.models import Score
+from scoring.permissions import has_pictures_in_hand, reference_set_for, scoring_for
+from scoring.rules.figures import Undefined
+from scoring.selectors.images import PerImage, disagreements, gains, per_image, texts_of
+from scoring.selectors.scores import current_pass, differences_between, score_cells, scoring_details, scoring_rows
+from scoring.selectors.significance import common_metrics, paired_result
+from scoring.services.passes import claim
+from scoring.services.scorings import ask_again
+from tests.annotation.handing_in import hand_in, take
+from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_project, make_round, make_user
+from tests.scoring.scored import make_references, make_scoring, run
+
+LATER = NOW + timedelta(hours=1)
+
+
+def figures(*values: float) -> PerImage:
+    return PerImage(np.arange(1, len(values) + 1), np.array(values))
+
+
+def test_best_and_worst_are_in_order_and_equal_ones_as_they_come():
+    found = figures(0.5, 0.9, 0.5, 0.1)
+
+    assert found.best(2) == [(2, 0.9), (1, 0.5)]
+    assert found.best(2, start=2) == [(3, 0.5), (4, 0.1)]
+    assert found.worst(3) == [(4, 0.1), (1, 0.5), (3, 0.5)]
+
+
+def test_gains_are_over_the_images_of_both():
+    test = PerImage(np.array([7, 3, 5]), np.array([1.0, 2.0, 3.0]))
+    base = PerImage(np.array([5, 9, 7]), np.array([0.5, 9.0, 0.25]))
+
+    found = gains(test, base)
+
+    assert (found.images.tolist(), found.values.tolist()) == ([7, 5], [0.75, 2.5])
+
+
+def test_the_largest_disagreement_is_where_places_are_farthest_apart():
+    found = disagreements(figures(0.1, 0.2, 0.3, 0.4, 9.0), {1: 3.0, 2: -1.0, 3: 0.0, 4: -2.0})
+
+    assert [(one.image_id, one.gap) for one in found] == [(1, -0.75), (4, 0.75), (2, 0.0), (3, 0.0)]
+    assert (found[0].value, found[0].verdict) == (0.1, 3.0)
+    assert disagreements(figures(1.0), {}) == []
+    assert [one.gap for one in disagreements(figures(1.0, 1.0), {1: 0.0, 2: 0.0})] == [0.0, 0.0]
+
+
+@pytest.mark.django_db
+def test_the_table_is_one_query_and_has_the_newest_done_pass_of_each(django_assert_num_queries):
+    references = make_references()
+    project = references.project
+    scorings = [make_scoring(references) for _ in range(2)]
+    make_scoring(references)  # not run
+    run(make_scoring())  # of another project
+    for scoring in scorings:
+        run(scoring)
+    ask_again(scoring=scorings[0], now=LATER)
+    newest = run(scorings[0], at=LATER)
+    failed = ask_again(scoring=scorings[1], now=LATER)
+    failed.state = "failed"
+    failed.save()
+
+    with django_assert_num_queries(1):
+        cells = score_cells(project)
+
+    assert len(cells) == 12
+    assert {cell.pass_id for cell in cells} == {newest.pk, current_pass(scorings[1]).pk}
+    assert [cell.metric for cell in cells if cell.scoring_id == scorings[0].pk] == [
+        "cider-d", "bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l",
+    ]  # fmt: skip
+    cell = cells[1]
+    assert (cell.title, cell.shown) == ("BLEU-1", pytest.approx(100 * cell.value))
+    assert (cell.language, cell.reference_set, cell.tokenizer) == ("de", references.name, "whitespace")
+
+
+@pytest.mark.django_db
+def test_rows_say_where_the_work_stands(django_assert_num_queries):
+    references = make_references()
+    scorings = [make_scoring(references) for _ in range(3)]
+    run(scorings[0])
+    scorings[1].passes.update(state="failed", error="No Java.")
+    claim(pass_id=scorings[2].passes.get().pk, now=NOW)
+    scorings[2].passes.update(done=1)
+
+    with django_assert_num_queries(4):
+        rows = {row.scoring.pk: row for row in scoring_rows(references.project)}
+
+    done, failed, running = (rows[scoring.pk] for scoring in scorings)
+    assert (done.open, done.done, done.error, done.percent) == (None, current_pass(scorings[0]), "", 100)
+    assert (failed.done, failed.error) == (None, "No Java.")
+    assert (running.open.done, running.percent) == (1, 33)
+    assert scoring_details(scorings[2]).cells == []
+
+
+@pytest.mark.django_db
+def test_figures_of_images_come_with_what_was_said_of_them():
+    scoring = make_scoring()
+    found = run(scoring)
+
+    values = per_image(found, "rouge-l")
+    texts = texts_of(scoring, values.images.tolist())
+
+    assert len(values) == 3
+    entry = scoring.references.collection.entries.first()
+    said = texts[entry.image_id]
+    assert (said.image, said.key, said.caption) == (entry.image, entry.key, f"base caption of {entry.key}")
+    assert said.references == [f"test caption of {entry.key}", f"a picture of {entry.key}"]
+    assert per_image(found, "meteor") is None
+
+
+@pytest.mark.django_db
+def test_two_models_are_compared_over_their_images_and_it_says_where_they_should_not_be():
+    references = make_references(collection=make_collection(images=12))
+    collection = references.collection
+    test = make_scoring(references, model=make_captioner(collection, text="test caption", language="de"))
+    base = make_scoring(references, normalise=False)
+    for scoring in (test, base):
+        run(scoring)
+
+    result = paired_result(test=test, base=base, metric="rouge-l", method="permutation", resamples=200)
+
+    assert (result.images, result.left_out) == (12, 0)
+    assert [warning.split(":")[0] for warning in result.warnings] == ["text and tokens"]
+    assert common_metrics(test, base) == ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "cider-d"]
+    again = paired_result(test=test, base=base, metric="rouge-l", method="permutation", resamples=200)
+    assert again.difference == result.difference
+
+    itself = paired_result(test=test, base=test, metric="rouge-l", method="bootstrap", resamples=200)
+    assert isinstance(itself.difference, Undefined)
+    assert itself.warnings == []
+    assert paired_result(test=test, base=make_scoring(references), metric="rouge-l", method="bootstrap") is None
+
+    Score.objects.filter(scoring_pass=current_pass(base)).update(values=b"\0" * 96)
+    better = paired_result(test=test, base=base, metric="bleu-1", method="permutation", resamples=200).difference
+    # All 12 images are better: exact only with 4096 ways, so the least that 200 of them can show.
+    assert isinstance(better, PairedDifference | Undefined)
+
+
+def test_signatures_are_compared_word_by_word():
+    one = "cider-d|v:1|text:whitespace-1|refs:aa"
+    assert differences_between(one, one) == []
+    assert differences_between(one, "cider-d|v:1|text:ptb|refs:bb") == [
+        "text and tokens: whitespace-1 against ptb",
+        "references: aa against bb",
+    ]
+
+
+def read(project, layout: Layout) -> list[dict[str, str]]:
+    content = b"".join(export_scores(project, layout)).decode("utf-8-sig")
+    if layout.suffix == "csv":
+        return list(csv.DictReader(io.StringIO(content)))
+    return [json.loads(line) for line in content.splitlines()]
+
+
+@pytest.mark.django_db
+def test_files_have_the_figures_with_their_signatures_and_those_of_each_image():
+    scoring = make_scoring(metrics=["rouge-l", "cider"], model=None)
+    project = scoring.project
+    found = run(scoring)
+    Score.objects.filter(metric="cider").update(value=None, why_undefined="why", values=b"")
+    gone = scoring.references.collection.entries.last()
+    gone.delete()
+    rouge_l = found.scores.get(metric="rouge-l")
+    values = dict(
+        zip(
+            *[column.tolist() for column in (per_image(found, "rouge-l").images, per_image(found, "rouge-l").values)],
+            strict=True,
+        )
+    )
+
+    by_layout = {layout: read(project, layout) for layout in Layout}
+
+    cider, row = by_layout[Layout.JSONL]
+    assert (row["metric"], row["value"], row["signature"]) == ("rouge-l", rouge_l.value, rouge_l.signature)
+    assert (row["model"], row["language"], row["images"], row["normalise"]) == (scoring.model.name, "de", 3, True)
+    assert (cider["value"], cider["why_undefined"]) == (None, "why")
+    cider, row = by_layout[Layout.CSV]
+    assert (float(row["value"]), row["normalise"], cider["value"]) == (rouge_l.value, "true", "")
+    keys = [*scoring.references.collection.entries.values_list("key", flat=True), gone.image.sha256]
+    for layout in (Layout.IMAGES_CSV, Layout.IMAGES_JSONL):
+        rows = by_layout[layout]
+        assert [row["image"] for row in rows] == keys
+        for row in rows:
+            image = Image.objects.filter(entries__key=row["image"]).first() or gone.image
+            assert float(row["rouge-l"]) == values[image.pk]
+            assert not row["cider"]
+        assert layout.has_images
+    assert file_name(project, Layout.IMAGES_CSV, NOW) == f"{project.slug}-image-scores-{NOW:%Y%m%d-%H%M}.csv"
+
+
+@pytest.mark.django_db
+def test_only_who_manages_the_project_or_does_research_in_it_gets_at_scores():
+    scoring = make_scoring()
+    project, references = scoring.project, scoring.references
+    researcher, annotator = make_user(), make_user()
+    Membership.objects.create(project=project, user=researcher, role=Role.RESEARCHER)
+    Membership.objects.create(project=project, user=annotator, role=Role.ANNOTATOR)
+    other = make_project()
+
+    for person in (researcher, project.created_by):
+        assert scoring_for(person, project.slug, scoring.pk) == scoring
+        assert reference_set_for(person, project.slug, references.pk) == references
+    for person, slug in ((annotator, project.slug), (other.created_by, project.slug), (other.created_by, other.slug)):
+        with pytest.raises(Http404):
+            scoring_for(person, slug, scoring.pk)
+        with pytest.raises(Http404):
+            reference_set_for(person, slug, references.pk)
+    with pytest.raises(Http404):
+        scoring_for(researcher, project.slug, scoring.pk, Role.MANAGER)
+
+
+@pytest.mark.django_db
+def test_whoever_writes_about_a_picture_is_noticed_until_it_is_handed_in():
+    round = make_round()
+    person = make_annotator(round)
+    references = make_references(project=round.project, collection=round.collection)
+    others = make_references()
+    assert not has_pictures_in_hand(person, [references])
+
+    take(round, person)
+    assert has_pictures_in_hand(person, [others, references])
+    assert not has_pictures_in_hand(person, [others])
+
+    second = make_annotator(round)
+    hand_in(round, second)
+    assert not has_pictures_in_hand(second, [references])
+
+
+@pytest.mark.django_db
+def test_the_installer_looks_scores_up_and_no_list_has_a_caption():
+    run(make_scoring())
+    staff = make_user(is_staff=True, is_superuser=True)
+    client = Client()
+    client.force_login(staff)
+
+    for model in ("referenceset", "scoring", "pass", "score"):
+        page = client.get(reverse(f"admin:scoring_{model}_changelist"))
+        assert page.status_code == 200
+        assert b"caption of" not in page.content
+        assert client.get(reverse(f"admin:scoring_{model}_add")).status_code == 403
