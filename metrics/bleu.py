@@ -98,7 +98,7 @@ def _right_of_part(captions: EncodedCaptions) -> Numbers:
     for order in ORDERS:
         if order > 1:
             places = np.flatnonzero(about.beginning(order, numbers))
-        n_grams = gather(about, places, numbers[places], captions.words[places + order - 1])
+        n_grams = gather(about, places, numbers.take(places), captions.words.take(places + (order - 1)))
         best = np.zeros(len(n_grams.gram), dtype=np.int64)
         for ours, theirs in n_grams.matches():
             best[ours] = np.maximum(best[ours], n_grams.often[theirs])

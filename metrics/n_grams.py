@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -18,8 +17,7 @@ from metrics.vocabulary import Numbers
 ORDERS = (1, 2, 3, 4)
 KEY_BITS = 64
 PLACES_AT_ONCE = 1_000_000
-# Each part looks through all places for its own, so that there must not be more the more captions there are.
-MOST_PARTS = 16
+MOST_PARTS = 255  # their numbers are bytes
 Flags = NDArray[np.bool_]
 SmallNumbers = NDArray[np.int32]
 Found = TypeVar("Found")
@@ -87,7 +85,8 @@ class NGrams:
 
     def documents(self) -> Numbers:
         """In how many images' references each n-gram stands."""
-        return np.bincount(self.gram[~(self.continues | self.is_candidate)], minlength=len(self.starts))
+        first_of_image = ~(self.continues | self.is_candidate)
+        return np.bincount(self.gram.compress(first_of_image), minlength=len(self.starts))
 
     def matches(self) -> Iterator[tuple[Numbers, Numbers]]:
         """Pairs of entries of one image, a candidate's and a reference's: one reference of each image at a time."""
@@ -108,20 +107,20 @@ class NGrams:
         if kept.all():
             return self.places, numbers
         stay = numbers > 0
-        return self.places[stay], numbers[stay]
+        return self.places.compress(stay), numbers.compress(stay)
 
 
 def gather(about: Places, places: Numbers, before: SmallNumbers, last: SmallNumbers) -> NGrams:
     """The n-grams at `places`, ascending, each given by a number for all its words but the last, and the last."""
     order, new_gram = _sorted(before, last)
-    places = places[order]
+    places = places.take(order)
     caption = about.caption_of.take(places)
     new_entry = new_gram.copy()
     new_entry[1:] |= caption[1:] != caption[:-1]
     entries = np.flatnonzero(new_entry)
-    caption = caption[entries]
+    caption = caption.take(entries)
     image = about.image_of.take(caption)
-    new_gram_entry = new_gram[entries]
+    new_gram_entry = new_gram.take(entries)
     continues = ~new_gram_entry
     continues[1:] &= image[1:] == image[:-1]
     return NGrams(
@@ -179,7 +178,7 @@ def sweep(
         if order > 1:
             places = np.flatnonzero(about.beginning(order, numbers))
         next_numbers = np.zeros(len(numbers), dtype=np.int32)
-        parts = _parts(numbers[places], places, at_least=workers)
+        parts = _parts(numbers.take(places), places, at_least=workers)
         done = 0
         job = partial(_part_of_sweep, about, use, order, numbers, only_repeated)
         for found, numbered, of_these, many in side_by_side(job, parts, workers=workers):
@@ -197,8 +196,8 @@ def _part_of_sweep(
     only_repeated: bool,
     places: Numbers,
 ) -> tuple[Found, Numbers, SmallNumbers, int]:
-    last = about.captions.words[places + order - 1] if order > 1 else np.zeros(len(places), dtype=np.int32)
-    n_grams = gather(about, places, numbers[places], last)
+    last = about.captions.words.take(places + (order - 1)) if order > 1 else np.zeros(len(places), dtype=np.int32)
+    n_grams = gather(about, places, numbers.take(places), last)
     kept = n_grams.sizes > 1 if only_repeated else np.ones(len(n_grams.starts), dtype=bool)
     found = use(order, numbers, n_grams)
     return found, *n_grams.numbered(kept), int(kept.sum())
@@ -210,10 +209,10 @@ def _parts(numbers: SmallNumbers, places: Numbers, *, at_least: int) -> Iterator
     if many == 1 or not len(places):
         yield places
         return
-    running = np.bincount(numbers).cumsum()
-    bounds = np.searchsorted(running, np.arange(1, many) * (len(places) / many)) + 1
-    bounds = np.unique(np.concatenate(([0], bounds, [len(running)])))
-    for low, high in pairwise(bounds.tolist()):
-        inside = (numbers >= low) & (numbers < high)
-        if inside.any():
-            yield places[inside]
+    counts = np.bincount(numbers)
+    part_of_number = ((counts.cumsum() - counts) * many // len(places)).astype(np.uint8)
+    part_of_place = part_of_number.take(numbers)
+    for part in range(many):
+        here = np.flatnonzero(part_of_place == part)
+        if len(here):
+            yield places.take(here)

@@ -84,7 +84,7 @@ def plain_bleu(candidates, references):
     rows = []
     for candidate, of_image in zip(candidates, references, strict=True):
         words = candidate.split()
-        counts: Counter[object] = Counter(length=len(words))
+        counts: Counter[object] = Counter({"length": len(words)})
         counts["closest"] = min((abs(len(text.split()) - len(words)), len(text.split())) for text in of_image)[1]
         for n in ORDERS:
             best: Counter[tuple[str, ...]] = Counter()
