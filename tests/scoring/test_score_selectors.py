@@ -14,12 +14,12 @@ from django.test import Client
 from django.urls import reverse
 
 from corpus.models import Image
-from metrics.paired import PairedDifference
 from people.models import Membership, Role
 from scoring.downloads.scores import Layout, export_scores, file_name
 from scoring.models import Score
 from scoring.permissions import has_pictures_in_hand, reference_set_for, scoring_for
 from scoring.rules.figures import Undefined
+from scoring.rules.packing import pack_floats
 from scoring.selectors.images import PerImage, disagreements, gains, per_image, texts_of
 from scoring.selectors.scores import current_pass, differences_between, score_cells, scoring_details, scoring_rows
 from scoring.selectors.significance import common_metrics, paired_result
@@ -147,10 +147,13 @@ def test_two_models_are_compared_over_their_images_and_it_says_where_they_should
     assert itself.warnings == []
     assert paired_result(test=test, base=make_scoring(references), metric="rouge-l", method="bootstrap") is None
 
-    Score.objects.filter(scoring_pass=current_pass(base)).update(values=b"\0" * 96)
+    lower = np.linspace(0.0, 0.5, 12)
+    Score.objects.filter(scoring_pass=current_pass(base), metric="bleu-1").update(values=pack_floats(lower))
     better = paired_result(test=test, base=base, metric="bleu-1", method="permutation", resamples=200).difference
-    # All 12 images are better: exact only with 4096 ways, so the least that 200 of them can show.
-    assert isinstance(better, PairedDifference | Undefined)
+    worse = paired_result(test=base, base=test, metric="bleu-1", method="permutation", resamples=200).difference
+    assert better.difference == pytest.approx(0.75)
+    assert better.p < 0.05
+    assert worse.difference == pytest.approx(-0.75)
 
 
 def test_signatures_are_compared_word_by_word():
@@ -178,12 +181,8 @@ def test_files_have_the_figures_with_their_signatures_and_those_of_each_image():
     gone = scoring.references.collection.entries.last()
     gone.delete()
     rouge_l = found.scores.get(metric="rouge-l")
-    values = dict(
-        zip(
-            *[column.tolist() for column in (per_image(found, "rouge-l").images, per_image(found, "rouge-l").values)],
-            strict=True,
-        )
-    )
+    of_images = per_image(found, "rouge-l")
+    values = dict(zip(of_images.images.tolist(), of_images.values.tolist(), strict=True))
 
     by_layout = {layout: read(project, layout) for layout in Layout}
 
