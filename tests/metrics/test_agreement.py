@@ -6,6 +6,7 @@ import time
 import tracemalloc
 from itertools import permutations
 
+import krippendorff
 import numpy as np
 import pytest
 
@@ -150,6 +151,18 @@ def test_alpha_is_what_the_definition_says_pair_by_pair(level, levels):
     assert krippendorff_alpha(ratings, level=level) == pytest.approx(alpha_by_definition(ratings, level), abs=1e-12)
 
 
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+@pytest.mark.parametrize("levels", [2, 5, 40])
+def test_alpha_is_that_of_the_public_implementation(level, levels):
+    rng = np.random.default_rng(levels)
+    truth = rng.integers(0, levels, size=300)
+    ratings = np.clip(truth + rng.integers(-2, 3, size=(5, 300)), 0, levels - 1).astype(float)
+    ratings[rng.random(ratings.shape) < 0.4] = NONE
+
+    theirs = krippendorff.alpha(reliability_data=ratings, level_of_measurement=level)
+    assert krippendorff_alpha(ratings, level=level) == pytest.approx(theirs, abs=1e-12)
+
+
 @pytest.mark.parametrize("level", ["ordinal", "interval"])
 def test_large_values_lose_no_digits(level):
     assert krippendorff_alpha(PUBLISHED + 1e8, level=level) == pytest.approx(
@@ -159,7 +172,7 @@ def test_large_values_lose_no_digits(level):
 
 def test_a_rating_that_is_no_number_is_refused():
     with pytest.raises(ValueError, match="not finite"):
-        krippendorff_alpha([[1, 2, np.inf], [1, 2, 3]], level="interval")
+        krippendorff_alpha([[1.0, 2.0, np.inf], [1.0, 2.0, 3.0]], level="interval")
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])

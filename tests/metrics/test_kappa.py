@@ -130,10 +130,10 @@ def test_where_kappa_is_undefined_the_error_says_why(figure, reason):
         (lambda: cohen_kappa([1.0, np.nan], [1.0, 2.0]), "missing"),
         (lambda: cohen_kappa([1, 9], [1, 2], scale=[1, 2, 3]), "9 is not on the scale"),
         (lambda: cohen_kappa([1, 2], [1, 2], scale=[1, 2, 2]), "twice"),
-        (lambda: cohen_kappa([1, 2], [1, 2], weights="cubic"), "cubic"),
+        (lambda: cohen_kappa([1, 2], [1, 2], weights="cubic"), "cubic"),  # type: ignore[arg-type]
         (lambda: fleiss_kappa([[3, 0], [1, 1]]), "Unit 1 has 2 ratings"),
         (lambda: fleiss_kappa([[3, 0], [4, -1]]), "whole number"),
-        (lambda: fleiss_kappa([[1.5, 0.5], [1, 1]]), "whole number"),
+        (lambda: fleiss_kappa([[1.5, 0.5], [1.0, 1.0]]), "whole number"),
         (lambda: fleiss_kappa([[1.0, np.nan]]), "whole number"),
         (lambda: fleiss_kappa([1, 2]), "table"),
     ],
