@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 
 from corpus.models import Image
-from people.models import Membership, Role
+from people.models import Membership, Project, Role
 from scoring.downloads.scores import Layout, export_scores, file_name
 from scoring.models import Score
 from scoring.permissions import has_pictures_in_hand, reference_set_for, scoring_for
@@ -86,7 +87,8 @@ def test_the_table_is_one_query_and_has_the_newest_done_pass_of_each(django_asse
         "cider-d", "bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l",
     ]  # fmt: skip
     cell = cells[1]
-    assert (cell.title, cell.shown) == ("BLEU-1", pytest.approx(100 * cell.value))
+    assert cell.title == "BLEU-1"
+    assert cell.shown == pytest.approx(100 * cell.value)
     assert (cell.language, cell.reference_set, cell.tokenizer) == ("de", references.name, "whitespace")
 
 
@@ -165,7 +167,7 @@ def test_signatures_are_compared_word_by_word():
     ]
 
 
-def read(project, layout: Layout) -> list[dict[str, str]]:
+def read(project: Project, layout: Layout) -> list[dict[str, Any]]:
     content = b"".join(export_scores(project, layout)).decode("utf-8-sig")
     if layout.suffix == "csv":
         return list(csv.DictReader(io.StringIO(content)))
