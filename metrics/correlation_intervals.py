@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metrics.bootstrap import Weights, bootstrap_interval
-from metrics.correlations import Coefficient, both_finite, correlation, flipped
+from metrics.correlations import Coefficient, both_finite, correlation, flipped, kendall_tau_b
 from metrics.intervals import Interval
+from metrics.undefined import UndefinedFigure
 
 Values = NDArray[np.float64]
 CELLS_AT_ONCE = 2_000_000
+MOST_IN_TABLE = 3_000
+"""Points: a table of the order of all pairs of more would take more than 72 MB."""
 
 
 def correlation_interval(
@@ -26,8 +30,8 @@ def correlation_interval(
 ) -> Interval:
     """The 95% percentile bootstrap interval of `correlation` over evaluations.
 
-    A resampled evaluation brings both of its points. The cost grows with resamples × evaluations; for Kendall's
-    tau-b with the square of the evaluations, of which there should be some thousands at most.
+    A resampled evaluation brings both of its points. The cost grows with resamples × points, so that of many thousands
+    fewer resamples are better asked for, above all for Kendall's tau-b.
 
     Raises
     ------
@@ -79,6 +83,8 @@ def _spearman(x: Values, y: Values) -> Callable[[Weights], Values]:
 
 
 def _kendall(x: Values, y: Values) -> Callable[[Weights], Values]:
+    if len(x) > MOST_IN_TABLE:
+        return lambda weights: np.array([_kendall_of_one(x, y, row) for row in weights.astype(np.int64)])
     levels = _Levels(x), _Levels(y)
     same_order = np.empty((len(x), len(x)))
     at_once = max(1, CELLS_AT_ONCE // len(x))
@@ -95,6 +101,13 @@ def _kendall(x: Values, y: Values) -> Callable[[Weights], Values]:
         )
 
     return statistic
+
+
+def _kendall_of_one(x: Values, y: Values, times: NDArray[np.int64]) -> float:
+    try:
+        return kendall_tau_b(np.repeat(x, times), np.repeat(y, times))
+    except UndefinedFigure:
+        return math.nan
 
 
 def _matthews(x: Values, y: Values) -> Callable[[Weights], Values]:

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from metrics import correlation_intervals
 from metrics.correlation_intervals import correlation_interval
 from metrics.correlations import (
     FUNCTIONS,
@@ -212,6 +213,20 @@ def test_intervals_are_those_of_drawing_the_evaluations_one_by_one(coefficient, 
             continue
     assert len(plain) >= 1_485
     assert [interval.low, interval.high] == pytest.approx(list(np.quantile(plain, [0.025, 0.975])), abs=1e-9)
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_many_points_have_the_same_interval_without_a_table_of_all_pairs(flip, monkeypatch):
+    x = np.round(rng().normal(size=30), 1)
+    y = np.round(x + rng(1).normal(size=30), 1)
+    intervals = []
+    for most in (3_000, 10):
+        monkeypatch.setattr(correlation_intervals, "MOST_IN_TABLE", most)
+        intervals.append(
+            correlation_interval(x, y, coefficient=Coefficient.KENDALL, flip=flip, resamples=300, rng=rng(2))
+        )
+    table, one_by_one = intervals
+    assert [one_by_one.low, one_by_one.high] == pytest.approx([table.low, table.high], abs=1e-12)
 
 
 def test_the_same_seed_gives_the_same_interval_and_another_one_another():
