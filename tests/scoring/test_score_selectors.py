@@ -153,6 +153,8 @@ def test_two_models_are_compared_over_their_images_and_it_says_where_they_should
     Score.objects.filter(scoring_pass=current_pass(base), metric="bleu-1").update(values=pack_floats(lower))
     better = paired_result(test=test, base=base, metric="bleu-1", method="permutation", resamples=200).difference
     worse = paired_result(test=base, base=test, metric="bleu-1", method="permutation", resamples=200).difference
+    assert not isinstance(better, Undefined)
+    assert not isinstance(worse, Undefined)
     assert better.difference == pytest.approx(0.75)
     assert better.p < 0.05
     assert worse.difference == pytest.approx(-0.75)
