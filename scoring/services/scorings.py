@@ -40,7 +40,8 @@ def create_scorings(
     check_metrics(metrics, language=references.language_id, vectors_language=vectors.language_id if vectors else None)
     scorings = []
     with transaction.atomic():
-        for model in models:
+        # Always in the same order, so that two who ask at once never wait for each other.
+        for model in sorted(models, key=lambda model: model.pk):
             scoring, _is_new = Scoring.objects.get_or_create(
                 model=model,
                 references=references,
