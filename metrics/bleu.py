@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.encoding import EncodedCaptions, encode
-from metrics.n_grams import ORDERS, Places, gather
+from metrics.n_grams import ORDERS, Places, gather, numbered
 from metrics.scores import MetricScores
 from metrics.threads import side_by_side
 from metrics.vocabulary import Numbers
@@ -108,7 +108,6 @@ def _right_of_part(captions: EncodedCaptions) -> Numbers:
         right[order - 1] = np.bincount(images, weights=counted, minlength=captions.n_images)
         kept = np.zeros(len(n_grams.starts), dtype=bool)
         kept[n_grams.gram[found]] = True
-        places, numbers_there = n_grams.numbered(kept)
         numbers = np.zeros(len(captions.words), dtype=np.int32)
-        numbers[places] = numbers_there
+        numbers[places] = n_grams.by_place(numbered(kept))
     return right

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,52 +147,45 @@ def _similarities(
     about = Places(captions)
     documents = captions.n_images if frequencies is None else frequencies.documents
     lookup = None if frequencies is None else frequencies.lookup(captions)
-    squares = np.zeros((len(ORDERS), len(captions.lengths)))
-    found, met = np.zeros_like(squares), np.zeros_like(squares)
-    weigh = partial(_weigh, documents, lookup, product, len(captions.lengths))
-    for order, part in sweep(about, weigh, only_repeated=lookup is None, workers=workers):
-        squares[order - 1] += part.squares
-        found[order - 1] += part.found
-        met[order - 1] += part.met
-    # What the sweep leaves out stands once in one caption: in one image, or in none, which counts as one.
-    n_grams = np.stack([np.maximum(0, captions.lengths - order + 1) for order in ORDERS])
-    squares += (n_grams - met) * np.log(documents) ** 2
-    norms = np.sqrt(squares)
-    norms *= norms[:, np.repeat(captions.candidates, np.diff(captions.caption_starts))]
-    return np.asarray(np.divide(found, norms, out=np.zeros_like(found), where=norms > 0).sum(axis=0))
+    candidates = np.repeat(captions.candidates, np.diff(captions.caption_starts))
+    similar = np.zeros(len(captions.lengths))
+    parts = sweep(about, partial(_weigh, documents, lookup, product), only_repeated=lookup is None, workers=workers)
+    for order, parts_of_order in groupby(parts, key=itemgetter(0)):
+        squares, found = np.zeros_like(similar), np.zeros_like(similar)
+        left_out = np.maximum(0, captions.lengths - order + 1)
+        for _, part in parts_of_order:
+            caption = about.caption_of.take(part.places)
+            np.add.at(squares, caption, part.squares)
+            np.subtract.at(left_out, caption, 1)
+            for references, products in part.found:
+                np.add.at(found, references, products)
+        # What the sweep leaves out stands once in one caption: in one image, or in none, which counts as one.
+        squares += left_out * np.log(documents) ** 2
+        norms = np.sqrt(squares) * np.sqrt(squares[candidates])
+        similar += np.divide(found, norms, out=np.zeros_like(found), where=norms > 0)
+    return similar
 
 
 @dataclass(frozen=True)
 class _Part:
-    """What some n-grams add for each caption: to its squared norm, its product with the candidate, its n-grams met."""
+    """The n-grams that begin at some places: what each adds to its caption's squared norm, where it stands first there,
+    and what those that are met add to references' products with their candidates."""
 
+    places: Numbers
     squares: Weights
-    found: Weights
-    met: Weights
-
-
-def _sums(captions: SmallNumbers, values: Weights | Numbers, n_captions: int) -> Weights:
-    return np.bincount(captions, weights=values, minlength=n_captions).astype(np.float64, copy=False)
+    found: list[tuple[SmallNumbers, Weights]]
 
 
 def _weigh(
-    documents: int,
-    lookup: Lookup | None,
-    product: Product,
-    n_captions: int,
-    order: int,
-    numbers: SmallNumbers,
-    n_grams: NGrams,
+    documents: int, lookup: Lookup | None, product: Product, order: int, numbers: SmallNumbers, n_grams: NGrams
 ) -> _Part:
     counts = n_grams.documents() if lookup is None else lookup.counts(order, n_grams)
     rarity = np.log(documents) - np.log(np.maximum(counts, 1))
     # What stands in every image weighs nothing at all, however logarithms are rounded.
     rarity[counts == documents] = 0
     weights = n_grams.often * rarity.take(n_grams.gram)
-    found = np.zeros(n_captions)
-    for ours, theirs in n_grams.matches():
-        products = product(weights[ours], weights[theirs])
-        found += _sums(n_grams.caption[theirs], products, n_captions)
-    return _Part(
-        _sums(n_grams.caption, weights**2, n_captions), found, _sums(n_grams.caption, n_grams.often, n_captions)
-    )
+    found = [
+        (n_grams.caption.take(theirs), product(weights.take(ours), weights.take(theirs)))
+        for ours, theirs in n_grams.matches()
+    ]
+    return _Part(n_grams.places, n_grams.by_first_place(weights**2), found)

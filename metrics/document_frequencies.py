@@ -215,7 +215,7 @@ class Lookup:
         firsts = n_grams.first_places()
         last = self._stored_word.take(self._captions.words[firsts + order - 1])
         rows = self._rows_of(order, self._rows[(order - 1) % 2][firsts], last)
-        self._rows[order % 2][n_grams.places] = rows.repeat(n_grams.sizes)
+        self._rows[order % 2][n_grams.places] = n_grams.by_place(rows)
         counts = np.concatenate(([0], self._frequencies.counts[order - 1]))
         return np.asarray(counts[rows])
 

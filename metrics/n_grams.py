@@ -54,15 +54,20 @@ class Places:
 
 @dataclass(frozen=True)
 class NGrams:
-    """The n-grams of some places: those that are equal stand together, in the order of captions.
+    """The n-grams of some places, sorted: those that are equal stand together, in the order of captions.
+
+    Whatever is asked for by place comes in the order of the places, so that it is written to memory in one sweep.
 
     Attributes
     ----------
     places : ndarray of int, shape (n_places,)
+        Ascending.
+    order : ndarray of int, shape (n_places,)
+        What sorts the places.
     starts : ndarray of int, shape (n_grams,)
-        Where in `places` those of each n-gram begin.
+        Where in `order` the places of each n-gram begin.
     entries : ndarray of int, shape (n_entries,)
-        Where in `places` those of each n-gram and caption begin.
+        Where in `order` the places of each n-gram and caption begin.
     gram, caption, often : ndarray of int, shape (n_entries,)
         Of each entry the n-gram, by its index; the caption; and how often the caption has it.
     continues : ndarray of bool, shape (n_entries,)
@@ -71,7 +76,9 @@ class NGrams:
     """
 
     places: Numbers
+    order: Numbers
     starts: Numbers
+    entries: Numbers
     gram: Numbers
     caption: SmallNumbers
     often: Numbers
@@ -99,22 +106,30 @@ class NGrams:
 
     def first_places(self) -> Numbers:
         """One place of each n-gram, shape (n_grams,)."""
-        return self.places[self.starts]
+        return self.places.take(self.order.take(self.starts))
 
-    def numbered(self, kept: Flags) -> tuple[Numbers, SmallNumbers]:
-        """The places of the n-grams to be kept, and a number from 1 for each n-gram."""
-        numbers = np.where(kept, kept.cumsum(dtype=np.int32), np.int32(0)).repeat(self.sizes)
-        if kept.all():
-            return self.places, numbers
-        stay = numbers > 0
-        return self.places.compress(stay), numbers.compress(stay)
+    def by_place(self, of_n_grams: SmallNumbers) -> SmallNumbers:
+        """What each n-gram has, at each of its places; shape (n_places,)."""
+        spread = np.empty(len(self.places), dtype=of_n_grams.dtype)
+        spread[self.order] = of_n_grams.repeat(self.sizes)
+        return spread
+
+    def by_first_place(self, of_entries: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What each entry has, at the first of its places, and 0 at the others; shape (n_places,)."""
+        spread = np.zeros(len(self.places), dtype=of_entries.dtype)
+        spread[self.order.take(self.entries)] = of_entries
+        return spread
+
+
+def numbered(kept: Flags) -> SmallNumbers:
+    """Numbers from 1 for what is kept, 0 for the rest."""
+    return np.where(kept, kept.cumsum(dtype=np.int32), np.int32(0))
 
 
 def gather(about: Places, places: Numbers, before: SmallNumbers, last: SmallNumbers) -> NGrams:
     """The n-grams at `places`, ascending, each given by a number for all its words but the last, and the last."""
     order, new_gram = _sorted(before, last)
-    places = places.take(order)
-    caption = about.caption_of.take(places)
+    caption = about.caption_of.take(places).take(order)
     new_entry = new_gram.copy()
     new_entry[1:] |= caption[1:] != caption[:-1]
     entries = np.flatnonzero(new_entry)
@@ -125,7 +140,9 @@ def gather(about: Places, places: Numbers, before: SmallNumbers, last: SmallNumb
     continues[1:] &= image[1:] == image[:-1]
     return NGrams(
         places=places,
+        order=order,
         starts=np.flatnonzero(new_gram),
+        entries=entries,
         gram=new_gram_entry.cumsum() - 1,
         caption=caption,
         often=np.diff(entries, append=len(places)),
@@ -181,9 +198,9 @@ def sweep(
         parts = _parts(numbers.take(places), places, at_least=workers)
         done = 0
         job = partial(_part_of_sweep, about, use, order, numbers, only_repeated)
-        for found, numbered, of_these, many in side_by_side(job, parts, workers=workers):
-            next_numbers[numbered] = of_these + np.int32(done)
-            done += many
+        for found, here, of_these in side_by_side(job, parts, workers=workers):
+            next_numbers[here] = np.where(of_these, of_these + np.int32(done), np.int32(0))
+            done += int(of_these.max(initial=0))
             yield order, found
         numbers = next_numbers
 
@@ -195,24 +212,27 @@ def _part_of_sweep(
     numbers: SmallNumbers,
     only_repeated: bool,
     places: Numbers,
-) -> tuple[Found, Numbers, SmallNumbers, int]:
+) -> tuple[Found, Numbers, SmallNumbers]:
     last = about.captions.words.take(places + (order - 1)) if order > 1 else np.zeros(len(places), dtype=np.int32)
     n_grams = gather(about, places, numbers.take(places), last)
     kept = n_grams.sizes > 1 if only_repeated else np.ones(len(n_grams.starts), dtype=bool)
-    found = use(order, numbers, n_grams)
-    return found, *n_grams.numbered(kept), int(kept.sum())
+    return use(order, numbers, n_grams), places, n_grams.by_place(numbered(kept))
 
 
 def _parts(numbers: SmallNumbers, places: Numbers, *, at_least: int) -> Iterator[Numbers]:
     """Places by ranges of their numbers, so that what is equal stays together."""
-    many = max(at_least, min(MOST_PARTS, -(-len(places) // PLACES_AT_ONCE)))
+    many = min(MOST_PARTS, max(at_least, -(-len(places) // PLACES_AT_ONCE)))
     if many == 1 or not len(places):
         yield places
         return
     counts = np.bincount(numbers)
     part_of_number = ((counts.cumsum() - counts) * many // len(places)).astype(np.uint8)
-    part_of_place = part_of_number.take(numbers)
-    for part in range(many):
-        here = np.flatnonzero(part_of_place == part)
-        if len(here):
-            yield places.take(here)
+    pieces: list[list[Numbers]] = [[] for _ in range(many)]
+    for first in range(0, len(places), PLACES_AT_ONCE):
+        part = part_of_number.take(numbers[first : first + PLACES_AT_ONCE])
+        by_part = places[first : first + PLACES_AT_ONCE].take(part.argsort(kind="stable"))
+        ends = np.bincount(part, minlength=many).cumsum()
+        for of_part, piece in zip(pieces, np.split(by_part, ends[:-1]), strict=True):
+            of_part.append(piece)
+    while pieces:
+        yield np.concatenate(pieces.pop(0))
