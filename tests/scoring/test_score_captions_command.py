@@ -198,7 +198,8 @@ def test_images_that_lack_captions_are_named_and_nothing_is_scored(files, tmp_pa
     ("arguments", "said"),
     [
         (["--metrics=spice"], "'spice' is none of cider, cider-d, bleu, rouge-l, meteor, bmrc"),
-        (["--metrics=wmdrel"], "'wmdrel' is none of"),
+        (["--metrics=wmdrel"], "wmdrel needs --vectors"),
+        (["--metrics=rouge-l,clinrel"], "clinrel needs --projections"),
         (["--metrics=,"], "names no metric"),
         (["--language=klingon!"], "is not a BCP-47 language tag"),
         (["--tokenizer=words"], "invalid choice"),

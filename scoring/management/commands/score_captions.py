@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,19 @@ from corpus.management.arguments import whole_number
 from metrics.document_frequencies import DocumentFrequencies
 from metrics.java import ToolFailed, ToolMissing
 from metrics.meteor import LanguageUnknown, program_language
-from metrics.scoring import METRICS, Need, UnknownMetric, metric_named, score
+from metrics.scoring import METRICS, Need, NotGiven, UnknownMetric, metric_named, score
+from metrics.word_movers import SolverMissing
 from scoring.files.captions import CaptionsRefused, candidates_in, references_in
 from scoring.files.pairs import ImagesDiffer, paired
 from scoring.files.score_text import FileScores
+from scoring.management.annotation_free import (
+    add_annotation_free_arguments,
+    check_given,
+    given_projections,
+    given_vectors,
+)
 from scoring.management.arguments import DEFAULT_LANGUAGE, add_text_arguments
 
-FROM_CAPTIONS = [name for name, metric in METRICS.items() if metric.needs <= {Need.JAVA}]
 DEFAULT_METRICS = ["cider", "cider-d", "bleu", "rouge-l"]
 
 
@@ -28,22 +35,20 @@ def metric_names(text: str) -> list[str]:
     names = [name.strip().lower() for name in text.split(",") if name.strip()]
     for name in names:
         try:
-            known = metric_named(name).name in FROM_CAPTIONS
-        except UnknownMetric:
-            known = False
-        if not known:
-            raise ArgumentTypeError(f"{name!r} is none of {', '.join(FROM_CAPTIONS)}")
+            metric_named(name)
+        except UnknownMetric as error:
+            raise ArgumentTypeError(f"{name!r} is none of {', '.join(METRICS)}") from error
     if not names:
         raise ArgumentTypeError("names no metric")
     return names
 
 
 class Command(BaseCommand):
-    help = "Score captions in files against references: CIDEr, BLEU, ROUGE-L, METEOR."
+    help = "Score captions in files against references: CIDEr, BLEU, ROUGE-L, METEOR, WMDRel and others."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        known = ", ".join(FROM_CAPTIONS)
+        known = ", ".join(METRICS)
         parser.add_argument("candidates", type=Path, help="one caption for each image: COCO, JSON Lines or xm3600")
         parser.add_argument("references", type=Path, help="one or more captions for each image, in any of these")
         parser.add_argument(
@@ -51,6 +56,7 @@ class Command(BaseCommand):
         )
         add_text_arguments(parser)
         parser.add_argument("--frequencies", type=Path, metavar="FILE", help="for CIDEr, by document_frequencies")
+        add_annotation_free_arguments(parser)
         parser.add_argument("--per-image", action="store_true", help="the values of each image too")
         parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
         parser.add_argument("--workers", type=whole_number(1, 64), default=1, help="processor cores (default 1)")
@@ -59,23 +65,29 @@ class Command(BaseCommand):
         self, *, candidates: Path, references: Path, per_image: bool, for_programs: bool, **options: Any
     ) -> None:
         language: str | None = options["language"]
+        check_given(options["metrics"], options)
         try:
             ours, theirs = candidates_in(candidates, language=language), references_in(references, language=language)
             language = _one_language(language, ours.language, theirs.language)
             if any(Need.JAVA in metric_named(name).needs for name in options["metrics"]):
                 program_language(language)
             pairs = paired(ours.captions, theirs.captions)
-            scored = score(
-                pairs.candidates,
-                pairs.references,
-                metrics=options["metrics"],
-                tokenizer=options["tokenizer"],
-                language=language,
-                normalise=options["normalise"],
-                frequencies=_frequencies(options["frequencies"]),
-                workers=options["workers"],
-            )
+            with ExitStack() as stack:
+                scored = score(
+                    pairs.candidates,
+                    pairs.references,
+                    metrics=options["metrics"],
+                    tokenizer=options["tokenizer"],
+                    language=language,
+                    normalise=options["normalise"],
+                    frequencies=_frequencies(options["frequencies"]),
+                    workers=options["workers"],
+                    vectors=given_vectors(options, language=language, stack=stack),
+                    projections=given_projections(options, pairs.images),
+                )
         except (CaptionsRefused, ImagesDiffer, LanguageUnknown, ToolMissing, ToolFailed) as error:
+            raise CommandError(str(error)) from error
+        except (NotGiven, SolverMissing) as error:
             raise CommandError(str(error)) from error
         self._write(FileScores(pairs, scored), per_image=per_image, for_programs=for_programs)
 

@@ -1,0 +1,74 @@
+"""Projections and features by the names of images, put in the order of the captions that are scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics.named_vectors import BrokenVectors, NamedVectors
+from metrics.scoring import Projections
+
+NAMES_SHOWN = 5
+
+
+def projections_of(
+    images: Sequence[str],
+    *,
+    candidates: NamedVectors,
+    references: NamedVectors | None = None,
+    features: NamedVectors | None = None,
+) -> Projections:
+    """What `metrics.scoring.score` takes for CLinRel, CMedRel and WCC.
+
+    Parameters
+    ----------
+    images : sequence of str, length n_images
+        Names, in the order of the captions that are scored. Vectors of other images are left out.
+    candidates : NamedVectors
+        Projections of the candidates, one for each image.
+    references : NamedVectors, optional
+        Projections of the English references. Of several for an image, the mean of their directions is taken.
+    features : NamedVectors, optional
+        Features of the images.
+
+    Raises
+    ------
+    BrokenVectors
+        Where an image has no vector, or more than it may have; where a vector is zero throughout; where vectors lie in
+        different spaces.
+    """
+    given = [("candidates", candidates), ("references", references), ("images", features)]
+    parts = [(what, vectors) for what, vectors in given if vectors is not None]
+    for what, vectors in parts[1:]:
+        if vectors.space != candidates.space:
+            raise BrokenVectors(
+                f"The candidates' vectors lie in the space {candidates.space}, those of the {what} in {vectors.space}: "
+                "they cannot be compared."
+            )
+    return Projections(
+        encoder="+".join(dict.fromkeys(vectors.signature for _what, vectors in parts)),
+        candidates=_rows(images, candidates, "candidates"),
+        references=None if references is None else _rows(images, references, "references", several=True),
+        images=None if features is None else _rows(images, features, "images"),
+    )
+
+
+def _rows(images: Sequence[str], vectors: NamedVectors, what: str, *, several: bool = False) -> NDArray[np.float64]:
+    places = vectors.rows()
+    missing = [image for image in images if image not in places]
+    if missing:
+        more = f" and {len(missing) - NAMES_SHOWN:,} more" if missing[NAMES_SHOWN:] else ""
+        raise BrokenVectors(f"The vectors of the {what} lack images {', '.join(missing[:NAMES_SHOWN])}{more}.")
+    rows = []
+    for image in images:
+        found = vectors.vectors[places[image]].astype(np.float64)
+        if len(found) > 1 and not several:
+            raise BrokenVectors(f"The vectors of the {what} have image {image} {len(found)} times.")
+        lengths = np.linalg.norm(found, axis=1, keepdims=True)
+        mean = (found / np.where(lengths, lengths, 1.0)).mean(axis=0)
+        if not lengths.all() or not mean.any():
+            raise BrokenVectors(f"The vector of the {what} for image {image} is zero throughout.")
+        rows.append(mean)
+    return np.array(rows)

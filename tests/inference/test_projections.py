@@ -1,0 +1,437 @@
+"""Projections of captions into a space of image features: learned from few real pairs, seeded, resumable, named."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+from PIL import Image
+
+from inference.backends.encoders import ExtraMissing
+from inference.backends.mobilenet import MobileNet
+from inference.files.word_vectors import copy_glove
+from inference.projections.config import Config, ProjectionRefused
+from inference.projections.folder import CHECKPOINT, MANIFEST, WEIGHTS, Manifest
+from inference.projections.projector import open_projection
+from inference.projections.training import Task, train
+from metrics.annotation_free import projections_of
+from metrics.named_vectors import NamedVectors, read_named_vectors
+from metrics.scoring import score
+from metrics.text import tokenise
+from metrics.word_vectors import TableWriter, open_table
+from tests.published import published
+from tests.servers import ROOT
+from tests.torch_extra import needs_torch
+
+pytestmark = needs_torch
+
+TINY = Config(recurrent=8, hidden=16, batch=4, epochs=4, word_dimensions=6)
+HELD_OUT = 40
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    import torch
+
+    # Two processes of tests with two threads each wait for one another on two cores.
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def tiny_task(**changes) -> Task:
+    rng = np.random.default_rng(7)
+    images = [f"image-{number}" for number in range(9)]
+    features = NamedVectors(tuple(images), rng.normal(size=(9, 5)).astype(np.float32), "made-up-1", "made-up-1")
+    captions = [f"a {colour} {thing}" for colour in ("red", "blue", "green") for thing in ("dog", "cat", "boat")]
+    task = Task(
+        captions=captions,
+        images=images,
+        features=features,
+        vectors=None,
+        language="en",
+        text="whitespace-1+norm-1",
+        tokenizer="whitespace",
+        normalise=True,
+    )
+    return replace(task, **changes)
+
+
+def trained(folder: Path, task: Task | None = None, config: Config = TINY, *, resume: bool = False) -> Manifest:
+    return train(task or tiny_task(), config, folder, resume=resume, progress=lambda epoch, loss: None)
+
+
+class Stopped(Exception):
+    pass
+
+
+def test_the_same_seed_gives_the_same_projection_and_another_seed_another(tmp_path):
+    import torch
+
+    before = torch.random.get_rng_state()
+    one, same = trained(tmp_path / "one"), trained(tmp_path / "same")
+    other = trained(tmp_path / "other", config=replace(TINY, seed=2))
+
+    assert one == same
+    assert one.signature == same.signature
+    assert (tmp_path / "one" / WEIGHTS).read_bytes() == (tmp_path / "same" / WEIGHTS).read_bytes()
+    assert other.weights_sha256 != one.weights_sha256
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_what_was_interrupted_goes_on_to_the_same_projection(tmp_path):
+    def stop(epoch, loss):
+        if epoch == 2:
+            raise Stopped
+
+    whole = trained(tmp_path / "whole")
+    with pytest.raises(Stopped):
+        train(tiny_task(), TINY, tmp_path / "broken", resume=False, progress=stop)
+    with pytest.raises(ProjectionRefused, match="--resume"):
+        trained(tmp_path / "broken")
+    with pytest.raises(ProjectionRefused, match="was not finished"):
+        open_projection(tmp_path / "broken", None)
+    epochs = []
+    resumed = train(tiny_task(), TINY, tmp_path / "broken", resume=True, progress=lambda epoch, _: epochs.append(epoch))
+
+    assert epochs == [3, 4]
+    assert resumed == whole
+    assert not (tmp_path / "broken" / CHECKPOINT).exists()
+
+
+KILLED = """
+import sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from inference.projections.training import train
+from tests.inference.test_projections import TINY, tiny_task
+
+def say(epoch, loss):
+    print(epoch, flush=True)
+    if epoch == 2:
+        sys.stdin.read()
+
+train(tiny_task(), TINY, Path(sys.argv[1]), resume=False, progress=say)
+"""
+
+
+def test_a_training_that_was_killed_is_resumed_to_the_same_projection(tmp_path):
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings", "PYTHONPATH": str(ROOT)}
+    code = "import django; django.setup()\n" + KILLED
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "killed")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+        cwd=ROOT,
+    )
+    try:
+        assert [process.stdout.readline() for _ in range(2)] == [b"1\n", b"2\n"]
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+
+    assert process.returncode == -signal.SIGKILL
+    assert trained(tmp_path / "killed", resume=True) == trained(tmp_path / "whole")
+
+
+def test_a_checkpoint_is_only_taken_up_by_the_training_it_is_of(tmp_path):
+    def stop(epoch, loss):
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        train(tiny_task(), TINY, tmp_path, resume=False, progress=stop)
+
+    with pytest.raises(ProjectionRefused, match="of another training"):
+        trained(tmp_path, tiny_task(captions=["a dog"] * 9), resume=True)
+    with pytest.raises(ProjectionRefused, match="of another training"):
+        trained(tmp_path, config=replace(TINY, seed=5), resume=True)
+    (tmp_path / CHECKPOINT).write_bytes(b"half a file")
+    with pytest.raises(ProjectionRefused, match="cannot be read"):
+        trained(tmp_path, resume=True)
+
+
+def test_a_finished_projection_is_never_changed_and_notices_when_it_was(tmp_path):
+    trained(tmp_path)
+    with pytest.raises(ProjectionRefused, match="never changed"):
+        trained(tmp_path, resume=True)
+
+    weights = dict(np.load(tmp_path / WEIGHTS))
+    np.savez(tmp_path / WEIGHTS, **{name: value + 1 for name, value in weights.items()})
+    with pytest.raises(ProjectionRefused, match="not those of its manifest"):
+        open_projection(tmp_path, None)
+    said = json.loads((tmp_path / MANIFEST).read_text(encoding="utf-8"))
+    (tmp_path / MANIFEST).write_text(json.dumps({**said, "language": "de"}), encoding="utf-8")
+    with pytest.raises(ProjectionRefused, match="was changed"):
+        open_projection(tmp_path, None)
+
+
+def test_captions_are_projected_one_by_one_as_together_whatever_words_they_have(tmp_path):
+    manifest = trained(tmp_path)
+    projection = open_projection(tmp_path, None)
+    captions = ["A red dog!", "", "words never seen", "a blue cat a blue cat a blue cat", "a red dog"]
+
+    together = projection.vectors(captions)
+    alone = np.concatenate([projection.vectors([caption]) for caption in captions])
+
+    assert together.shape == (5, 5)
+    assert together.dtype == np.float32
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    np.testing.assert_allclose(together[0], together[4], atol=1e-6)
+    assert not np.allclose(together[0], together[3])
+    assert (projection.signature, projection.space) == (manifest.encoder, "made-up-1")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"images": [f"image-{number}" for number in (*range(7), 70, 80)]},
+            "image-70 has captions but no features, nor",
+        ),
+        ({"images": ["image-1"] * 9}, "two images"),
+        (
+            {"features": NamedVectors(tuple(f"image-{n}" for n in range(9)), np.zeros((9, 5), np.float32), "x", "x")},
+            "image-0 are zero",
+        ),
+        ({"features": NamedVectors(("image-0",) * 9, np.ones((9, 5), np.float32), "x", "x")}, "image-0 twice"),
+    ],
+)
+def test_pairs_that_nothing_can_be_learned_from_are_refused_and_named(tmp_path, changes, said):
+    with pytest.raises(ProjectionRefused, match=said):
+        trained(tmp_path, tiny_task(**changes))
+
+
+def test_without_torch_it_is_said_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+
+    with pytest.raises(ExtraMissing, match=r"pip install -r requirements-gpu\.txt"):
+        trained(tmp_path)
+
+
+# On real pictures and their descriptions
+
+
+@pytest.fixture(scope="module")
+def cut_outs():
+    """Features of 162 real cut-outs, their English descriptions, and GloVe."""
+    folder = published("tux")
+    stamps = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    encoder = MobileNet()
+    pictures = []
+    for stamp in stamps:
+        with Image.open(folder / stamp["file"]) as picture:
+            pictures.append(picture.convert("RGB"))
+    keys = tuple(stamp["file"] for stamp in stamps)
+    features = NamedVectors(keys, encoder.features(pictures), encoder.signature, encoder.space)
+    return features, {stamp["file"]: stamp["captions"]["en"] for stamp in stamps if "en" in stamp["captions"]}
+
+
+@pytest.fixture(scope="module")
+def glove(tmp_path_factory, cut_outs):
+    """The vectors of the words that occur here: the whole table takes seconds to write."""
+    words = {word for text in tokenise([*cut_outs[1].values()], normalise=True) for word in text.split()}
+    folder = tmp_path_factory.mktemp("glove")
+
+    class Some(TableWriter):
+        def add(self, word, vector):
+            if word in words:
+                super().add(word, vector)
+
+    copy_glove(lambda dimensions: Some(folder, dimensions=dimensions, language="en"))
+    return open_table(folder)
+
+
+def ranks_of_the_right_picture(folder: Path, cut_outs, glove, *, shuffled: bool) -> np.ndarray:
+    features, descriptions = cut_outs
+    names = np.random.default_rng(1).permutation([*descriptions])
+    held_out, learned = names[:HELD_OUT], names[HELD_OUT:]
+    pictures = np.random.default_rng(2).permutation(learned) if shuffled else learned
+    task = tiny_task(
+        captions=tokenise([descriptions[name] for name in learned], normalise=True),
+        images=[str(picture) for picture in pictures],
+        features=features,
+        vectors=glove,
+    )
+    trained(folder, task, Config(recurrent=256, hidden=512, epochs=30))
+    projected = open_projection(folder, glove).vectors([descriptions[name] for name in held_out])
+    rows = features.rows()
+    right = features.vectors[[rows[name][0] for name in held_out]]
+    cosines = _directions(projected) @ _directions(right).T
+    return 1 + (cosines > np.diagonal(cosines)[:, None]).sum(axis=1)
+
+
+def _directions(rows: np.ndarray) -> np.ndarray:
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def test_held_out_pictures_are_found_far_better_than_by_chance_and_not_after_shuffled_pairs(tmp_path, cut_outs, glove):
+    ranks = ranks_of_the_right_picture(tmp_path / "real", cut_outs, glove, shuffled=False)
+    control = ranks_of_the_right_picture(tmp_path / "control", cut_outs, glove, shuffled=True)
+
+    # By chance: a mean rank of 20.5, with a standard error of 1.8, and one in eight among the first five.
+    assert ranks.mean() < 15
+    assert np.median(ranks) < 12
+    assert (ranks <= 5).mean() > 0.3
+    assert control.mean() > 16
+    assert (control <= 5).mean() < 0.3
+
+
+def test_mobilenet_sees_what_is_in_a_picture_whatever_its_mode(cut_outs):
+    features, _descriptions = cut_outs
+    cosines = _directions(features.vectors) @ _directions(features.vectors).T
+    place = {key: number for number, key in enumerate(features.keys)}
+    pig, golden = place["animals_mammals_pig.jpg"], place["animals_mammals_pig_golden.jpg"]
+    hammer = place["household_tools_hammer.jpg"]
+    assert cosines[pig, golden] > cosines[pig, hammer] + 0.2
+    assert features.vectors.shape == (162, 1280)
+
+    red = Image.new("RGB", (300, 200), "red")
+    modes = MobileNet().features([red, red.convert("RGBA"), red.convert("P"), Image.new("L", (1, 3000))])
+    np.testing.assert_allclose(modes[1], modes[0], atol=1e-4)
+    np.testing.assert_allclose(modes[2], modes[0], atol=1e-4)
+    assert np.isfinite(modes).all()
+
+
+# By commands
+
+
+def call(command: str, *arguments: object) -> str:
+    out = io.StringIO()
+    call_command(command, *map(str, arguments), stdout=out)
+    return out.getvalue()
+
+
+@pytest.mark.sqlite_only
+@pytest.mark.django_db
+def test_from_pictures_to_scores_by_commands(tmp_path):
+    pictures = tmp_path / "pictures" / "inside"
+    pictures.mkdir(parents=True)
+    colours = ("red", "blue", "green", "white")
+    for colour in colours:
+        Image.new("RGB", (40, 30), colour).save(pictures / f"{colour}.png")
+    pairs = tmp_path / "pairs.jsonl"
+    lines = [{"image": f"inside/{colour}.png", "captions": [f"All is {colour}.", f"{colour}!"]} for colour in colours]
+    pairs.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    glove = tmp_path / "glove.txt"
+    glove.write_text("".join(f"{word} {n} 1 {n % 2}\n" for n, word in enumerate((*colours, "all"))), encoding="utf-8")
+    features, folder, out = tmp_path / "features.npz", tmp_path / "projection", tmp_path / "captions.npz"
+
+    call("image_features", tmp_path / "pictures", "--out", features)
+    options = ["--features", features, "--language", "en", "--vectors", glove, "--epochs", 2, "--out", folder]
+    assert "Epoch 2 of 2" in call("train_projection", pairs, *options)
+    candidates = tmp_path / "candidates.jsonl"
+    ours = [{"image": f"inside/{colour}.png", "caption": f"all {colour}"} for colour in colours]
+    candidates.write_text("".join(json.dumps(line) + "\n" for line in ours), encoding="utf-8")
+    said = call("project_captions", folder, candidates, "--out", out)
+    call("project_captions", folder, pairs, "--out", tmp_path / "english.npz")
+    found = read_named_vectors(out)
+    scored = json.loads(
+        call(
+            *("score_captions", candidates, pairs, "--metrics", "wmdrel,clinrel,cmedrel,wcc", "--normalise"),
+            *("--vectors", glove, "--projections", out, "--english", tmp_path / "english.npz"),
+            *("--features", features, "--json"),
+        )
+    )
+
+    assert found.keys == tuple(f"inside/{colour}.png" for colour in colours)
+    assert found.signature in said
+    assert found.space == read_named_vectors(features).signature
+    assert found.signature in json.dumps(scored)
+    with pytest.raises(CommandError, match="there already"):
+        call("project_captions", folder, pairs, "--out", out)
+    with pytest.raises(CommandError, match="icu or characters"):
+        call(
+            "train_projection", pairs, "--features", features, "--language", "zh", "--vectors", "none", "--out", folder
+        )
+    with pytest.raises(CommandError, match="neither a file nowhere nor word vectors"):
+        call(
+            *("train_projection", pairs, "--features", features, "--language", "en"),
+            *("--vectors", "nowhere", "--out", tmp_path / "other"),
+        )
+
+
+# A CLIP-like model in its place
+
+
+@pytest.fixture(scope="module")
+def tiny_clip(tmp_path_factory):
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import CLIPConfig, CLIPImageProcessorPil, CLIPModel, PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("clip")
+    words = ["<pad>", "<unk>", "<s>", "</s>", "a", "red", "blue", "rot", "ein"]
+    tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    ends = [("<s>", 2), ("</s>", 3)]
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=ends)
+    marks = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=16, **marks).save_pretrained(folder)
+    small = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    text = {"vocab_size": 9, "max_position_embeddings": 16, "bos_token_id": 2, "eos_token_id": 3, "pad_token_id": 0}
+    torch.manual_seed(0)
+    config = CLIPConfig(
+        text_config={**small, **text}, vision_config={**small, "image_size": 32, "patch_size": 16}, projection_dim=12
+    )
+    CLIPModel(config).save_pretrained(folder)
+    size = {"size": {"shortest_edge": 32}, "crop_size": {"height": 32, "width": 32}}
+    CLIPImageProcessorPil(**size).save_pretrained(folder)
+    return folder
+
+
+def test_a_dual_encoder_puts_captions_and_pictures_in_one_space_and_is_named_by_its_files(tmp_path, tiny_clip):
+    from inference.backends.dual_encoder import DualEncoder
+
+    encoder = DualEncoder(str(tiny_clip))
+    pictures = encoder.features([Image.new("RGB", (50, 40), "red"), Image.new("L", (20, 90))])
+    captions = encoder.vectors(["a red", "ein rot " * 20, ""])
+
+    assert (pictures.shape, captions.shape) == ((2, 12), (3, 12))
+    np.testing.assert_allclose(encoder.vectors(["a red"])[0], captions[0], atol=1e-5)
+    assert encoder.signature.startswith("dual-encoder-clip-")
+    assert encoder.signature == encoder.space == DualEncoder(str(tiny_clip)).signature
+    other = shutil.copytree(tiny_clip, tmp_path / "other")
+    config = json.loads((other / "tokenizer_config.json").read_text(encoding="utf-8"))
+    (other / "tokenizer_config.json").write_text(json.dumps({**config, "model_max_length": 8}), encoding="utf-8")
+    assert DualEncoder(str(other)).signature != encoder.signature
+
+
+def test_scores_by_a_dual_encoder_name_it(tmp_path, tiny_clip):
+    Image.new("RGB", (40, 30), "red").save(tmp_path / "red.png")
+    captions = tmp_path / "captions.jsonl"
+    captions.write_text('{"image": "red.png", "caption": "a red"}\n', encoding="utf-8")
+    call("image_features", tmp_path, "--encoder", tiny_clip, "--out", tmp_path / "features.npz")
+    call("project_captions", tiny_clip, captions, "--out", tmp_path / "captions.npz")
+    texts, pictures = (read_named_vectors(tmp_path / f"{name}.npz") for name in ("captions", "features"))
+
+    projections = projections_of(["red.png"], candidates=texts, references=texts, features=pictures)
+    clin, cmed = score(["a red"], [["a red"]], metrics=["clinrel", "cmedrel"], projections=projections)
+
+    assert clin.scores.corpus == pytest.approx(1.0)
+    assert -1 <= cmed.scores.corpus < 1
+    assert cmed.signature.get("encoder") == texts.signature
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [("org/model", "without the commit"), ("org/model@main", "without the commit"), ("{empty}", "no config.json")],
+)
+def test_encoders_that_are_none_are_refused(tmp_path, source, said):
+    source = source.format(empty=tmp_path)
+    Image.new("RGB", (4, 4)).save(tmp_path / "x.png")
+
+    with pytest.raises(CommandError, match=said):
+        call("image_features", tmp_path, "--encoder", source, "--out", tmp_path / "x.npz")

@@ -1,0 +1,97 @@
+"""Vectors by name in files, and in the order of captions that are scored."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metrics.annotation_free import projections_of
+from metrics.named_vectors import BrokenVectors, NamedVectors, read_named_vectors
+from metrics.scoring import NotGiven, score
+
+
+def named(keys: str, rows: list[list[float]], signature: str = "encoder-1", space: str = "space-1") -> NamedVectors:
+    return NamedVectors(tuple(keys.split()), np.array(rows, dtype=np.float32), signature, space)
+
+
+def test_what_is_written_is_read_again_and_the_same_content_gives_the_same_file(tmp_path):
+    vectors = named("b.jpg مرحبا b.jpg", [[1, 2], [3, 4], [5, 6]])
+
+    vectors.save(tmp_path / "one.npz")
+    vectors.save(tmp_path / "two.npz")
+    found = read_named_vectors(tmp_path / "one.npz")
+
+    assert (found.keys, found.signature, found.space) == (vectors.keys, "encoder-1", "space-1")
+    np.testing.assert_array_equal(found.vectors, vectors.vectors)
+    assert found.rows() == {"b.jpg": [0, 2], "مرحبا": [1]}
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.npz", "two.npz"]
+
+
+GOOD = {"keys": np.array(["a"]), "vectors": np.ones((1, 2)), "signature": np.array("x"), "space": np.array("x")}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"space": None}, "has no entry space"),
+        ({"keys": np.array([1])}, "keys must be texts"),
+        ({"keys": np.array(["a"], dtype=object)}, "is not an npz file of vectors"),
+        ({"vectors": np.ones((1, 2), dtype=int)}, "floating-point"),
+        ({"vectors": np.ones((2, 2))}, r"1 names and vectors of the shape \(2, 2\)"),
+        ({"vectors": np.full((1, 2), np.nan)}, "vector of a is not finite"),
+        ({"signature": np.array(["x", "y"])}, "one text each"),
+    ],
+)
+def test_files_that_hold_something_else_are_refused(tmp_path, changes, said):
+    entries = {key: value for key, value in {**GOOD, **changes}.items() if value is not None}
+    np.savez(tmp_path / "file.npz", **entries)
+
+    with pytest.raises(BrokenVectors, match=said):
+        read_named_vectors(tmp_path / "file.npz")
+
+
+def test_files_of_another_kind_are_refused(tmp_path):
+    (tmp_path / "text.npz").write_text("no zip", encoding="utf-8")
+
+    with pytest.raises(BrokenVectors, match="is not an npz file"):
+        read_named_vectors(tmp_path / "text.npz")
+    with pytest.raises(BrokenVectors, match="cannot be read"):
+        read_named_vectors(tmp_path / "none.npz")
+
+
+def test_vectors_come_in_the_order_of_the_captions():
+    candidates = named("c b a", [[0, 1], [1, 1], [2, 0]], "w2vv++-es")
+    references = named("a b c a", [[1, 0], [1, 1], [1, 0], [0, 9]], "w2vv++-en")
+    features = named("a b c unused", [[1, 0], [1, 0], [0, 5], [1, 1]], "space-1")
+
+    projections = projections_of(["a", "b", "c"], candidates=candidates, references=references, features=features)
+    clin, cmed = score("abc", [["x"]] * 3, metrics=["clinrel", "cmedrel"], projections=projections)
+
+    half = np.sqrt(0.5)
+    # Of the two references of a, the mean of the directions.
+    np.testing.assert_allclose(clin.scores.per_image, [half, 1.0, 0.0], atol=1e-7)
+    np.testing.assert_allclose(cmed.scores.per_image, [1.0, half, 1.0], atol=1e-7)
+    assert clin.signature.get("encoder") == "w2vv++-es+w2vv++-en+space-1"
+
+
+def test_only_what_is_given_can_be_compared_with():
+    projections = projections_of(["a"], candidates=named("a", [[1, 0]]), features=named("a", [[1, 0]]))
+
+    assert score(["x"], [["x"]], metrics=["cmedrel"], projections=projections)[0].scores.corpus == 1.0
+    with pytest.raises(NotGiven, match="English references"):
+        score(["x"], [["x"]], metrics=["clinrel"], projections=projections)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "features", "said"),
+    [
+        (named("a", [[1, 0]]), named("a b", [[1, 0], [1, 0]]), "of the candidates lack images b"),
+        (named("a b b", [[1, 0]] * 3), named("a b", [[1, 0]] * 2), "have image b 2 times"),
+        (named("a b", [[1, 0], [0, 0]]), named("a b", [[1, 0]] * 2), "for image b is zero"),
+        (named("a b", [[1, 0]] * 2), named("a b", [[1, 0]] * 2, space="other"), "cannot be compared"),
+    ],
+)
+def test_vectors_that_do_not_fit_are_refused_and_named(candidates, features, said):
+    with pytest.raises(BrokenVectors, match=said):
+        projections_of(["a", "b"], candidates=candidates, features=features)

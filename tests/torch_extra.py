@@ -1,0 +1,15 @@
+"""Tests that need PyTorch: skipped in one line where the optional packages are missing, and never so in CI."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+
+import pytest
+
+MISSING = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
+
+needs_torch = pytest.mark.skipif(
+    bool(MISSING) and os.environ.get("CI") != "true",
+    reason=f"{' and '.join(MISSING)} not installed: pip install -r requirements-gpu.txt",
+)
