@@ -16,7 +16,7 @@ from metrics.vocabulary import Numbers
 
 ORDERS = (1, 2, 3, 4)
 KEY_BITS = 64
-PLACES_AT_ONCE = 1_000_000
+PLACES_AT_ONCE = 500_000
 MOST_PARTS = 255  # their numbers are bytes
 Flags = NDArray[np.bool_]
 SmallNumbers = NDArray[np.int32]
@@ -30,7 +30,8 @@ class Places:
     ----------
     caption_of : ndarray of int32, shape (n_words,)
     image_of : ndarray of int32, shape (n_captions,)
-    is_candidate : ndarray of bool, shape (n_captions,)
+    side_of : ndarray of int32, shape (n_captions,)
+        Twice the image, and one more for candidates.
     """
 
     def __init__(self, captions: EncodedCaptions) -> None:
@@ -38,8 +39,8 @@ class Places:
         self.caption_of = np.repeat(np.arange(len(captions.lengths), dtype=np.int32), captions.lengths)
         per_image = np.diff(captions.caption_starts)
         self.image_of = np.repeat(np.arange(captions.n_images, dtype=np.int32), per_image)
-        self.is_candidate = np.zeros(len(captions.lengths), dtype=bool)
-        self.is_candidate[captions.candidates] = True
+        self.side_of = 2 * self.image_of
+        self.side_of[captions.candidates] += 1
 
     def beginning(self, order: int, numbers: SmallNumbers) -> Flags:
         """Where an n-gram of `order` begins whose first and last n - 1 words have a number (of that order, not 0)."""
@@ -129,12 +130,14 @@ def numbered(kept: Flags) -> SmallNumbers:
 def gather(about: Places, places: Numbers, before: SmallNumbers, last: SmallNumbers) -> NGrams:
     """The n-grams at `places`, ascending, each given by a number for all its words but the last, and the last."""
     order, new_gram = _sorted(before, last)
-    caption = about.caption_of.take(places).take(order)
+    caption_of_place = about.caption_of.take(places)
+    side_of_place = about.side_of.take(caption_of_place)
+    caption = caption_of_place.take(order)
     new_entry = new_gram.copy()
     new_entry[1:] |= caption[1:] != caption[:-1]
     entries = np.flatnonzero(new_entry)
-    caption = caption.take(entries)
-    image = about.image_of.take(caption)
+    side = side_of_place.take(order.take(entries))
+    image = side >> 1
     new_gram_entry = new_gram.take(entries)
     continues = ~new_gram_entry
     continues[1:] &= image[1:] == image[:-1]
@@ -144,10 +147,10 @@ def gather(about: Places, places: Numbers, before: SmallNumbers, last: SmallNumb
         starts=np.flatnonzero(new_gram),
         entries=entries,
         gram=new_gram_entry.cumsum() - 1,
-        caption=caption,
+        caption=caption.take(entries),
         often=np.diff(entries, append=len(places)),
         continues=continues,
-        is_candidate=about.is_candidate.take(caption),
+        is_candidate=(side & 1).astype(bool),
     )
 
 
