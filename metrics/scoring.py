@@ -19,7 +19,8 @@ from metrics.rouge_l import rouge_l_of
 from metrics.scores import MetricScores
 from metrics.signatures import Signature, references_digest
 from metrics.text import Tokenizer, check_captions, normalised_by_default, text_version, tokenise_groups
-from metrics.word_movers import word_movers_distances
+from metrics.undefined import Reason, UndefinedFigure
+from metrics.word_movers import Distances, word_movers_distances
 from metrics.word_vectors import Vectors
 
 IMPLEMENTATION = "1"
@@ -58,11 +59,15 @@ class Figure:
 
 @dataclass(frozen=True)
 class Scored:
-    """A figure over the corpus and of each image, and what it was computed by and on."""
+    """A figure over the corpus and of each image, and what it was computed by and on.
+
+    `notes` say what was left out, in sentences.
+    """
 
     metric: str
     signature: Signature
     scores: MetricScores
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -317,11 +322,27 @@ def _wmdrel(prepared: Prepared) -> list[Scored]:
     counts = [len(texts) for texts in prepared.references]
     ours = [text for text, count in zip(prepared.candidates, counts, strict=True) for _reference in range(count)]
     theirs = [text for texts in prepared.references for text in texts]
-    distances = word_movers_distances(ours, theirs, prepared.vectors, unit_length=True).values
-    of_pairs = wmd_rel(distances, z=FARTHEST).per_image
+    found = word_movers_distances(ours, theirs, prepared.vectors, unit_length=True)
+    if found.undefined == len(ours):
+        raise UndefinedFigure(
+            Reason.NO_KNOWN_WORD, "No caption and its reference have words with vectors. Are they of the language?"
+        )
+    of_pairs = wmd_rel(found.values, z=FARTHEST).per_image
     starts = np.cumsum([0, *counts[:-1]])
     signature = prepared.signature("wmdrel", z=f"{FARTHEST:g}", vectors=prepared.vectors.signature)
-    return [Scored("wmdrel", signature, _of_images(np.add.reduceat(of_pairs, starts) / counts))]
+    return [Scored("wmdrel", signature, _of_images(np.add.reduceat(of_pairs, starts) / counts), _left_out(found))]
+
+
+def _left_out(found: Distances) -> tuple[str, ...]:
+    """What WMDRel does not rest on; words are those of the distinct texts."""
+    notes = []
+    if found.unknown_words:
+        notes.append(f"WMDRel left out {found.unknown_words:,} of {found.words:,} words, which have no vector.")
+    if found.undefined:
+        notes.append(
+            f"WMDRel counts {found.undefined:,} pairs of captions as 0: one of the two has no word with a vector."
+        )
+    return tuple(notes)
 
 
 def _clinrel(prepared: Prepared) -> list[Scored]:
@@ -344,7 +365,7 @@ def _wcc(prepared: Prepared) -> list[Scored]:
     parts = [prepared.scored(name)[0] for name in ("wmdrel", "clinrel", "cmedrel")]
     settings = {key: parts[0].signature.get(key) for key in ("z", "vectors")}
     signature = prepared.signature("wcc", **settings, encoder=parts[1].signature.get("encoder"))
-    return [Scored("wcc", signature, _summed(wcc, [part.scores for part in parts]))]
+    return [Scored("wcc", signature, _summed(wcc, [part.scores for part in parts]), parts[0].notes)]
 
 
 def _projections(prepared: Prepared, title: str) -> Projections:

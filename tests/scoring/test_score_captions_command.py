@@ -264,3 +264,21 @@ def test_a_hundred_thousand_images_take_seconds(tmp_path):
 
     assert found["corpus"]["rouge-l"] == pytest.approx(1)
     assert time.process_time() - begun < 60
+
+
+def test_wmdrel_says_which_words_have_no_vector_and_refuses_where_none_has(files, tmp_path):
+    vectors, others = tmp_path / "glove.txt", tmp_path / "others.txt"
+    vectors.write_text("dog 1 0\nrunning 0 1\ncats 1 1\n", encoding="utf-8")
+    others.write_text("perro 1 0\ngato 0 1\n", encoding="utf-8")
+    said = io.StringIO()
+    out = io.StringIO()
+
+    arguments = [*map(str, files), "--metrics=wmdrel", "--normalise", "--json"]
+    call_command("score_captions", *arguments, f"--vectors={vectors}", stdout=out, stderr=said)
+
+    assert "left out 4 of 9 words" in said.getvalue()
+    assert "counts 2 pairs of captions as 0" in said.getvalue()
+    with pytest.raises(CommandError, match="No caption and its reference have words with vectors"):
+        run(*files, "--metrics=wmdrel", f"--vectors={others}")
+    with pytest.raises(CommandError, match="WMDRel needs word vectors"):
+        run(*files, "--metrics=wmdrel", "--vectors=none")

@@ -15,6 +15,7 @@ from metrics.document_frequencies import DocumentFrequencies
 from metrics.java import ToolFailed, ToolMissing
 from metrics.meteor import LanguageUnknown, program_language
 from metrics.scoring import METRICS, Need, NotGiven, UnknownMetric, metric_named, score
+from metrics.undefined import UndefinedFigure
 from metrics.word_movers import SolverMissing
 from scoring.files.captions import CaptionsRefused, candidates_in, references_in
 from scoring.files.pairs import ImagesDiffer, paired
@@ -87,8 +88,10 @@ class Command(BaseCommand):
                 )
         except (CaptionsRefused, ImagesDiffer, LanguageUnknown, ToolMissing, ToolFailed) as error:
             raise CommandError(str(error)) from error
-        except (NotGiven, SolverMissing) as error:
+        except (NotGiven, SolverMissing, UndefinedFigure) as error:
             raise CommandError(str(error)) from error
+        for note in dict.fromkeys(note for one in scored for note in one.notes):
+            self.stderr.write(note)
         self._write(FileScores(pairs, scored), per_image=per_image, for_programs=for_programs)
 
     def _write(self, found: FileScores, *, per_image: bool, for_programs: bool) -> None:
