@@ -35,10 +35,13 @@ from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
 from people.requests import user_of
+from scoring.models import ReferenceSet, Scoring
+from scoring.services.references import put_references
 from sxs_eval.models import Comparison
 from sxs_eval.services import judging
 from tests.factories import make_annotator, make_collection, make_comparison, make_project, make_round
 from tests.leak_walk import Secrets, Unfillable, Walk, routes, serving
+from tests.scoring.scored import make_references, make_scoring, run
 
 # What is sent does not depend on the database, and each walk is some thousand requests: once is enough.
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
@@ -66,6 +69,14 @@ MANAGERS_MAY_KNOW = dict.fromkeys(
         "sxs_eval:comparisons-progress",
         "sxs_eval:tables-export",
         "sxs_eval:results-show",
+        "sxs_eval:metrics-show",
+        "sxs_eval:metrics-export",
+        "scoring:score-list",
+        "scoring:score-compare",
+        "scoring:score-export",
+        "scoring:scoring-create",
+        "scoring:scoring-show",
+        "scoring:scoring-drop",
     ),
     (MODEL_WORD,),
 )
@@ -157,6 +168,8 @@ class World:
             "item_id": [1],
             "player_id": [1],
             "gold_id": [1],
+            "scoring_id": [*Scoring.objects.values_list("pk", flat=True)] or [1],
+            "set_id": [*ReferenceSet.objects.values_list("pk", flat=True)] or [1],
             "pk": [*Membership.objects.filter(user=self.annotator).values_list("pk", flat=True), 1],
             "layout": ["jsonl", "csv", "xm3600", "tex", "json"],
             "token": ["guessed"],
@@ -179,6 +192,14 @@ class World:
             batch_size=IMAGES,
             gold_percent=50,
         )
+
+    def score(self, project: Project) -> None:
+        """The model and the one it is compared with, against references that are its very captions."""
+        references = make_references(project=project, collection=self.collection, language="en")
+        texts = {entry.image_id: [english(entry.position)] for entry in self.collection.entries.all()}
+        put_references(reference_set=references, captions=texts, now=timezone.now())
+        for model in CaptioningModel.objects.all():
+            run(make_scoring(references, model=model))
 
     def walk(self, may_know: Mapping[str, Sequence[str]] | None = None) -> Walk:
         client = Client(raise_request_exception=False)
@@ -261,11 +282,12 @@ def in_screen_2_with_other_rounds(world: World) -> None:
 
 
 def in_screen_2_and_manager_of_another_project(world: World) -> None:
-    """And there the model is compared with another one over the same pictures."""
+    """And there the model is compared with another one over the same pictures, and scored."""
     in_screen_2(world)
     project = world.rounds["B"].project
     Membership.objects.create(project=project, user=world.annotator, role=Role.MANAGER)
     world.compare(project)
+    world.score(project)
 
 
 def in_screen_2_and_rater(world: World) -> None:
@@ -323,6 +345,7 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(stand: Callable[[World], Non
     if stand in (in_screen_2, in_screen_2_with_other_rounds, in_screen_2_and_overdue):
         reached |= {"annotation:caption-write", "annotation:batch-review"}
     if is_manager:
+        reached |= {"scoring:score-list", "scoring:scoring-show", "scoring:reference-show", "sxs_eval:metrics-show"}
         reached |= {"annotation:project-show", "corpus:collection-show", "corpus:import-show", "people:member-list"}
     assert reached <= walk.reached()
     of_batches = [answer for answers in walk.answers.values() for answer in answers if answer.status == 200]

@@ -110,6 +110,8 @@ class World:
             "comparison_id": [1],
             "rater_id": [self.user.pk],
             "gold_id": [1],
+            "scoring_id": [1],
+            "set_id": [1],
             "pk": [*Membership.objects.filter(user=self.user).values_list("pk", flat=True), 1],
             "layout": ["jsonl", "csv"],
             "token": ["guessed"],

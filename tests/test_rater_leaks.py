@@ -102,6 +102,8 @@ class World:
             "item_id": [1],
             "player_id": [1],
             "gold_id": [*GoldPair.objects.values_list("pk", flat=True)[:1]],
+            "scoring_id": [1],
+            "set_id": [1],
             "pk": [*Membership.objects.filter(user=self.rater).values_list("pk", flat=True), 1],
             "layout": ["jsonl", "csv", "tex", "xm3600"],
             "token": ["guessed"],

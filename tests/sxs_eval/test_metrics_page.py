@@ -1,0 +1,173 @@
+"""ΔSxS beside the difference of a metric: the page, its files, and the command that reads them."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from inference.models import ModelCaption
+from people.models import Membership, Role
+from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater, make_user
+from tests.scoring.scored import make_references, make_scoring, run
+from tests.sxs_eval.judged import judge_all, keys_of, text_of
+
+pytestmark = pytest.mark.django_db
+
+ANSWERS = {
+    ("A", "B", "de"): [3, 3, -3, 2, 0, 1],
+    ("A", "B", "es"): [1, -1, -3, 2, 0, 1],
+    ("A", "C", "de"): [3, 1, 2, 2, 0, 1],
+    ("A", "C", "es"): [-1, -1, -2, 2, 0, 1],
+    ("B", "C", "de"): [1, 1, -2, -2, 0, 1],
+}
+SAID = {
+    "A": "ein Hund",
+    "B": "ein Hund auf der Wiese",
+    "C": "ein Hund läuft heute über die grüne Wiese",
+}
+"""The nearer a caption is to the references, the longer it is."""
+PEOPLE = "ein Hund läuft heute über die grüne Wiese am Wald"
+
+
+@pytest.fixture
+def project():
+    return make_project("lions")
+
+
+@pytest.fixture
+def collection():
+    return make_collection(6)
+
+
+@pytest.fixture
+def judged(project, collection):
+    """Three models in German and Spanish, all but one pair of which are compared."""
+    models = {name: make_captioner(collection, name, text=text, language="de") for name, text in SAID.items()}
+    for name, model in models.items():
+        ModelCaption.objects.bulk_create(
+            ModelCaption(model=model, image_id=entry.image_id, language_id="es", text=f"{SAID[name]} de {entry.key}")
+            for entry in collection.entries.all()
+        )
+    for (base, test, language), scores in ANSWERS.items():
+        comparison = make_comparison(
+            project=project,
+            collection=collection,
+            base=models[base],
+            test=models[test],
+            language=language,
+            replication=1,
+        )
+        judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison), scores, strict=True)))
+    return models
+
+
+@pytest.fixture
+def scored(project, collection, judged):
+    for language in ("de", "es"):
+        references = make_references(project=project, collection=collection, language=language, texts=[PEOPLE])
+        for model in judged.values():
+            run(make_scoring(references, model=model, metrics=["rouge-l"]))
+    return judged
+
+
+@pytest.fixture
+def manager(client, project):
+    client.force_login(project.created_by)
+    return client
+
+
+def page(client, **asked):
+    return client.get(reverse("sxs_eval:metrics-show", args=["lions"]), asked)
+
+
+def exported(client, layout):
+    return client.get(reverse("sxs_eval:metrics-export", args=["lions", layout])).content
+
+
+def test_each_comparison_is_a_point_with_the_gain_of_people_and_of_the_metric(manager, scored):
+    found = page(manager, metric="rouge-l").context["page"]
+    assert len(found.plot.points) == len(ANSWERS)
+    assert sorted(point.kind for point in found.plot.points) == ["core", "core", "rest", "rest", "rest"]
+    german = next(
+        line for line in found.lines if (str(line.comparison.base), line.comparison.language_id) == ("A", "de")
+    )
+    # Four wins and one loss of six.
+    assert german.gain == "+50.0"
+    assert german.difference.startswith("+")
+    assert "B against A, German: people +50.0, metric +" in found.plot.summary
+
+
+def test_correlations_stand_over_all_the_core_languages_and_the_others(manager, scored):
+    found = page(manager, metric="rouge-l").context["page"]
+    assert [(part.evaluations, part.points) for part in found.parts] == [(5, 10), (2, 4), (3, 6)]
+    once = page(manager, metric="rouge-l", flip="no").context["page"]
+    assert [part.points for part in once.parts] == [5, 2, 3]
+    assert once.parts[0].cells[0].value != found.parts[0].cells[0].value
+
+
+@pytest.mark.parametrize("flip", [True, False])
+def test_the_command_reads_the_file_and_gives_the_same_figures(manager, scored, tmp_path, flip):
+    file = tmp_path / "metrics.csv"
+    file.write_bytes(exported(manager, "csv"))
+    out = io.StringIO()
+    call_command(
+        "correlate",
+        str(file),
+        "--human=gain",
+        "--metric=rouge-l",
+        "--group=language=zh,en,hi,es",
+        "--json",
+        *([] if flip else ["--no-flip"]),
+        stdout=out,
+    )
+    said = json.loads(exported(manager, "json"))["correlations"]["rouge-l" if flip else "rouge-l --no-flip"]
+    assert json.loads(out.getvalue())["parts"] == said["parts"]
+    shown = page(manager, metric="rouge-l", flip="yes" if flip else "no").context["page"].parts[0].cells[0].value
+    (everything, *_others) = said["parts"].values() if isinstance(said["parts"], dict) else said["parts"]
+    assert f"{everything['metrics']['rouge-l']['pearson']['value']:+.2f}".replace("-", "−") == shown
+
+
+def test_a_comparison_without_scores_or_judgements_says_what_lacks(manager, project, collection, scored):
+    model = make_captioner(collection, "D", language="de")
+    without_scores = make_comparison(
+        project=project, collection=collection, base=scored["A"], test=model, language="de", replication=1
+    )
+    make_comparison(project=project, collection=collection, base=scored["B"], test=model, language="de")
+    judge_all(without_scores, make_rater(without_scores), dict.fromkeys(keys_of(without_scores), 1))
+    text = text_of(page(manager))
+    assert "A and D have no score against the same references." in text
+    assert "No image has all its judgements yet." in text
+    assert len(page(manager).context["page"].plot.points) == len(ANSWERS)
+
+
+def test_scores_that_were_not_computed_alike_are_no_point(manager, project, collection, judged):
+    references = make_references(project=project, collection=collection, texts=[PEOPLE])
+    for model in judged.values():
+        run(make_scoring(references, model=model, metrics=["rouge-l"]))
+    found = references.scorings.get(model=judged["A"]).passes.get().scores.get()
+    found.signature = found.signature.replace("v:1", "v:0")
+    found.save()
+    text = text_of(page(manager))
+    assert "they differ in versions of the metric: 1 against 0" in text
+    assert len(page(manager).context["page"].plot.points) == 1
+
+
+@pytest.mark.parametrize("asked", [{}, {"metric": "nothing"}, {"flip": "x"}])
+def test_a_project_without_scores_says_what_it_takes(manager, judged, asked):
+    assert "It takes comparisons that people judge, and scores" in text_of(page(manager, **asked))
+
+
+def test_only_managers_and_researchers_of_the_project_see_it(client, project, scored):
+    addresses = [reverse("sxs_eval:metrics-show", args=["lions"])]
+    addresses += [reverse("sxs_eval:metrics-export", args=["lions", layout]) for layout in ("csv", "json")]
+    rater, researcher = make_user(), make_user()
+    Membership.objects.create(project=project, user=rater, role=Role.RATER)
+    Membership.objects.create(project=project, user=researcher, role=Role.RESEARCHER)
+    for person, status in ((make_project("elsewhere").created_by, 404), (rater, 404), (researcher, 200)):
+        client.force_login(person)
+        assert {client.get(where).status_code for where in addresses} == {status}
+    assert client.get(reverse("sxs_eval:metrics-export", args=["lions", "xls"])).status_code == 404
