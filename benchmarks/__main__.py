@@ -27,6 +27,8 @@ from typing import Any
 
 import psutil
 
+from benchmarks import metrics
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCCANO = ("doccano==1.8.4", "setuptools<70", "numpy<2", "scikit-learn<1.6", "scipy<1.14", "marshmallow<4", "aiohttp")
 PORT, WEB_WORKERS, START_LIMIT_S = 8765, 2, 30
@@ -47,6 +49,7 @@ def main() -> None:
     results["game"] = _measure_game(options)
     results["word_movers"] = _module("word_movers", env={})
     results["standing"] = [_measure_standing(options, {})]
+    results["metrics"] = metrics.measure(runs=options.runs, growth=metrics.GROWTH[: 2 if options.skip_million else 3])
     with contextlib.suppress(ImportError), _postgres() as production:
         results["taking"].append(_measure_taking(options, production))
     with contextlib.suppress(ImportError), _postgres() as production:
@@ -247,6 +250,7 @@ def _report(results: dict[str, Any]) -> None:
             f"Report over {report['judgements']:,} judgements, {report['database']}: {report['report_s']} s; bootstrap "
             f"of 3,600 pairs: {report['bootstrap_ms']} ms, {faster:.0f} times as fast as one resample after the other"
         )
+    metrics.report(results["metrics"])
     for taking in results["taking"]:
         few, many = taking["takes"].values()
         growth = many["median_ms"] / few["median_ms"]

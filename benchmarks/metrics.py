@@ -2,8 +2,8 @@
 
 100,000 images with a candidate and two references of 8 to 16 words, as often as words are in a language (Zipf); a third
 of the candidates' words come from a reference. Every measurement is a process of its own, which reads the captions and
-then takes the time of one call; its memory is the most it ever held, captions included. `benchmarks.word_movers` has its
-own pairs and stands in the same table.
+then takes the time of one call; its memory is the most it ever held, captions included. `benchmarks.word_movers` has
+its own pairs and stands in the same table.
 """
 
 from __future__ import annotations
@@ -60,9 +60,7 @@ def measure(*, runs: int, growth: tuple[int, ...] = GROWTH) -> dict[str, Any]:
 
 def report(results: dict[str, Any]) -> None:
     theirs = results["theirs"]
-    print(
-        f"Scoring {IMAGES:,} images with {REFERENCES} references of 8 to 16 words; seconds passed (of the processor), MB"
-    )
+    print(f"Scoring {IMAGES:,} images, {REFERENCES} references of 8 to 16 words each: seconds (processor), memory")
     print(f"  {'':9} {'pycocoevalcap':>23} {'one core':>23} {'two cores':>23}   times as fast, one and two   apart")
     for name in METRICS:
         peer, one, two = (of[name] for of in (_with_peers(theirs), results["ours"][1], results["ours"][2]))

@@ -94,10 +94,8 @@ def _right_of_part(captions: EncodedCaptions) -> Numbers:
     right = np.zeros((len(ORDERS), captions.n_images), dtype=np.int64)
     # Before the first word stands its image, so that n-grams of different images are different.
     numbers = about.image_of.take(about.caption_of) + np.int32(1)
-    places = np.arange(len(captions.words))
     for order in ORDERS:
-        if order > 1:
-            places = np.flatnonzero(about.beginning(order, numbers))
+        places = about.beginnings(order, numbers)
         n_grams = gather(about, places, numbers.take(places), captions.words.take(places + (order - 1)))
         best = np.zeros(len(n_grams.gram), dtype=np.int64)
         for ours, theirs in n_grams.matches():

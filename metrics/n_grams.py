@@ -17,7 +17,8 @@ from metrics.vocabulary import Numbers
 ORDERS = (1, 2, 3, 4)
 KEY_BITS = 64
 PLACES_AT_ONCE = 500_000
-MOST_PARTS = 255  # their numbers are bytes
+# The more parts, the farther apart in memory are the places of each. Their numbers are bytes: never more than 255.
+MOST_PARTS = 32
 Flags = NDArray[np.bool_]
 SmallNumbers = NDArray[np.int32]
 Found = TypeVar("Found")
@@ -42,15 +43,23 @@ class Places:
         self.side_of = 2 * self.image_of
         self.side_of[captions.candidates] += 1
 
-    def beginning(self, order: int, numbers: SmallNumbers) -> Flags:
-        """Where an n-gram of `order` begins whose first and last n - 1 words have a number (of that order, not 0)."""
-        begins = numbers > 0
-        begins[: len(begins) - 1] &= numbers[1:] > 0
+    def beginnings(self, order: int, numbers: SmallNumbers, first: int = 0, end: int | None = None) -> Numbers:
+        """The places from `first` to `end` where an n-gram begins both of whose parts, one word shorter, have numbers.
+
+        `numbers` has the number of the part that begins at each place, 0 where none does. For n = 1 it has words.
+        """
+        end = len(numbers) if end is None else end
+        if order == 1:
+            return np.arange(first, end)
+        # No n-gram of two words or more begins at the very last place.
+        end = min(end, len(numbers) - 1)
+        begins = (numbers[first:end] > 0) & (numbers[first + 1 : end + 1] > 0)
         if order == 2:
             # Of longer ones both parts lie in one caption already, and so do they.
-            ends = self.captions.word_starts[1:]
-            begins[ends[ends > 0] - 1] = False
-        return begins
+            ends = self.captions.word_starts
+            low, high = np.searchsorted(ends, [first + 1, end + 1])
+            begins[ends[low:high] - 1 - first] = False
+        return np.flatnonzero(begins) + first
 
 
 @dataclass(frozen=True)
@@ -191,16 +200,12 @@ def sweep(
     only_repeated : bool
         Leave out most n-grams that stand in one place only: those whose first or last words do so already.
     """
-    captions = about.captions
-    numbers = captions.words
-    places = np.arange(len(numbers))
+    numbers = about.captions.words
     for order in ORDERS:
-        if order > 1:
-            places = np.flatnonzero(about.beginning(order, numbers))
         next_numbers = np.zeros(len(numbers), dtype=np.int32)
-        parts = _parts(numbers.take(places), places, at_least=workers)
         done = 0
         job = partial(_part_of_sweep, about, use, order, numbers, only_repeated)
+        parts = _parts(about, order, numbers, at_least=workers)
         for found, here, of_these in side_by_side(job, parts, workers=workers):
             next_numbers[here] = np.where(of_these, of_these + np.int32(done), np.int32(0))
             done += int(of_these.max(initial=0))
@@ -222,18 +227,22 @@ def _part_of_sweep(
     return use(order, numbers, n_grams), places, n_grams.by_place(numbered(kept))
 
 
-def _parts(numbers: SmallNumbers, places: Numbers, *, at_least: int) -> Iterator[Numbers]:
-    """Places by ranges of their numbers, so that what is equal stays together."""
-    many = min(MOST_PARTS, max(at_least, -(-len(places) // PLACES_AT_ONCE)))
-    if many == 1 or not len(places):
-        yield places
+def _parts(about: Places, order: int, numbers: SmallNumbers, *, at_least: int) -> Iterator[Numbers]:
+    """Where n-grams begin, by ranges of `numbers`, so that what is equal stays together; at least one part."""
+    many = min(MOST_PARTS, max(at_least, -(-len(numbers) // PLACES_AT_ONCE)))
+    if many == 1 or not len(numbers):
+        yield about.beginnings(order, numbers)
         return
-    counts = np.bincount(numbers)
-    part_of_number = ((counts.cumsum() - counts) * many // len(places)).astype(np.uint8)
+    # np.bincount would make wider copies of all numbers.
+    counts = np.zeros(int(numbers.max()) + 1, dtype=np.int64)
+    np.add.at(counts, numbers, 1)
+    counts[0] = 0
+    part_of_number = ((counts.cumsum() - counts) * many // max(1, int(counts.sum()))).astype(np.uint8)
     pieces: list[list[Numbers]] = [[] for _ in range(many)]
-    for first in range(0, len(places), PLACES_AT_ONCE):
-        part = part_of_number.take(numbers[first : first + PLACES_AT_ONCE])
-        by_part = places[first : first + PLACES_AT_ONCE].take(part.argsort(kind="stable"))
+    for first in range(0, len(numbers), PLACES_AT_ONCE):
+        places = about.beginnings(order, numbers, first, min(first + PLACES_AT_ONCE, len(numbers)))
+        part = part_of_number.take(numbers.take(places))
+        by_part = places.take(part.argsort(kind="stable"))
         ends = np.bincount(part, minlength=many).cumsum()
         for of_part, piece in zip(pieces, np.split(by_part, ends[:-1]), strict=True):
             of_part.append(piece)
