@@ -16,9 +16,9 @@ KEYS = [photograph.key for photograph in photographs.PHOTOGRAPHS]
 SENTENCES, BATCH_SIZE = 10, 5
 
 
-def picture(number: int) -> bytes:
+def picture(number: int, size: tuple[int, int] = (320, 240)) -> bytes:
     file = io.BytesIO()
-    Pillow.new("RGB", (320, 240), (number * 16 % 256, 255 - number * 5, 128)).save(file, "PNG")
+    Pillow.new("RGB", size, (number * 16 % 256, 255 - number * 5, 128)).save(file, "PNG")
     return file.getvalue()
 
 
@@ -47,7 +47,8 @@ def _shorten_the_game(patch: pytest.MonkeyPatch, folder: Path) -> None:
     patch.setattr(game_items, "SENTENCES", sentences)
     made = []
     for number, key in enumerate(sorted(game_items.names_of_pictures()), start=len(KEYS) + 1):
-        bytes_ = picture(number)
+        # As small as the real ones, which are enlarged five times.
+        bytes_ = picture(number, (72, 72))
         made.append(replace(drawings[key], sha256=sha256(bytes_).hexdigest()))
         (folder / made[-1].file).write_bytes(bytes_)
     patch.setattr(game_pictures, "PACKAGED", tuple(made))
