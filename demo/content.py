@@ -134,9 +134,7 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
         folder=folder.parent,
         clock=clock,
     )
-    references.load(
-        project=project, collection=collection, manager=people[MANAGER], folder=folder.parent, clock=clock
-    )
+    references.load(project=project, collection=collection, manager=people[MANAGER], folder=folder.parent, clock=clock)
     games.load(project=project, people=people, manager=people[MANAGER], unpacked=folder, clock=clock, say=say)
     lapse_overdue(now=clock())
     return sign_ins()

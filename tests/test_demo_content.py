@@ -13,7 +13,7 @@ from annotation.models import Caption, CaptionBatch, Item, Stage
 from annotation.permissions import blockers
 from annotation.services import batches
 from corpus.models import Collection, Image, ImportJob, JobState
-from demo import comparison_texts, content, evaluations, games
+from demo import comparison_texts, content, evaluations, games, references
 from demo.texts import MODEL_NAME, TEXTS
 from gapgame.models import Access, Outcome, Season, Turn
 from gapgame.models import Item as GapItem
@@ -24,6 +24,8 @@ from people.models import ConsentText, Membership, Project, Role, User
 from people.permissions import may_start_projects
 from people.rules import conflicting_roles
 from people.services import withdraw_consent
+from scoring.models import Pass
+from scoring.services.passes import run_pass
 from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, Standing
 from sxs_eval.rules.figures import Undefined
 from sxs_eval.rules.judging import are_equal
@@ -227,6 +229,19 @@ def judge_next(rater: User) -> Judgement:
     batch = JudgingBatch.objects.get(batch__person=rater, batch__state=BatchState.OPEN)
     position = judging_page(batch, rater, timezone.now()).trial.position
     return judging.judge(batch_id=batch.pk, rater=rater, position=position, choice=-3, now=timezone.now())
+
+
+class TestScores:
+    def test_what_is_to_be_scored_waits_for_the_worker_and_can_be_scored(self, loaded):
+        assert all(set(captions) == set(KEYS) for captions in (references.ENGLISH, references.BRIEF_ENGLISH))
+        waiting = Pass.objects.filter(state=JobState.QUEUED)
+        languages = waiting.values_list("scoring__references__language", flat=True)
+        assert sorted(languages) == ["de", "de", "de", "en", "en"]
+        for found in waiting.order_by("pk"):
+            run_pass(pass_id=found.pk, clock=timezone.now)
+            found.refresh_from_db()
+            assert (found.state, found.images, found.left_out) == (JobState.DONE, len(KEYS), 0)
+            assert all(score.value is not None for score in found.scores.all())
 
 
 class TestComparisons:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from corpus.pages import shown
+from corpus.pages.plots import Estimate, RangePlot, range_plot
 from metrics.intervals import Interval
 from sxs_eval.models import Comparison
-from corpus.pages.plots import Estimate, RangePlot, range_plot
 from sxs_eval.pages.report import gain_interval, has_values, with_interval
 from sxs_eval.rules.across import RankedModel, RankedPair, Ranking
 from sxs_eval.rules.figures import Gain, SignTest, Undefined

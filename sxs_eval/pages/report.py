@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from corpus.pages import shown
+from corpus.pages.plots import BarPlot, Estimate, RangePlot, bar_plot, range_plot
 from metrics.intervals import Interval
 from sxs_eval.models import StandingState
-from corpus.pages.plots import BarPlot, Estimate, RangePlot, bar_plot, range_plot
 from sxs_eval.rules.figures import Gain, Part, Share, Undefined
 from sxs_eval.rules.judging import FIVE_POINTS, LEVELS, choices_of
 from sxs_eval.rules.report import WIDTH_POINTS, Outcome, RaterFigures, RegionOutcome, Report
