@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import choix
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csgraph
@@ -59,12 +58,19 @@ def bradley_terry(wins: ArrayLike) -> NDArray[np.float64]:
     UndefinedFigure
         Where models fall into groups that were never compared, or where some models never lose anything to the others:
         the strengths would be infinitely far apart. Nothing is added to make them finite.
+    ImportError
+        Where choix is not installed, which nothing else here needs.
 
     References
     ----------
     R. A. Bradley and M. E. Terry (1952), Rank analysis of incomplete block designs.
     L. Maystre and M. Grossglauser (2015), Fast and accurate inference of Plackett-Luce models (choix).
     """
+    try:
+        import choix
+    except ImportError as error:
+        message = "The strengths of models need choix, which is not installed: pip install choix==0.4.1."
+        raise ImportError(message) from error
     table = np.array(wins, dtype=float)
     if csgraph.connected_components(table > 0, connection="weak", return_labels=False) > 1:
         raise UndefinedFigure(
