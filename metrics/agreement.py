@@ -18,6 +18,7 @@ from metrics.intervals import Interval, percentile_interval
 from metrics.undefined import Reason, UndefinedFigure
 
 Level = Literal["nominal", "ordinal", "interval"]
+LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 CELLS_AT_ONCE = 5_000_000
 
 
@@ -37,14 +38,18 @@ def krippendorff_alpha(ratings: ArrayLike, *, level: Level) -> float:
 
     Raises
     ------
+    ValueError
+        If the ratings are no such table, or infinite, or there is no such level.
     UndefinedFigure
-        A ValueError: no unit has two ratings, or every rating is the same (alpha is undefined).
+        Where no unit has two ratings, or every rating is the same (alpha is undefined).
 
     References
     ----------
     K. Krippendorff (2011), Computing Krippendorff's Alpha-Reliability.
     """
     table = np.asarray(ratings, dtype=float)
+    if table.ndim != 2:
+        raise ValueError(f"A table of raters by units is needed, not an array of shape {table.shape}.")
     raters, units = np.nonzero(~np.isnan(table))
     return alpha_of_ratings(units, table[raters, units], level=level)
 
@@ -60,7 +65,7 @@ def alpha_of_ratings(units: ArrayLike, values: ArrayLike, *, level: Level) -> fl
         Finite; rows without a rating are left out.
     level : {"nominal", "ordinal", "interval"}
     """
-    table = _table(units, values)
+    table = _table(units, values, level)
     return float(_alphas(table, np.ones((1, table.counts.shape[0])), level)[0])
 
 
@@ -77,7 +82,7 @@ def alpha_interval(
     UndefinedFigure
         As `alpha_of_ratings`; where all units have the same ratings; or where a resample has no alpha.
     """
-    table = _table(units, values)
+    table = _table(units, values, level)
     kinds, frequency = _kinds(table.counts)
     if len(frequency) < 2:
         raise UndefinedFigure(Reason.NO_VARIATION, "Every unit has the same ratings: resampling them shows nothing.")
@@ -107,11 +112,15 @@ class _Table:
     counts: sparse.csr_array
 
 
-def _table(units: ArrayLike, values: ArrayLike) -> _Table:
-    given = np.asarray(values, dtype=float)
+def _table(units: ArrayLike, values: ArrayLike, level: Level) -> _Table:
+    if level not in LEVELS:
+        raise ValueError(f"level is one of {', '.join(LEVELS)}, not {level!r}.")
+    rated, given = np.asarray(units), np.asarray(values, dtype=float)
+    if given.ndim != 1 or rated.shape != given.shape:
+        raise ValueError(f"A unit for each rating is needed, not arrays of shapes {rated.shape} and {given.shape}.")
     if not np.isfinite(given).all():
         raise ValueError("A rating is missing or not finite. Leave its row out.")
-    unit_of = np.unique(np.asarray(units), return_inverse=True)[1]
+    unit_of = np.unique(rated, return_inverse=True)[1]
     scale, value_of = np.unique(given, return_inverse=True)
     several = np.bincount(unit_of)[unit_of] >= 2 if len(unit_of) else np.zeros(0, dtype=bool)
     cells, times = np.unique(unit_of[several].astype(np.int64) * len(scale) + value_of[several], return_counts=True)

@@ -26,7 +26,14 @@ def resample_weights(n_units: int, *, resamples: int, rng: np.random.Generator) 
     ------
     ndarray of float, shape (n_some, n_units)
         Whole numbers; some resamples at a time, so that memory does not grow with their number.
+
+    Raises
+    ------
+    ValueError
+        Without a resample.
     """
+    if resamples < 1:
+        raise ValueError(f"One resample or more is needed, not {resamples}.")
     at_once = max(1, CELLS_AT_ONCE // n_units)
     for start in range(0, resamples, at_once):
         size = min(at_once, resamples - start)

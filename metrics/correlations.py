@@ -139,7 +139,7 @@ def correlation(first: ArrayLike, second: ArrayLike, *, coefficient: Coefficient
     ValueError, UndefinedFigure
         As the coefficient's own function; and with a single evaluation, whose two points always lie on a line (ours).
     """
-    if len(np.asarray(first)) < 2:
+    if np.size(first) < 2:
         raise UndefinedFigure(Reason.TOO_FEW_POINTS, "There are fewer than two evaluations.")
     points = flipped(first, second) if flip else (first, second)
     return FUNCTIONS[coefficient](*points)

@@ -38,7 +38,7 @@ def cohen_kappa(
     Raises
     ------
     ValueError
-        If the raters did not rate equally many units, a rating is missing (NaN), is not on the scale, or the scale
+        If the raters did not rate equally many units, a rating is missing (NaN, None) or not on the scale, or the scale
         names a level twice.
     UndefinedFigure
         Without units, or where both raters said one and the same throughout (chance agreement is full).
@@ -117,7 +117,7 @@ def _places(
 ) -> tuple[tuple[NDArray[np.int_], NDArray[np.int_]], int]:
     """The place of each rating on the scale, from 0, and how many levels there are."""
     both = np.concatenate([one, other])
-    if both.dtype.kind == "f" and np.isnan(both).any():
+    if (both.dtype.kind == "f" and np.isnan(both).any()) or (both.dtype == object and None in both.tolist()):
         raise ValueError("A rating is missing. Leave units out that one of the two did not rate.")
     levels, place_of = np.unique(both, return_inverse=True)
     if scale is None:

@@ -19,8 +19,16 @@ def model_ranks(scores: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of float, shape (n_models,)
+
+    Raises
+    ------
+    ValueError
+        If a score is not a number, which has no rank.
     """
-    return ranks(-np.asarray(scores, dtype=float))
+    given = np.asarray(scores, dtype=float)
+    if given.ndim != 1 or np.isnan(given).any():
+        raise ValueError("One score for each model is needed, and each must be a number.")
+    return ranks(-given)
 
 
 def rank_agreement(proposed: ArrayLike, standard: ArrayLike) -> float:

@@ -170,9 +170,18 @@ def test_large_values_lose_no_digits(level):
     )
 
 
-def test_a_rating_that_is_no_number_is_refused():
-    with pytest.raises(ValueError, match="not finite"):
-        krippendorff_alpha([[1.0, 2.0, np.inf], [1.0, 2.0, 3.0]], level="interval")
+@pytest.mark.parametrize(
+    ("figure", "message"),
+    [
+        (lambda: krippendorff_alpha([[1.0, 2.0, np.inf], [1.0, 2.0, 3.0]], level="interval"), "not finite"),
+        (lambda: krippendorff_alpha([[1.0, 2.0], [1.0, 3.0]], level="ratio"), "interval, not 'ratio'"),
+        (lambda: krippendorff_alpha([1.0, 2.0], level="nominal"), "raters by units"),
+        (lambda: alpha_of_ratings([1, 1, 2], [1.0, 2.0], level="nominal"), "A unit for each rating"),
+    ],
+)
+def test_what_is_no_table_of_ratings_on_a_known_scale_is_refused(figure, message):
+    with pytest.raises(ValueError, match=message):
+        figure()
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])

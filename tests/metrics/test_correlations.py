@@ -255,6 +255,12 @@ def test_equal_values_share_the_mean_of_their_ranks():
     assert model_ranks([3, 1, 3, 2]).tolist() == [1.5, 4, 1.5, 3]
 
 
+@pytest.mark.parametrize("scores", [[1, np.nan, 2], [[1, 2]], 1])
+def test_what_is_no_score_of_each_model_has_no_ranks(scores):
+    with pytest.raises(ValueError, match="One score for each model"):
+        model_ranks(scores)
+
+
 @settings(max_examples=50, deadline=None)
 @given(evaluations)
 def test_ranks_agree_as_scores_do(points):

@@ -128,6 +128,7 @@ def test_where_kappa_is_undefined_the_error_says_why(figure, reason):
     [
         (lambda: cohen_kappa([1, 2], [1]), "equally many"),
         (lambda: cohen_kappa([1.0, np.nan], [1.0, 2.0]), "missing"),
+        (lambda: cohen_kappa(["a", None], ["a", "b"]), "missing"),
         (lambda: cohen_kappa([1, 9], [1, 2], scale=[1, 2, 3]), "9 is not on the scale"),
         (lambda: cohen_kappa([1, 2], [1, 2], scale=[1, 2, 2]), "twice"),
         (lambda: cohen_kappa([1, 2], [1, 2], weights="cubic"), "cubic"),  # type: ignore[arg-type]

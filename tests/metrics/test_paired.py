@@ -171,6 +171,11 @@ def test_what_cannot_be_paired_is_refused(first, second, method, message):
         paired_difference(first, second, method=method, resamples=200, rng=rng())
 
 
+def test_no_resample_is_refused():
+    with pytest.raises(ValueError, match="One resample or more"):
+        paired_difference([1, 2, 4], [2, 4, 1], method="bootstrap", resamples=0, rng=rng())
+
+
 def test_every_resample_draws_as_many_units_as_there_are():
     weights = np.concatenate(list(resample_weights(7, resamples=2_000, rng=rng())))
     assert weights.shape == (2_000, 7)
