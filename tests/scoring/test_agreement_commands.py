@@ -293,6 +293,14 @@ def test_too_many_sums_are_refused(table):
         run("rank_metrics", file, "--proposed", *names, "--standard", "s", "--sums")
 
 
+def test_a_value_of_a_group_may_hold_a_comma(table):
+    file = table('model,x,y\n"A, large",1,2\nB,2,1\n"A, large",3,4\nA,4,3\n')
+    report = correlate(file, "--metric", "y", "--group", 'model="A, large", B', human="x")
+
+    assert [part["metrics"]["y"]["evaluations"] for part in report["parts"]] == [4, 3, 1]
+    assert report["notes"] == []
+
+
 @pytest.mark.parametrize("option", ["language", "language=", "=zh", "language= , "])
 def test_a_group_is_a_column_and_its_values(table, option):
     with pytest.raises(CommandError, match="a column and its values"):

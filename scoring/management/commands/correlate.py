@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
@@ -17,7 +18,9 @@ from scoring.rules.correlate import RESAMPLES
 
 def group(text: str) -> tuple[str, list[str]]:
     column, sign, values = text.partition("=")
-    named = list(dict.fromkeys(value.strip() for value in values.split(",") if value.strip()))
+    # A value that holds a comma stands in quotation marks, as in the file.
+    apart = next(csv.reader([values], skipinitialspace=True), [])
+    named = list(dict.fromkeys(value.strip() for value in apart if value.strip()))
     if not sign or not column.strip() or not named:
         raise ArgumentTypeError(f"must be a column and its values, as in language=zh,en,hi,es, not {text}")
     return column.strip(), named
