@@ -138,7 +138,16 @@ def csv_records(file: IO[bytes], *, column: str) -> Iterator[Record | BrokenReco
 
 def is_text(*values: str) -> bool:
     """Whether the values are characters that a database keeps: no NUL, no half of a surrogate pair."""
-    return not any("\0" in value or any("\ud800" <= character <= "\udfff" for character in value) for value in values)
+    return not any("\0" in value or not (value.isascii() or _is_encodable(value)) for value in values)
+
+
+def _is_encodable(value: str) -> bool:
+    # Many times as fast as looking at each character.
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def printable(text: str) -> str:
