@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,9 +44,31 @@ else:
 """
 
 
-@pytest.mark.parametrize("use", [EVERY_MODULE, A_SCORE, STRENGTHS], ids=["every module", "a score", "strengths"])
-def test_numpy_and_scipy_are_enough_and_what_else_is_needed_is_named(use):
+def run_alone(code: str, folder: Path = ROOT) -> str:
     found = subprocess.run(
-        [sys.executable, "-c", ALONE + use], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n" + ALONE + code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+@pytest.mark.parametrize("use", [EVERY_MODULE, A_SCORE, STRENGTHS], ids=["every module", "a score", "strengths"])
+def test_numpy_and_scipy_are_enough_and_what_else_is_needed_is_named(use):
+    run_alone(use)
+
+
+def test_the_examples_of_the_documentation_run_as_they_stand(tmp_path):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "metrics.md").read_text(), re.DOTALL)
+    assert len(blocks) >= 5
+    counts = {("a",): 2, ("dog",): 1, ("a", "dog"): 1}
+    (tmp_path / "coco-val-df.p").write_bytes(pickle.dumps(counts, protocol=2))
+
+    said = run_alone("\n".join(blocks) + "\nprint(relevance.per_image.round(3))", tmp_path)
+
+    assert "cider-d|v:1|text:characters-1+norm-1|" in said
+    assert said.endswith("[0.891 0.293]\n")
