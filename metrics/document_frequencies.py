@@ -35,6 +35,9 @@ class DocumentFrequencies:
     words : tuple of str
     before, last, counts : tuple of four ndarrays of int, of shape (n_grams_of_order,)
         For n = 1 to 4.
+    text : str
+        How the texts became tokens (`metrics.text.text_version`), or empty where that is not known. The signature does
+        not have it: it is of the tokens themselves.
     """
 
     def __init__(
@@ -50,9 +53,10 @@ class DocumentFrequencies:
         self.before = before
         self.last = last
         self.counts = counts
+        self.text = ""
 
     @classmethod
-    def from_references(cls, references: Sequence[Sequence[str]], *, workers: int = 1) -> Self:
+    def from_references(cls, references: Sequence[Sequence[str]], *, workers: int = 1, text: str = "") -> Self:
         """Count the n-grams of the references of each image.
 
         Raises
@@ -72,7 +76,9 @@ class DocumentFrequencies:
             tables[order - 1].append(rows)
         joined = [_joined(rows) for rows in tables]
         met = np.unique(captions.words)
-        return cls._ordered(len(references), captions.vocabulary.words(met.tolist()), met, joined)
+        frequencies = cls._ordered(len(references), captions.vocabulary.words(met.tolist()), met, joined)
+        frequencies.text = text
+        return frequencies
 
     @classmethod
     def from_counts(cls, documents: int, counts: Mapping[tuple[str, ...], float]) -> Self:
@@ -121,8 +127,10 @@ class DocumentFrequencies:
         try:
             with np.load(path, allow_pickle=False) as file:
                 version, documents = int(file["format"]), int(file["documents"])
-                text = file["words"].tobytes()
-                words = tuple(word.decode("utf-8", "surrogatepass") for word in _unpacked(text, file["word_lengths"]))
+                together = file["words"].tobytes()
+                encoded = _unpacked(together, file["word_lengths"])
+                words = tuple(word.decode("utf-8", "surrogatepass") for word in encoded)
+                text = str(file["text"]) if "text" in file else ""
                 tables = [tuple(file[f"{name}_{n}"] for n in ORDERS) for name in ("before", "last", "counts")]
         except (BadZipFile, KeyError, EOFError, TypeError, ValueError) as error:
             message = f"{path} does not hold document frequencies: write one by DocumentFrequencies.save."
@@ -130,6 +138,7 @@ class DocumentFrequencies:
         if version != FORMAT:
             raise ValueError(f"{path} is of format {version}: this version reads format {FORMAT}.")
         frequencies = cls(documents, words, *tables)
+        frequencies.text = text
         frequencies._check(str(path))
         return frequencies
 
@@ -146,6 +155,7 @@ class DocumentFrequencies:
                 documents=np.int64(self.documents),
                 words=np.frombuffer(b"".join(encoded), dtype=np.uint8),
                 word_lengths=np.array([len(word) for word in encoded], dtype=np.int32),
+                text=np.str_(self.text),
                 **tables,
             )
 

@@ -286,21 +286,25 @@ def _rouge_l(prepared: Prepared) -> list[Scored]:
 
 def _cider(prepared: Prepared) -> list[Scored]:
     signature = prepared.signature("cider", n=LONGEST_GRAM, df=_frequencies_of(prepared))
-    return [
-        Scored(
-            "cider", signature, cider_of(prepared.encoded, frequencies=prepared.frequencies, workers=prepared.workers)
-        )
-    ]
+    scores = cider_of(prepared.encoded, frequencies=prepared.frequencies, workers=prepared.workers)
+    return [Scored("cider", signature, scores, _on_frequencies(prepared))]
 
 
 def _cider_d(prepared: Prepared) -> list[Scored]:
     signature = prepared.signature("cider-d", n=LONGEST_GRAM, sigma=f"{SIGMA:g}", df=_frequencies_of(prepared))
     scores = cider_d_of(prepared.encoded, sigma=SIGMA, frequencies=prepared.frequencies, workers=prepared.workers)
-    return [Scored("cider-d", signature, scores)]
+    return [Scored("cider-d", signature, scores, _on_frequencies(prepared))]
 
 
 def _frequencies_of(prepared: Prepared) -> str:
     return "references" if prepared.frequencies is None else prepared.frequencies.signature
+
+
+def _on_frequencies(prepared: Prepared) -> tuple[str, ...]:
+    made = prepared.frequencies.text if prepared.frequencies else ""
+    if made in ("", prepared.text):
+        return ()
+    return (f"The document frequencies are of texts by {made}, the captions by {prepared.text}: count them alike.",)
 
 
 def _meteor(prepared: Prepared) -> list[Scored]:

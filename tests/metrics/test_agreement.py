@@ -174,7 +174,7 @@ def test_large_values_lose_no_digits(level):
     ("figure", "message"),
     [
         (lambda: krippendorff_alpha([[1.0, 2.0, np.inf], [1.0, 2.0, 3.0]], level="interval"), "not finite"),
-        (lambda: krippendorff_alpha([[1.0, 2.0], [1.0, 3.0]], level="ratio"), "interval, not 'ratio'"),
+        (lambda: krippendorff_alpha([[1.0, 2.0], [1.0, 3.0]], level="ratio"), "interval, not 'ratio'"),  # type: ignore[arg-type]
         (lambda: krippendorff_alpha([1.0, 2.0], level="nominal"), "raters by units"),
         (lambda: alpha_of_ratings([1, 1, 2], [1.0, 2.0], level="nominal"), "A unit for each rating"),
     ],

@@ -44,11 +44,20 @@ def test_counts_of_another_tool_give_the_same_frequencies(drawn):
 
 
 def test_a_file_gives_back_what_was_saved(tmp_path):
-    frequencies = DocumentFrequencies.from_references(REFERENCES)
+    frequencies = DocumentFrequencies.from_references(REFERENCES, text="whitespace-1")
     frequencies.save(tmp_path / "corpus.df")
     loaded = DocumentFrequencies.load(tmp_path / "corpus.df")
     assert counts_of(loaded) == counts_of(frequencies)
-    assert (loaded.documents, loaded.signature) == (3, frequencies.signature)
+    assert (loaded.documents, loaded.signature, loaded.text) == (3, frequencies.signature, "whitespace-1")
+
+
+def test_a_file_that_does_not_say_how_its_texts_became_tokens_is_read(tmp_path):
+    DocumentFrequencies.from_references(REFERENCES, text="whitespace-1").save(tmp_path / "new.npz")
+    with np.load(tmp_path / "new.npz") as file:
+        np.savez(tmp_path / "old.npz", **{name: file[name] for name in file if name != "text"})
+    loaded = DocumentFrequencies.load(tmp_path / "old.npz")
+    assert loaded.text == ""
+    assert loaded.signature == DocumentFrequencies.from_references(REFERENCES).signature
 
 
 def test_the_signature_tells_corpora_apart_and_not_the_order_of_images():

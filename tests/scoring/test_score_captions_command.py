@@ -184,6 +184,18 @@ def test_stored_document_frequencies_take_the_place_of_the_references(files, tmp
     assert f"|df:{signature}|" in there["signatures"]["cider-d"]
 
 
+def test_frequencies_of_texts_that_were_tokenised_otherwise_are_warned_of(files, tmp_path, capsys):
+    stored = tmp_path / "frequencies.npz"
+    run(files[1], stored, "--tokenizer=characters", command="document_frequencies")
+    asked = [*files, "--metrics=cider,cider-d", f"--frequencies={stored}"]
+
+    run(*asked, "--tokenizer=characters")
+    assert capsys.readouterr().err == ""
+    run(*asked)
+    (warned,) = capsys.readouterr().err.splitlines()
+    assert "texts by characters-1+norm-1, the captions by whitespace-1" in warned
+
+
 def test_images_that_lack_captions_are_named_and_nothing_is_scored(files, tmp_path):
     other = write(tmp_path, "other.jsonl", {"image": "a", "caption": "x"}, {"image": "c", "caption": "y"})
 

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from corpus.management.arguments import whole_number
 from metrics.document_frequencies import DocumentFrequencies
 from metrics.java import ToolFailed, ToolMissing
-from metrics.text import tokenise_groups
+from metrics.text import text_version, tokenise_groups
 from scoring.files.captions import CaptionsRefused, references_in
 from scoring.management.arguments import DEFAULT_LANGUAGE, add_text_arguments
 
@@ -35,7 +35,11 @@ class Command(BaseCommand):
                 language=language or read.language or DEFAULT_LANGUAGE,
                 normalise=options["normalise"],
             )
-            frequencies = DocumentFrequencies.from_references(groups, workers=options["workers"])
+            frequencies = DocumentFrequencies.from_references(
+                groups,
+                workers=options["workers"],
+                text=text_version(options["tokenizer"], options["normalise"]),
+            )
             frequencies.save(file)
         except (CaptionsRefused, ToolMissing, ToolFailed) as error:
             raise CommandError(str(error)) from error
