@@ -128,10 +128,9 @@ train(tiny_task(), TINY, Path(sys.argv[1]), resume=False, progress=say)
 
 
 def test_a_training_that_was_killed_is_resumed_to_the_same_projection(tmp_path):
-    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings", "PYTHONPATH": str(ROOT)}
-    code = "import django; django.setup()\n" + KILLED
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path / "killed")],
+        [sys.executable, "-c", KILLED, str(tmp_path / "killed")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment,
