@@ -177,7 +177,7 @@ class _Reading:
     def all(self, name: str) -> dict[str, list[str]]:
         if self.language is None and len(self.languages) > 1:
             found = ", ".join(sorted(self.languages))
-            self.problems.insert(0, Problem("", f"The file has captions in {found}. Choose one by its language."))
+            self.problems.insert(0, Problem("", f"The file has captions in {found}. Choose one by --language."))
         elif not self.captions and not self.problems:
             found = f" in {self.language}; it has: {', '.join(sorted(self.languages))}" if self.languages else ""
             self.problems.append(Problem("", f"The file holds no captions{found}."))

@@ -155,7 +155,7 @@ def test_the_language_chooses_among_those_of_a_file(tmp_path):
     file = write(tmp_path, "x.jsonl", {"image/key": "a", "iw": {"caption": ["כלב"]}, "en": {"caption": ["dog"]}})
 
     assert run_json(file, file, "--language=he", "--metrics=rouge-l")["corpus"]["rouge-l"] == pytest.approx(1)
-    with pytest.raises(CommandError, match=r"captions in en, he\. Choose one by its language"):
+    with pytest.raises(CommandError, match=r"captions in en, he\. Choose one by --language"):
         run(file, file)
 
 
