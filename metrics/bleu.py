@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from metrics.encoding import EncodedCaptions, encode
 from metrics.n_grams import ORDERS, Places, gather, numbered
@@ -13,6 +13,7 @@ from metrics.scores import MetricScores
 from metrics.threads import side_by_side
 from metrics.vocabulary import Numbers
 
+Counts = Numbers | NDArray[np.float64]
 Bleus = tuple[MetricScores, MetricScores, MetricScores, MetricScores]
 
 WORDS_AT_ONCE = 200_000
@@ -37,6 +38,7 @@ def bleu(candidates: Sequence[str], references: Sequence[Sequence[str]], *, work
     tuple of four MetricScores
         From 0 to 1. The corpus has the figure of all counts summed up, which is not the mean over images. Where
         nothing matches, the figure is not quite 0, since the reference implementation adds tiny numbers to all counts.
+        `sums` are of `bleu_of_sums`.
 
     Raises
     ------
@@ -59,16 +61,52 @@ def bleu_of(captions: EncodedCaptions, *, workers: int = 1) -> Bleus:
     guessed = np.stack([np.maximum(0, ours - order + 1) for order in ORDERS])
     per_image = _figures(right, guessed, ours, closest)
     corpus = _figures(right.sum(axis=1), guessed.sum(axis=1), ours.sum(), closest.sum())
-    one, two, three, four = (MetricScores(float(corpus[n]), per_image[n]) for n in range(len(ORDERS)))
+    by_order = [column for order in range(len(ORDERS)) for column in (right[order], guessed[order])]
+    sums = np.stack([ours, closest, *by_order], axis=1).astype(np.float64)
+    one, two, three, four = (
+        MetricScores(float(corpus[n]), per_image[n], sums[:, : _columns(n + 1)]) for n in range(len(ORDERS))
+    )
     return one, two, three, four
 
 
-def _figures(right: Numbers, guessed: Numbers, length: Numbers, closest: Numbers) -> NDArray[np.float64]:
-    """BLEU-1 to 4 of counts; the first axis has the orders."""
+def bleu_of_sums(sums: ArrayLike, *, order: int) -> NDArray[np.float64]:
+    """BLEU-`order` of sums over images, such as those of resamples.
+
+    Parameters
+    ----------
+    sums : array_like of float, shape (n_some, 2 + 2 * order)
+        Words of the candidates; words of the closest references; then for n = 1 to `order` the n-grams that stand in a
+        reference, and all n-grams of the candidates.
+    order : int
+        1 to 4.
+
+    Returns
+    -------
+    ndarray of float, shape (n_some,)
+        From 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        Where the number of columns is another.
+    """
+    table = np.asarray(sums, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] != _columns(order):
+        raise ValueError(f"BLEU-{order} follows from {_columns(order)} sums in a row, not from shape {table.shape}.")
+    length, closest, *counts = table.T
+    return np.asarray(_figures(np.stack(counts[::2]), np.stack(counts[1::2]), length, closest)[-1])
+
+
+def _columns(order: int) -> int:
+    return 2 + 2 * order
+
+
+def _figures(right: Counts, guessed: Counts, length: Counts, closest: Counts) -> NDArray[np.float64]:
+    """BLEU-1 to as many orders as there are counts of; the first axis has the orders."""
     products = ((right + TINY) / (guessed + SMALL)).cumprod(axis=0)
     ratio = (length + TINY) / (closest + SMALL)
     brevity = np.exp(np.minimum(0, 1 - 1 / ratio))
-    return np.stack([product ** (1 / order) for order, product in zip(ORDERS, products, strict=True)]) * brevity
+    return np.stack([product ** (1 / order) for order, product in enumerate(products, start=1)]) * brevity
 
 
 def _closest_lengths(captions: EncodedCaptions) -> Numbers:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from metrics.java import Talk, ToolFailed, ToolMissing, jar
 from metrics.scores import MetricScores
@@ -27,6 +29,31 @@ STEMS_ONLY = {
     "tr": "tr",
 }  # fmt: skip
 """Languages with a stemmer, weights for any language and no tokeniser of METEOR's."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """METEOR's, as it is tuned for a language. `weights` are of its kinds of matches in the order of its statistics."""
+
+    alpha: float
+    beta: float
+    gamma: float
+    delta: float
+    weights: tuple[float, ...]
+
+
+TUNED = {
+    "en": Parameters(0.85, 0.2, 0.6, 0.75, (1.0, 0.6, 0.8, 0.6)),
+    "cz": Parameters(0.95, 0.2, 0.6, 0.8, (1.0, 0.4)),
+    "de": Parameters(0.95, 1.0, 0.55, 0.55, (1.0, 0.8, 0.2)),
+    "es": Parameters(0.65, 1.3, 0.5, 0.8, (1.0, 0.8, 0.6)),
+    "fr": Parameters(0.9, 1.4, 0.6, 0.65, (1.0, 0.2, 0.4)),
+    "ru": Parameters(0.75, 1.4, 0.7, 0.5, (1.0, 0.5, 0.5)),
+}
+FOR_ANY = Parameters(0.75, 1.4, 0.7, 0.5, (1.0, 0.5))
+STATISTICS = 23
+"""Numbers that the program gives of a caption: 4 lengths, 4 of each of 4 kinds of matches, chunks, 2 of all matches."""
+SUMS = 6
 
 
 class LanguageUnknown(ValueError):
@@ -49,7 +76,8 @@ def meteor(candidates: Sequence[str], references: Sequence[Sequence[str]], *, la
     Returns
     -------
     MetricScores
-        Dimensionless, in [0, 1]. The corpus figure comes from the sums of all matches, not from a mean.
+        Dimensionless, in [0, 1]. The corpus figure comes from the sums of all matches, not from a mean; `sums` are of
+        `meteor_of_sums`.
 
     Raises
     ------
@@ -76,7 +104,49 @@ def meteor(candidates: Sequence[str], references: Sequence[Sequence[str]], *, la
         program.send([_line("EVAL", *matches)], is_last=True)
         figures = [_figure(program.answer()) for _candidate in candidates]
         corpus = _figure(program.answer())
-    return MetricScores(corpus=corpus, per_image=np.array(figures, dtype=np.float64))
+    return MetricScores(corpus, np.array(figures, dtype=np.float64), sums_of_answers(matches, language=language))
+
+
+def meteor_of_sums(sums: ArrayLike, *, language: str) -> NDArray[np.float64]:
+    """METEOR 1.5 of sums over images, such as those of resamples, without the program.
+
+    Parameters
+    ----------
+    sums : array_like of float, shape (n_some, 6)
+        Weighted words of the candidates and of the references, weighted matches of either, chunks, matched words per
+        side. As in the program, a candidate that is its reference word by word adds no chunk.
+    language : str
+        As `meteor`.
+
+    Returns
+    -------
+    ndarray of float, shape (n_some,)
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        Where the number of columns is another; `LanguageUnknown`.
+    """
+    table, about = np.asarray(sums, dtype=np.float64), parameters_of(language)
+    if table.ndim != 2 or table.shape[1] != SUMS:
+        raise ValueError(f"METEOR follows from {SUMS} sums in a row, not from shape {table.shape}.")
+    figures = np.zeros(len(table))
+    # Where nothing matches, the figure is 0.
+    some = (table[:, 2:4] > 0).all(axis=1)
+    ours, theirs, right_of_ours, right_of_theirs, chunks, matched = table[some].T
+    mean = 1 / ((1 - about.alpha) * ours / right_of_ours + about.alpha * theirs / right_of_theirs)
+    figures[some] = np.maximum(0, mean * (1 - about.gamma * (chunks / matched) ** about.beta))
+    return figures
+
+
+def parameters_of(language: str) -> Parameters:
+    """
+    Raises
+    ------
+    LanguageUnknown
+    """
+    return TUNED.get(program_language(language), FOR_ANY)
 
 
 def program_language(language: str) -> str:
@@ -115,6 +185,51 @@ def _plain(text: str) -> str:
 
 def _line(*parts: str) -> str:
     return SEPARATOR.join(parts)
+
+
+def sums_of_answers(answers: Sequence[str], *, language: str) -> NDArray[np.float64]:
+    """What each image adds to the sums of `meteor_of_sums`, from the statistics that the program gives of it.
+
+    Parameters
+    ----------
+    answers : sequence of str, length n_images
+        Each: words of candidate and reference; function words of both; by kind of match the content words and then the
+        function words matched of both; chunks; words matched of both.
+    language : str
+        As `meteor`.
+
+    Returns
+    -------
+    ndarray of float, shape (n_images, 6)
+
+    Raises
+    ------
+    LanguageUnknown
+    metrics.java.ToolFailed
+        Where an answer is another.
+    """
+    about = parameters_of(language)
+    table = np.array([_statistics(answer) for answer in answers])
+    sides = []
+    for side in (0, 1):
+        words, function = table[:, side], table[:, 2 + side]
+        by_kind = [table[:, 4 + side + 4 * kind :: 2][:, :2] for kind in range(len(about.weights))]
+        content_and_function = np.array([about.delta, 1 - about.delta])
+        right = sum(
+            weight * (found @ content_and_function) for weight, found in zip(about.weights, by_kind, strict=True)
+        )
+        sides.append((about.delta * (words - function) + (1 - about.delta) * function, right))
+    (ours, right_of_ours), (theirs, right_of_theirs) = sides
+    is_its_reference = (table[:, 20] == 1) & (table[:, :2] == table[:, 21:23]).all(axis=1)
+    chunks, matched = np.where(is_its_reference, 0, table[:, 20]), table[:, 21:23].mean(axis=1)
+    return np.stack([ours, theirs, right_of_ours, right_of_theirs, chunks, matched], axis=1)
+
+
+def _statistics(answer: str) -> list[float]:
+    figures = [_figure(part) for part in answer.split()]
+    if len(figures) != STATISTICS:
+        raise ToolFailed(f"METEOR answered {answer[:80]!r} where {STATISTICS} numbers should be.")
+    return figures
 
 
 def _figure(answer: str) -> float:

@@ -18,7 +18,10 @@ class MetricScores:
         The figure for all images. Not the mean of `per_image` for every metric: BLEU sums up counts first.
     per_image : ndarray of float, shape (n_images,)
         In the order of the captions that were scored.
+    sums : ndarray of float, shape (n_images, n_sums), optional
+        What each image adds to the sums that `corpus` follows from (`metrics.sums` says how), where it is no mean.
     """
 
     corpus: float
     per_image: NDArray[np.float64]
+    sums: NDArray[np.float64] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -18,6 +18,7 @@ from metrics.relevance import bmrc, clin_rel, cmed_rel, wcc, wmd_rel
 from metrics.rouge_l import rouge_l_of
 from metrics.scores import MetricScores
 from metrics.signatures import Signature, references_digest
+from metrics.sums import bmrc_sums
 from metrics.text import Tokenizer, check_captions, normalised_by_default, text_version, tokenise_groups
 from metrics.undefined import Reason, UndefinedFigure
 from metrics.word_movers import Distances, word_movers_distances
@@ -317,7 +318,7 @@ def _bmrc(prepared: Prepared) -> list[Scored]:
     parts = [prepared.scored(name)[-1].scores for name in ("bleu", "meteor", "rouge-l", "cider-d")]
     settings = {"meteor": meteor_1_5.VERSION, "cider": "cider-d", "df": _frequencies_of(prepared)}
     signature = prepared.signature("bmrc", lang=prepared.language, **settings)
-    return [Scored("bmrc", signature, _summed(bmrc, parts))]
+    return [Scored("bmrc", signature, replace(_summed(bmrc, parts), sums=bmrc_sums(*parts)))]
 
 
 def _wmdrel(prepared: Prepared) -> list[Scored]:

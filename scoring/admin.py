@@ -55,8 +55,8 @@ class ScoreAdmin(LookUpAdmin):
     list_display = ("scoring_pass", "metric", "value", "why_undefined", "signature")
     list_filter = ("metric", "scoring_pass__scoring__project")
     search_fields = ("signature",)
-    exclude: ClassVar[list[str]] = ["values"]
+    exclude: ClassVar[list[str]] = ["values", "sums"]
     list_select_related = ("scoring_pass",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Score]:
-        return super().get_queryset(request).defer("values")
+        return super().get_queryset(request).defer("values", "sums")

@@ -156,7 +156,11 @@ class Pass(models.Model):
 
 
 class Score(models.Model):
-    """One metric over the images of a pass. `values` are 64-bit floats, little-endian, one per image of the pass."""
+    """One metric over the images of a pass. `values` are 64-bit floats, little-endian, one per image of the pass.
+
+    `sums` are such floats too, as many for each image as `metrics.sums` asks for, image by image; empty where `value`
+    is the mean of `values`.
+    """
 
     scoring_pass = models.ForeignKey(Pass, on_delete=models.CASCADE, related_name="scores")
     metric = models.CharField(max_length=20)
@@ -164,6 +168,7 @@ class Score(models.Model):
     value = models.FloatField(null=True, help_text="On the reference implementation's scale; none where undefined.")
     why_undefined = models.CharField(max_length=200, blank=True)
     values = models.BinaryField(default=bytes)
+    sums = models.BinaryField(default=bytes)
     created_at = models.DateTimeField()
 
     class Meta:

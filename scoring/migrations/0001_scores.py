@@ -162,6 +162,7 @@ class Migration(migrations.Migration):
                 ),
                 ("why_undefined", models.CharField(blank=True, max_length=200)),
                 ("values", models.BinaryField(default=bytes)),
+                ("sums", models.BinaryField(default=bytes)),
                 ("created_at", models.DateTimeField()),
                 (
                     "scoring_pass",

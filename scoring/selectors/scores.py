@@ -14,7 +14,7 @@ from metrics.signatures import Signature, differences
 from people.models import Project
 from scoring.models import OPEN_STATES, Pass, Score, Scoring
 
-WITHOUT_COLUMNS = ("values",)
+WITHOUT_COLUMNS = ("values", "sums")
 FIGURE_ORDER = {name: place for place, name in enumerate(FIGURES)}
 
 

@@ -196,6 +196,7 @@ def _scores(found: Pass, texts: _Texts, metric: str, clock: Clock) -> list[Score
             signature=str(one.signature),
             value=one.scores.corpus,
             values=pack_floats(one.scores.per_image),
+            sums=b"" if one.scores.sums is None else pack_floats(one.scores.sums),
             created_at=clock(),
         )
         for one in scored

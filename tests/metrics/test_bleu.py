@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from metrics import bleu as module
-from metrics.bleu import bleu
+from metrics.bleu import bleu, bleu_of_sums
 from tests.metrics.captions_drawn import corpus
 from tests.metrics.reference_tool import assert_equal_scores, coco_example, reference_bleu
 
@@ -51,3 +51,48 @@ def test_of_two_references_equally_near_in_length_the_shorter_counts():
 def test_captions_equal_to_a_reference_score_one():
     for scores in bleu(["a cat on a mat", "two dogs run fast"], [["a cat on a mat"], ["no", "two dogs run fast"]]):
         assert [scores.corpus, *scores.per_image] == pytest.approx([1, 1, 1])
+
+
+def counted(candidate, references, order):
+    """Matches and guesses of n-grams, by hand."""
+    words = candidate.split()
+    n_grams = [tuple(words[at : at + order]) for at in range(len(words) - order + 1)]
+    there = [reference.split() for reference in references]
+    most = {
+        n_gram: max([tuple(text[at : at + order]) for at in range(len(text))].count(n_gram) for text in there)
+        for n_gram in n_grams
+    }
+    return sum(min(n_grams.count(n_gram), most[n_gram]) for n_gram in set(n_grams)), len(n_grams)
+
+
+def test_sums_are_lengths_and_matches_and_guesses_of_each_order():
+    candidates = ["a cat on a mat", "the the the the", "dog"]
+    references = [
+        ["a cat is on the mat", "a cat on a rug lies"],
+        ["the cat", "the the cat"],
+        ["two dogs run", "dog run"],
+    ]
+
+    found = bleu(candidates, references)
+
+    lengths = [[5, 6], [4, 3], [1, 2]]
+    for order, scores in enumerate(found, start=1):
+        pairs = zip(candidates, references, lengths, strict=True)
+        expected = [
+            [*of_image, *(count for n in range(1, order + 1) for count in counted(candidate, texts, n))]
+            for candidate, texts, of_image in pairs
+        ]
+        assert scores.sums.tolist() == expected
+
+
+@settings(max_examples=30, deadline=None)
+@given(corpus())
+def test_sums_over_all_images_and_over_one_give_the_same_figures(drawn):
+    for order, scores in enumerate(bleu(*drawn), start=1):
+        assert bleu_of_sums([scores.sums.sum(axis=0)], order=order) == pytest.approx([scores.corpus], rel=1e-12)
+        assert bleu_of_sums(scores.sums, order=order) == pytest.approx(scores.per_image, rel=1e-12)
+
+
+def test_sums_of_another_order_are_refused():
+    with pytest.raises(ValueError, match="BLEU-4 follows from 10 sums in a row"):
+        bleu_of_sums(np.ones((3, 4)), order=4)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metrics.meteor import meteor
+from metrics.meteor import meteor, meteor_of_sums
 from metrics.ptb import ptb_tokens
 from tests.java_tools import needs_java
 from tests.published import published
@@ -60,6 +60,8 @@ def test_meteor_is_that_of_the_public_tool_for_each_image_and_for_all():
     assert found.corpus == pytest.approx(expected["corpus"]["METEOR"], abs=1e-6)
     of_images = [expected["per_image"][image]["METEOR"] for image in images]
     np.testing.assert_allclose(found.per_image, of_images, rtol=0, atol=1e-6)
+    assert meteor_of_sums([found.sums.sum(axis=0)], language="en") == pytest.approx([found.corpus], abs=1e-12)
+    np.testing.assert_allclose(meteor_of_sums(found.sums, language="en"), found.per_image, rtol=0, atol=1e-12)
 
 
 def test_odd_captions_have_a_score_each():
@@ -72,6 +74,8 @@ def test_odd_captions_have_a_score_each():
     assert found.per_image[[0, 1, 5]].tolist() == pytest.approx([0.0, 1.0, 1.0])
     assert ((found.per_image >= 0) & (found.per_image <= 1)).all()
     assert 0 < found.corpus < 1
+    assert meteor_of_sums([found.sums.sum(axis=0)], language="fi") == pytest.approx([found.corpus], abs=1e-12)
+    np.testing.assert_allclose(meteor_of_sums(found.sums, language="fi"), found.per_image, rtol=0, atol=1e-12)
 
 
 def test_a_language_without_a_table_has_scores_from_words_and_stems():

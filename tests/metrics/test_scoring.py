@@ -10,6 +10,7 @@ import pytest
 
 from metrics import scoring
 from metrics.document_frequencies import DocumentFrequencies
+from metrics.meteor import SUMS
 from metrics.scores import MetricScores
 from metrics.scoring import (
     FIGURES,
@@ -51,7 +52,7 @@ def pretended_meteor(monkeypatch):
 
     def half(candidates, references, *, language):
         asked.append(language)
-        return MetricScores(0.5, np.full(len(candidates), 0.5))
+        return MetricScores(0.5, np.full(len(candidates), 0.5), np.ones((len(candidates), SUMS)))
 
     monkeypatch.setattr("metrics.meteor.meteor", half)
     return asked
