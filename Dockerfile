@@ -1,10 +1,16 @@
 # One image for web, worker and beat; docker-compose.yml says which is which.
 FROM python:3.12-slim AS build
-COPY requirements.txt /tmp/
-RUN python -m venv /opt/venv && /opt/venv/bin/pip install --no-cache-dir -r /tmp/requirements.txt
+# Anything but nothing takes in what METEOR and the Penn Treebank tokeniser need.
+ARG WITH_JAVA=
+COPY requirements.txt requirements-java.txt /tmp/
+RUN python -m venv /opt/venv \
+    && /opt/venv/bin/pip install --no-cache-dir -r /tmp/requirements.txt ${WITH_JAVA:+-r /tmp/requirements-java.txt}
 
 FROM python:3.12-slim
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 CROSSLENS_VAR=/srv/crosslens/var
+ARG WITH_JAVA=
+RUN if [ -n "$WITH_JAVA" ]; then \
+    apt-get update && apt-get install --yes --no-install-recommends default-jre-headless && rm -rf /var/lib/apt/lists/*; fi
 COPY --from=build /opt/venv /opt/venv
 WORKDIR /srv/crosslens/app
 COPY . .

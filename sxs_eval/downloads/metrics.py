@@ -15,12 +15,12 @@ from scoring.files.correlations import CorrelationReport, correlations_of
 from scoring.files.tables import TableRefused, parse_table
 from scoring.rules.correlate import RESAMPLES
 from sxs_eval.rules.figures import Undefined
+from sxs_eval.rules.planning import CORE
 from sxs_eval.selectors.metrics import Evaluations
 
 HUMAN, GROUP = "gain", "language"
 COLUMNS = ("comparison", "base_model", "test_model", GROUP, "images", HUMAN)
 """Then one for each metric: test − base on the metric's own scale, empty where there is none."""
-CORE_LANGUAGES = ("zh", "en", "hi", "es")
 SEED = 0
 
 
@@ -73,7 +73,7 @@ def correlations(evaluations: Evaluations, metric: str, *, flip: bool) -> Correl
             parse_table(as_csv(evaluations).encode(), asked=[HUMAN, metric, GROUP]),
             human=HUMAN,
             metrics=[metric],
-            group=(GROUP, CORE_LANGUAGES),
+            group=(GROUP, CORE),
             flip=flip,
             skip_missing=True,
             resamples=RESAMPLES,

@@ -15,9 +15,10 @@ from scoring.files.correlations import CorrelationReport
 from scoring.rules.correlate import RESAMPLES, Agreement, Correlation
 from scoring.rules.figures import Undefined as NoCorrelation
 from scoring.selectors.scores import shown_times, title_of
-from sxs_eval.downloads.metrics import CORE_LANGUAGES, SEED, correlations
+from sxs_eval.downloads.metrics import SEED, correlations
 from sxs_eval.models import Comparison
 from sxs_eval.rules.figures import Undefined
+from sxs_eval.rules.planning import CORE
 from sxs_eval.selectors.metrics import Difference, Evaluation, Evaluations, Lacking
 
 
@@ -95,7 +96,7 @@ def _line(row: Evaluation, metric: str) -> EvaluationLine:
         gain="" if isinstance(row.gain, Undefined) else shown.signed(row.gain),
         difference="" if found.value is None else shown.signed(found.value * shown_times(metric), 2),
         references=found.references,
-        is_core=row.comparison.language_id in CORE_LANGUAGES,
+        is_core=row.comparison.language_id in CORE,
         why=shown.why(row.gain) or _why(found, row.comparison),
     )
 
@@ -113,7 +114,7 @@ def _point(row: Evaluation, metric: str) -> Point:
     difference = row.differences[metric].value
     assert not isinstance(row.gain, Undefined)
     assert difference is not None
-    kind = "core" if row.comparison.language_id in CORE_LANGUAGES else "rest"
+    kind = "core" if row.comparison.language_id in CORE else "rest"
     return Point(row.gain, difference * shown_times(metric), kind)
 
 
@@ -143,7 +144,7 @@ def _plot(title: str, points: Sequence[Point], lines: Sequence[EvaluationLine]) 
 
 def _parts(report: CorrelationReport, metric: str) -> list[PartLine]:
     """In the order of the report: over all, over the core languages, over the others."""
-    core = _("Core languages (%(languages)s)") % {"languages": ", ".join(CORE_LANGUAGES)}
+    core = _("Core languages (%(languages)s)") % {"languages": ", ".join(CORE)}
     names = (_("All"), core, _("Other languages"))
     return [_part(name, by_metric[metric]) for name, by_metric in zip(names, report.found.values(), strict=False)]
 
