@@ -93,17 +93,13 @@ def _run(found: Pass, clock: Clock) -> None:
         if not material.images:
             raise CannotScore(_nothing(scoring, material))
         texts = _Texts(scoring, material)
-        while found.done < len(scoring.metrics):
-            metric = scoring.metrics[found.done]
+        while (scoring_now := _scoring_or_end(found, now=clock())) is not None:
+            if scoring_now.vectors_id != texts.scoring.vectors_id:
+                texts = _Texts(scoring_now, material)
+            metric = scoring_now.metrics[found.done]
             _keep(found, _scores(found, texts, metric, clock), now=clock())
-            # Metrics may have been added since.
-            scoring = _scoring_of(found)
-            if scoring.vectors_id != texts.scoring.vectors_id:
-                texts = _Texts(scoring, material)
     except CannotScore as reason:
         _finish(found, now=clock(), error=str(reason))
-    else:
-        _finish(found, now=clock())
 
 
 class _Texts:
@@ -142,6 +138,18 @@ def _scoring_of(found: Pass) -> Scoring:
     if scoring is None:
         raise LeaseLost(found.pk)
     return scoring
+
+
+def _scoring_or_end(found: Pass, *, now: datetime) -> Scoring | None:
+    """The scoring as it is now; or None where all its metrics are computed, with which the pass is done."""
+    with transaction.atomic():
+        # Metrics are added under this lock: none comes between this look and the end, or nobody would compute it.
+        Scoring.objects.select_for_update(no_key=True).filter(pk=found.scoring_id).first()
+        scoring = _scoring_of(found)
+        if found.done < len(scoring.metrics):
+            return scoring
+        _finish(found, now=now)
+        return None
 
 
 def _begin(found: Pass, material: Material, *, now: datetime) -> None:

@@ -119,7 +119,9 @@ def drop_references(*, reference_set: ReferenceSet) -> None:
     """
     try:
         with transaction.atomic():
-            reference_set.delete()
+            # No caption is put in while they are looked for, or it would stay behind.
+            for held in ReferenceSet.objects.select_for_update().filter(pk=reference_set.pk):
+                held.delete()
     except ProtectedError as error:
         raise ReferencesRefused(_("Models are scored against these references. Remove those scores first.")) from error
 

@@ -59,17 +59,25 @@ def create_scorings(
     return scorings
 
 
-def ask_again(*, scoring: Scoring, now: datetime) -> Pass:
-    """Have all metrics of `scoring` computed anew; where that is being done already, it is not asked for twice."""
+def ask_again(*, scoring: Scoring, now: datetime) -> Pass | None:
+    """Have all metrics of `scoring` computed anew; where that is being done already, it is not asked for twice.
+
+    None where the scoring was removed meanwhile.
+    """
     with transaction.atomic():
         # Whoever asks at the same time waits here.
-        return _ask(Scoring.objects.select_for_update(no_key=True).get(pk=scoring.pk), now=now)
+        held = Scoring.objects.select_for_update(no_key=True).filter(pk=scoring.pk).first()
+        return None if held is None else _ask(held, now=now)
 
 
 def drop(*, scoring: Scoring) -> None:
     """Remove a scoring with its history; a pass that is being computed ends without a word."""
     with transaction.atomic():
-        scoring.delete()
+        # Nobody adds a pass or scores while they are looked for, or the last of them would stay behind.
+        held = Scoring.objects.select_for_update().filter(pk=scoring.pk).first()
+        if held is not None:
+            list(Pass.objects.select_for_update().filter(scoring=held).order_by("pk").values_list("pk"))
+            held.delete()
 
 
 def _ask(scoring: Scoring, *, now: datetime) -> Pass:

@@ -29,7 +29,8 @@ def ask_where_changed(*, now: datetime) -> list[int]:
 
     While captions are being imported it waits for the end: not every part of a file is worth a pass.
     """
-    return [ask_again(scoring=scoring, now=now).pk for scoring in _changed()]
+    asked = [ask_again(scoring=scoring, now=now) for scoring in _changed()]
+    return [found.pk for found in asked if found is not None]
 
 
 def _changed() -> Iterator[Scoring]:
