@@ -71,10 +71,16 @@ def per_image(found: Pass, metric: str) -> PerImage | None:
 
 def shared(one: PerImage, other: PerImage) -> tuple[PerImage, PerImage]:
     """The images that are in both, in the order of the first."""
-    images, of_one, of_other = np.intersect1d(one.images, other.images, assume_unique=True, return_indices=True)
-    order = np.argsort(of_one)
-    images, of_one, of_other = images[order], of_one[order], of_other[order]
+    of_one, of_other = shared_places(one.images, other.images)
+    images = one.images[of_one]
     return PerImage(images, one.values[of_one]), PerImage(images, other.values[of_other])
+
+
+def shared_places(one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where the images that are in both stand in either, in the order of the first."""
+    _images, of_one, of_other = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+    order = np.argsort(of_one)
+    return of_one[order], of_other[order]
 
 
 def gains(test: PerImage, base: PerImage) -> PerImage:

@@ -6,23 +6,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from metrics.paired import PairedDifference, paired_difference
+from metrics.paired import PairedDifference, paired_difference, paired_difference_of_sums
+from metrics.signatures import Signature
+from metrics.sums import statistic_of
 from scoring.models import Score, Scoring
 from scoring.rules.figures import Undefined, defined
-from scoring.selectors.images import per_image, shared
-from scoring.selectors.scores import current_pass, differences_between
+from scoring.rules.packing import unpack_floats, unpack_integers
+from scoring.selectors.images import shared_places
+from scoring.selectors.scores import WITHOUT_COLUMNS, current_pass, differences_between
 
 RESAMPLES = 10_000
 SEED = 20_200
 """The same scores give the same figures whenever they are asked for."""
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class PairedResult:
     """`test` against `base` over the images of both passes.
 
-    `difference` is of the means over images, which for BLEU and BMRC is not that of the corpus figures.
+    `difference` is of the corpus figures over these images, which are all of either where `left_out` is 0.
     `warnings` say what the signatures differ in; where there is any, the two should not be compared.
     """
 
@@ -36,28 +42,32 @@ class PairedResult:
     warnings: Sequence[str]
 
 
+@dataclass(frozen=True)
+class _Side:
+    score: Score
+    images: NDArray[np.int64]
+    figures: Floats
+    """Shape (n_images,): of each image; or (n_images, n_sums): what each adds to the sums that the figure follows from.
+    """
+
+
 def paired_result(
     *, test: Scoring, base: Scoring, metric: str, method: str, resamples: int = RESAMPLES, seed: int = SEED
 ) -> PairedResult | None:
     """None where one of the two has no figure by `metric` yet."""
-    passes = [current_pass(test), current_pass(base)]
-    figures = [None if found is None else per_image(found, metric) for found in passes]
-    if figures[0] is None or figures[1] is None:
+    one, other = _side(test, metric), _side(base, metric)
+    if one is None or other is None:
         return None
-    rows = [Score.objects.defer("values").get(scoring_pass=found, metric=metric) for found in passes if found]
-    ours, theirs = shared(figures[0], figures[1])
+    of_one, of_other = shared_places(one.images, other.images)
+    ours, theirs = one.figures[of_one], other.figures[of_other]
     return PairedResult(
         metric=metric,
-        test=rows[0],
-        base=rows[1],
+        test=one.score,
+        base=other.score,
         images=len(ours),
-        left_out=len(figures[0]) + len(figures[1]) - 2 * len(ours),
-        difference=defined(
-            lambda: paired_difference(
-                ours.values, theirs.values, method=method, resamples=resamples, rng=np.random.default_rng(seed)
-            )
-        ),
-        warnings=differences_between(rows[0].signature, rows[1].signature),
+        left_out=len(one.images) + len(other.images) - 2 * len(ours),
+        difference=defined(lambda: _difference(one.score.signature, ours, theirs, method, resamples, seed)),
+        warnings=differences_between(one.score.signature, other.score.signature),
     )
 
 
@@ -72,3 +82,24 @@ def common_metrics(test: Scoring, base: Scoring) -> list[str]:
         for found in (current_pass(test), current_pass(base))
     ]
     return [name for name in names[0] if name in names[1]]
+
+
+def _side(scoring: Scoring, metric: str) -> _Side | None:
+    kept = Score.objects.filter(scoring_pass=current_pass(scoring), metric=metric, value__isnull=False)
+    score = kept.defer(*WITHOUT_COLUMNS).first()
+    if score is None:
+        return None
+    # Apart from the row, which is kept long after its bytes have been read.
+    values, sums, images = kept.values_list("values", "sums", "scoring_pass__image_ids").get()
+    ids, table = unpack_integers(images), unpack_floats(sums)
+    return _Side(score, ids, table.reshape(len(ids), -1) if len(table) else unpack_floats(values))
+
+
+def _difference(
+    signature: str, ours: Floats, theirs: Floats, method: str, resamples: int, seed: int
+) -> PairedDifference:
+    rng = np.random.default_rng(seed)
+    statistic = statistic_of(Signature.parse(signature))
+    if statistic is None:
+        return paired_difference(ours, theirs, method=method, resamples=resamples, rng=rng)
+    return paired_difference_of_sums(ours, theirs, statistic=statistic, method=method, resamples=resamples, rng=rng)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -15,12 +16,16 @@ from django.test import Client
 from django.urls import reverse
 
 from corpus.models import Image
+from inference.models import ModelCaption
+from metrics.paired import METHODS, PairedDifference
+from metrics.signatures import Signature
+from metrics.sums import statistic_of
 from people.models import Membership, Project, Role
 from scoring.downloads.scores import Layout, export_scores, file_name
-from scoring.models import Score
+from scoring.models import Reference, Score, Scoring
 from scoring.permissions import has_pictures_in_hand, reference_set_for, scoring_for
 from scoring.rules.figures import Undefined
-from scoring.rules.packing import pack_floats
+from scoring.rules.packing import pack_floats, unpack_floats
 from scoring.selectors.images import PerImage, disagreements, gains, per_image, texts_of
 from scoring.selectors.scores import current_pass, differences_between, score_cells, scoring_details, scoring_rows
 from scoring.selectors.significance import common_metrics, paired_result
@@ -28,7 +33,8 @@ from scoring.services.passes import claim
 from scoring.services.scorings import ask_again
 from tests.annotation.handing_in import hand_in, take
 from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_project, make_round, make_user
-from tests.scoring.scored import make_references, make_scoring, run
+from tests.metrics.plain import plain_bleu
+from tests.scoring.scored import make_references, make_scoring, run, values_of
 
 LATER = NOW + timedelta(hours=1)
 
@@ -150,14 +156,101 @@ def test_two_models_are_compared_over_their_images_and_it_says_where_they_should
     assert paired_result(test=test, base=make_scoring(references), metric="rouge-l", method="bootstrap") is None
 
     lower = np.linspace(0.0, 0.5, 12)
-    Score.objects.filter(scoring_pass=current_pass(base), metric="bleu-1").update(values=pack_floats(lower))
-    better = paired_result(test=test, base=base, metric="bleu-1", method="permutation", resamples=200).difference
-    worse = paired_result(test=base, base=test, metric="bleu-1", method="permutation", resamples=200).difference
+    Score.objects.filter(scoring_pass=current_pass(base), metric="rouge-l").update(values=pack_floats(lower))
+    better = paired_result(test=test, base=base, metric="rouge-l", method="permutation", resamples=200).difference
+    worse = paired_result(test=base, base=test, metric="rouge-l", method="permutation", resamples=200).difference
     assert not isinstance(better, Undefined)
     assert not isinstance(worse, Undefined)
     assert better.difference == pytest.approx(0.75)
     assert better.p < 0.05
     assert worse.difference == pytest.approx(-0.75)
+
+
+@pytest.fixture
+def two_models():
+    """Scorings of two models on 12 images, with captions of several lengths."""
+    references = make_references(
+        collection=make_collection(images=12), texts=["the dog sits on a mat", "a dog on the mat in a room"]
+    )
+    made = {}
+    for name, texts in SAID.items():
+        model = make_captioner(references.collection, name, language="de")
+        for caption, text in zip(ModelCaption.objects.filter(model=model), texts * 4, strict=True):
+            ModelCaption.objects.filter(pk=caption.pk).update(text=text)
+        made[name] = make_scoring(references, model=model, metrics=["bleu", "rouge-l"])
+    return made["better"], made["worse"]
+
+
+SAID = {
+    "better": ["the dog sits on the mat", "a dog on the mat in a house", "it sits on a mat"],
+    "worse": ["a dog", "the dog on the mat is a dog in there", "there is a cat on a mat"],
+}
+
+
+def difference_in(metric: str, test: Scoring, base: Scoring, **about: Any) -> PairedDifference:
+    result = paired_result(test=test, base=base, metric=metric, **about)
+    assert result is not None
+    assert isinstance(result.difference, PairedDifference)
+    return result.difference
+
+
+def plain_bleus(scoring: Scoring, images: Iterable[int]) -> list[float]:
+    """Counted by hand from the captions in the database."""
+    candidates = [ModelCaption.objects.get(model=scoring.model, image=image).text for image in images]
+    references = [
+        list(Reference.objects.filter(image=image).order_by("position").values_list("text", flat=True))
+        for image in images
+    ]
+    return list(plain_bleu(candidates, references)[-1])
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("method", METHODS)
+def test_the_difference_is_that_of_the_two_corpus_figures(two_models, method):
+    test, base = two_models
+    for scoring in two_models:
+        run(scoring)
+
+    ours, theirs = (values_of(current_pass(scoring)) for scoring in two_models)
+    found = {name: difference_in(name, test, base, method=method, resamples=300) for name in ours}
+    assert list(found) == ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l"]
+    for name, one in found.items():
+        assert one.difference == pytest.approx(ours[name] - theirs[name], abs=1e-12)
+        assert one.interval.low < one.difference < one.interval.high
+    of_means = [per_image(current_pass(scoring), "bleu-4").values.mean() for scoring in two_models]
+    assert abs(of_means[0] - of_means[1] - found["bleu-4"].difference) > 0.01
+
+
+@pytest.mark.django_db
+def test_over_fewer_images_the_difference_is_that_of_what_both_would_score_on_them(two_models):
+    test, base = two_models
+    described = ModelCaption.objects.filter(model=base.model).order_by("pk")
+    described.first().delete()
+    images = list(described.values_list("image", flat=True))
+    for scoring in two_models:
+        run(scoring)
+
+    expected = zip(plain_bleus(test, images), plain_bleus(base, images), strict=True)
+    for order, (ours, theirs) in enumerate(expected, start=1):
+        found = difference_in(f"bleu-{order}", test, base, method="bootstrap", resamples=50)
+        assert found.difference == pytest.approx(ours - theirs, abs=1e-9)
+    result = paired_result(test=test, base=base, metric="bleu-4", method="bootstrap", resamples=50)
+    assert (result.images, result.left_out) == (11, 1)
+
+
+@pytest.mark.django_db
+def test_sums_are_kept_where_the_figure_is_no_mean_and_only_there():
+    found = run(make_scoring())
+    kept = {score.metric: unpack_floats(score.sums) for score in found.scores.all()}
+    assert {name: sums.size for name, sums in kept.items()} == {
+        "bleu-1": 3 * 4, "bleu-2": 3 * 6, "bleu-3": 3 * 8, "bleu-4": 3 * 10, "rouge-l": 0, "cider-d": 0,
+    }  # fmt: skip
+    for score in found.scores.exclude(sums=b""):
+        sums = kept[score.metric].reshape(3, -1).sum(axis=0, keepdims=True)
+        assert statistic_of(Signature.parse(score.signature))(sums) == pytest.approx([score.value], rel=1e-12)
+    for score in found.scores.filter(sums=b""):
+        assert statistic_of(Signature.parse(score.signature)) is None
+        assert unpack_floats(score.values).mean() == pytest.approx(score.value, rel=1e-12)
 
 
 def test_signatures_are_compared_word_by_word():
