@@ -50,7 +50,6 @@ class Line:
     images: int | None
     left_out: int
     cells: Sequence[Shown]
-    is_outdated: bool
 
 
 @dataclass(frozen=True)
@@ -101,9 +100,7 @@ Key = tuple[int, str, bool]
 Figures = Mapping[tuple[int, str], ScoreCell]
 
 
-def scores_page(
-    rows: Sequence[ScoringRow], cells: Iterable[ScoreCell], asked: Asked, *, outdated: frozenset[int]
-) -> ScoresPage:
+def scores_page(rows: Sequence[ScoringRow], cells: Iterable[ScoreCell], asked: Asked) -> ScoresPage:
     figures = {(cell.scoring_id, cell.metric): cell for cell in cells}
     chosen = [row for row in rows if _is_asked_for(row, asked)]
     there = {row.scoring.pk for row in chosen}
@@ -113,7 +110,7 @@ def scores_page(
     for row in chosen:
         by_key[row.scoring.references_id, row.scoring.tokenizer, row.scoring.normalise].append(row)
     ordered = sorted(by_key.values(), key=lambda several: _name_of_group(several[0]))
-    groups = [_group(several, figures, columns, asked.sort, outdated) for several in ordered]
+    groups = [_group(several, figures, columns, asked.sort) for several in ordered]
     is_matrix = bool(asked.metric and columns)
     return ScoresPage(
         asked=asked,
@@ -164,9 +161,7 @@ def _column(name: str, title: str, sort: str) -> Column:
     return Column(name, title, f"-{name}" if sort == name else name, states.get(sort, ""))
 
 
-def _group(
-    rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str], sort: str, outdated: frozenset[int]
-) -> Group:
+def _group(rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str], sort: str) -> Group:
     best: dict[str, float] = {}
     warnings = []
     for name in columns:
@@ -183,7 +178,6 @@ def _group(
             images=row.done.images if row.done else None,
             left_out=row.done.left_out if row.done else 0,
             cells=[_shown(figures.get((row.scoring.pk, name)), best.get(name)) for name in columns],
-            is_outdated=row.scoring.pk in outdated,
         )
         for row in _sorted(rows, figures, sort)
     ]

@@ -66,6 +66,11 @@ class ScoringRow:
         return self.ended.error if self.ended is not None and self.open is None else ""
 
     @property
+    def has_new_references(self) -> bool:
+        """Whether the figures are of other references than those there are now."""
+        return self.done is not None and self.done.references_digest != self.scoring.references.digest
+
+    @property
     def percent(self) -> int:
         """Of the open pass, by metrics; 100 where none is open."""
         if self.open is None:

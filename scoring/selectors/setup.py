@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, QuerySet
@@ -45,18 +44,12 @@ def vectors_for(references: ReferenceSet) -> QuerySet[WordVectorSet]:
     return WordVectorSet.objects.filter(language=references.language_id)
 
 
-def outdated(rows: Iterable[ScoringRow]) -> frozenset[int]:
-    """Scorings (primary keys) whose captions or references are no longer those that were scored."""
-    done = [row for row in rows if row.done is not None]
-    pairs: Sequence[tuple[int, str]] = [_pair(row) for row in done]
-    marks = marks_of(pairs) if pairs else {}
-    return frozenset(
-        row.scoring.pk
-        for row in done
-        if row.done is not None
-        and (row.done.references_digest != row.scoring.references.digest or row.done.captions_mark != marks[_pair(row)])
-    )
+def is_outdated(row: ScoringRow) -> bool:
+    """Whether captions or references are no longer those that were scored.
 
-
-def _pair(row: ScoringRow) -> tuple[int, str]:
-    return row.scoring.model_id, row.scoring.references.language_id
+    It counts captions: for one scoring at a time. In lists, an open pass says so as soon as the sweep has found out.
+    """
+    if row.done is None:
+        return False
+    pair = (row.scoring.model_id, row.scoring.references.language_id)
+    return row.has_new_references or row.done.captions_mark != marks_of([pair])[pair]

@@ -37,7 +37,7 @@ def score_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     rows = scoring_rows(project)
     asked = Asked(**{name: request.GET.get(name, "") for name in ("language", "metric", "collection", "sort")})
-    page = scores_page(rows, score_cells(project), asked, outdated=setup.outdated(rows))
+    page = scores_page(rows, score_cells(project), asked)
     context = head(request, project) | {"page": page, "progress": progress_of(rows), "layouts": Layout}
     return render(request, "scoring/scores.html", context)
 
@@ -148,4 +148,4 @@ def head(request: HttpRequest, project: Project) -> dict[str, Any]:
 
 def _details(scoring: Scoring) -> dict[str, Any]:
     details = scoring_details(scoring)
-    return {"scoring": scoring, "page": scoring_page(details, is_outdated=bool(setup.outdated([details.row])))}
+    return {"scoring": scoring, "page": scoring_page(details, is_outdated=setup.is_outdated(details.row))}

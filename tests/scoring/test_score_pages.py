@@ -17,9 +17,10 @@ from corpus.models import ImportJob, JobState
 from inference.models import ModelCaption
 from people.models import Membership, Role
 from scoring import forms
-from scoring.models import ReferenceKind, ReferenceSet, Scoring
+from scoring.models import Pass, ReferenceKind, ReferenceSet, Scoring
 from scoring.services.references import put_references
 from scoring.services.scorings import ask_again
+from scoring.services.sweeping import ask_where_changed
 from tests.annotation.handing_in import take
 from tests.factories import (
     NOW,
@@ -130,6 +131,18 @@ class TestTable:
         put_references(reference_set=references, captions={image: ["ganz anders"]}, now=NOW)
         assert "out of date" in text_of(manager.get(address("score-list")))
         assert "have changed since" in text_of(manager.get(address("scoring-show", good.pk)))
+
+    def test_captions_that_came_since_are_counted_for_one_scoring_and_never_for_a_list(self, manager, good):
+        run(good)
+        assert "have changed since" not in text_of(manager.get(address("scoring-show", good.pk)))
+        ModelCaption.objects.filter(model=good.model).order_by("pk").first().delete()
+        assert "have changed since" in text_of(manager.get(address("scoring-show", good.pk)))
+        with CaptureQueriesContext(connection) as found:
+            assert "out of date" not in text_of(manager.get(address("score-list")))
+        assert not [query for query in found.captured_queries if "inference_modelcaption" in query["sql"]]
+        (asked,) = ask_where_changed(now=NOW)
+        assert Pass.objects.get(pk=asked).scoring == good
+        assert "running" in text_of(manager.get(address("score-list")))
 
     def test_queries_do_not_grow_with_models_and_languages(self, manager, project, good):
         run(good)
@@ -298,7 +311,7 @@ class TestTwoModels:
         response = manager.get(address("score-compare"), {"test": good.pk, "base": poor.pk, "method": "permutation"})
         text = text_of(response)
         assert "Good − Poor" in text
-        assert "Mean difference over the 4 images of both" in text
+        assert "Difference over the 4 images of both" in text
         assert "Good is ahead" in text
         assert "Poor is ahead" not in text
         again = manager.get(address("score-compare"), {"test": good.pk, "base": poor.pk, "method": "permutation"})
