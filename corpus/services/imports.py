@@ -15,9 +15,9 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import InterfaceError, OperationalError, transaction
 from django.utils.translation import gettext as _
 
-from corpus.models import Collection, ImportJob, ImportKind, JobState, Outcome
+from corpus.models import Collection, ImportJob, ImportKind, Outcome
 from corpus.rules.pictures import PictureRefused
-from corpus.rules.records import FileRefused, printable
+from corpus.rules.records import FileRefused
 from corpus.services import files, jobs
 from corpus.services.collections import KeyTaken, file_name_of, key_of, put_in
 from corpus.services.images import image_of, store_original
@@ -62,15 +62,7 @@ def keep_waiting(uploads: Iterable[UploadedFile[Any]]) -> tuple[str, list[str]]:
 
 def import_path(*, path: Path, collection: Collection, clock: Clock, announce: Announce) -> ImportJob:
     """Import a folder, a manifest or a zip of this machine here and now."""
-    job = ImportJob.objects.create(
-        kind=ImportKind.IMAGES,
-        collection=collection,
-        options={jobs.IS_INLINE: True},
-        source_name=printable(str(path))[-500:],
-        state=JobState.RUNNING,
-        lease_until=clock() + jobs.LEASE,
-        attempts=1,
-    )
+    job = jobs.start_inline(path, kind=ImportKind.IMAGES, collection=collection, clock=clock)
     with ExitStack() as stack:
         _run(job, lambda: plan_of_path(path, stack), clock=clock, announce=announce)
     job.refresh_from_db()

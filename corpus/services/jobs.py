@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -12,7 +14,7 @@ from django.db.models import F, Q
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from corpus.models import Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
+from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
 from corpus.rules.records import FileRefused, printable
 from corpus.services import files
 
@@ -44,6 +46,26 @@ def row(
     # A file's name need not be UTF-8; what is kept of it has to be.
     name, reason = printable(name[:NAME_CHARACTERS]), printable(reason)
     return ImportRow(job=job, number=number, name=name, outcome=outcome, reason=reason, image=image)
+
+
+def start_inline(
+    path: Path,
+    *,
+    kind: ImportKind,
+    collection: Collection | None,
+    options: Mapping[str, Any] | None = None,
+    clock: Clock,
+) -> ImportJob:
+    """A job that begins here and now, on a file or folder of this machine."""
+    return ImportJob.objects.create(
+        kind=kind,
+        collection=collection,
+        options={**(options or {}), IS_INLINE: True},
+        source_name=printable(str(path))[-NAME_CHARACTERS:],
+        state=JobState.RUNNING,
+        lease_until=clock() + LEASE,
+        attempts=1,
+    )
 
 
 def claim(*, job_id: int, kind: ImportKind, now: datetime) -> ImportJob | None:

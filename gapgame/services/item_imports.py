@@ -19,8 +19,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
-from corpus.rules.records import BrokenRecord, FileRefused, Record, printable
+from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
+from corpus.rules.records import BrokenRecord, FileRefused, Record
 from corpus.services import files as storage
 from corpus.services import jobs
 from corpus.services.imports import FILE_NAMES, NOT_OF_ONE_FILE, keep_waiting, unexpected
@@ -104,15 +104,8 @@ def import_path(
     announce: Announce,
 ) -> ImportJob:
     """Import a file, or a folder in MultiSubs' layout, of this machine here and now."""
-    job = ImportJob.objects.create(
-        kind=ImportKind.ITEMS,
-        collection=item_set.collection,
-        options={jobs.IS_INLINE: True, "collections": [collection.slug for collection in collections]},
-        source_name=printable(str(path))[-500:],
-        state=JobState.RUNNING,
-        lease_until=clock() + jobs.LEASE,
-        attempts=1,
-    )
+    options = {"collections": [collection.slug for collection in collections]}
+    job = jobs.start_inline(path, kind=ImportKind.ITEMS, collection=item_set.collection, options=options, clock=clock)
     _run(
         job,
         lambda stack: source_of_path(path, images=images, embeddings=embeddings, layout=layout, stack=stack),

@@ -16,8 +16,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
-from corpus.rules.records import BrokenRecord, Record, count_lines, json_records, printable
+from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
+from corpus.rules.records import BrokenRecord, Record, count_lines, json_records
 from corpus.services import jobs
 from corpus.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
 from corpus.services.jobs import Clock
@@ -50,15 +50,7 @@ def import_path(
     *, path: Path, model: str, language: Language, collection: Collection | None, clock: Clock
 ) -> ImportJob:
     """Import a file of this machine here and now."""
-    about = _about(model, language, collection)
-    about["options"][jobs.IS_INLINE] = True
-    job = ImportJob.objects.create(
-        **about,
-        source_name=printable(str(path))[-500:],
-        state=JobState.RUNNING,
-        lease_until=clock() + jobs.LEASE,
-        attempts=1,
-    )
+    job = jobs.start_inline(path, **_about(model, language, collection), clock=clock)
     _run(job, lambda: path.open("rb"), clock=clock)
     job.refresh_from_db()
     return job

@@ -19,8 +19,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
-from corpus.rules.records import FileRefused, printable
+from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
+from corpus.rules.records import FileRefused
 from corpus.services import jobs
 from corpus.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
 from corpus.services.jobs import Clock
@@ -90,15 +90,7 @@ def import_path(
     clock: Clock,
 ) -> ImportJob:
     """Import a file of this machine here and now; see `start_upload`."""
-    about = _about(project, collection, language, name, kind, source)
-    about["options"][jobs.IS_INLINE] = True
-    job = ImportJob.objects.create(
-        **about,
-        source_name=printable(str(path))[-500:],
-        state=JobState.RUNNING,
-        lease_until=clock() + jobs.LEASE,
-        attempts=1,
-    )
+    job = jobs.start_inline(path, **_about(project, collection, language, name, kind, source), clock=clock)
     _run(job, lambda: path.open("rb"), clock=clock)
     job.refresh_from_db()
     return job
