@@ -105,7 +105,10 @@ def disagreements(figures: PerImage, verdicts: Mapping[int, float]) -> list[Disa
 
 
 def texts_of(scoring: Scoring, images: Iterable[int]) -> dict[int, ImageTexts]:
-    """By image, in few queries. `scoring` with its references at hand. An image that left its collection has no key."""
+    """By image, in few queries. `scoring` with its references at hand. An image that left its collection has no key.
+
+    Images without a reference are left out: by references it is found out whether somebody has them in hand.
+    """
     images = list(images)
     references: dict[int, list[str]] = defaultdict(list)
     rows = Reference.objects.filter(reference_set=scoring.references_id, image__in=images).order_by("image", "position")
@@ -121,7 +124,7 @@ def texts_of(scoring: Scoring, images: Iterable[int]) -> dict[int, ImageTexts]:
     return {
         image: ImageTexts(found[image], keys.get(image, ""), captions.get(image, ""), references[image])
         for image in images
-        if image in found
+        if image in found and image in references
     }
 
 
