@@ -65,9 +65,8 @@ class ReferenceSetForm(forms.Form):
 class ScoringForm(forms.Form):
     """The second step: whose captions, by what, on which tokens."""
 
-    models = forms.ModelMultipleChoiceField(
+    models = forms.MultipleChoiceField(
         label=_("Models"),
-        queryset=CaptioningModel.objects.none(),
         widget=forms.CheckboxSelectMultiple,
         help_text=_("Those that describe images with references in this language."),
     )
@@ -94,8 +93,8 @@ class ScoringForm(forms.Form):
         super().__init__(data, initial={**initial, "metrics": BASIC_METRICS})
         self.references = references
         self.vectors = vectors_for(references)
+        self.models = {str(row.model.pk): row.model for row in coverage}
         models: Any = self.fields["models"]
-        models.queryset = CaptioningModel.objects.filter(pk__in=[row.model.pk for row in coverage])
         models.choices = [(row.model.pk, self._label(row, references)) for row in coverage]
         has_vectors = self.vectors.exists()
         metrics: Any = self.fields["metrics"]
@@ -128,6 +127,9 @@ class ScoringForm(forms.Form):
             "metrics": ", ".join(needing)
         }
         return f"{said} {self.why_no_java or _now('Java is there.')}"
+
+    def clean_models(self) -> list[CaptioningModel]:
+        return [self.models[key] for key in self.cleaned_data["models"]]
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}

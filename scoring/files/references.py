@@ -94,9 +94,13 @@ def _of_coco(file: IO[bytes], reader: _Reader) -> Iterator[ReferenceLine | Refus
         entry = record.value if member == IMAGES and isinstance(record, Record) else None
         if isinstance(entry, dict) and isinstance(entry.get("file_name"), str):
             files[str(entry.get("id"))] = entry["file_name"].strip()
+    is_any_there = False
     for member, record in json_members(file):
         if member == ANNOTATIONS:
+            is_any_there = True
             yield _read(record, lambda record: reader.annotation(record, files))
+    if not is_any_there:
+        raise FileRefused(_("There is no caption."))
 
 
 def _read(record: Record | BrokenRecord, read: Callable[[Record], ReferenceLine]) -> ReferenceLine | RefusedLine:

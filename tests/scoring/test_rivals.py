@@ -61,8 +61,14 @@ def before(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, rival: Rival)
 @pytest.mark.django_db(transaction=True)
 def test_a_metric_that_is_added_while_the_pass_ends_is_computed_by_the_next(monkeypatch):
     scoring = make_scoring(metrics=["bleu"])
-    about = {"project": scoring.project, "models": [scoring.model], "references": scoring.references, "by": None}
-    about |= {"metrics": ["rouge-l"], "tokenizer": scoring.tokenizer, "normalise": scoring.normalise, "now": NOW}
+    about: dict[str, Any] = {"project": scoring.project, "models": [scoring.model], "references": scoring.references}
+    about |= {
+        "by": None,
+        "metrics": ["rouge-l"],
+        "tokenizer": scoring.tokenizer,
+        "normalise": scoring.normalise,
+        "now": NOW,
+    }
     rival = Rival(lambda: create_scorings(**about))
     before(monkeypatch, passes, "_finish", rival)
 
