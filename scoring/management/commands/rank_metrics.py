@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from corpus.management.arguments import whole_number
 from scoring.files.rankings import rankings_of
 from scoring.files.tables import TableRefused, read_table
+from scoring.management.reports import write_report
 
 
 class Command(BaseCommand):
@@ -43,8 +43,4 @@ class Command(BaseCommand):
             )
         except TableRefused as refused:
             raise CommandError(f"{file}:\n{refused}") from refused
-        if for_programs:
-            self.stdout.write(json.dumps(report.as_json(), ensure_ascii=False, indent=2, allow_nan=False))
-            return
-        for line in report.lines(digits=options["digits"]):
-            self.stdout.write(line)
+        write_report(self.stdout, report, digits=options["digits"], for_programs=for_programs)
