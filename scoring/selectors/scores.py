@@ -27,7 +27,6 @@ class ScoreCell:
 
     scoring_id: int
     pass_id: int
-    score_id: int
     model: str
     language: str
     reference_set_id: int
@@ -115,7 +114,6 @@ def score_cells(project: Project, *, scorings: Sequence[int] | None = None) -> l
     rows = Score.objects.filter(scoring_pass__in=newest).values_list(
         "scoring_pass__scoring",
         "scoring_pass",
-        "pk",
         "scoring_pass__scoring__model__name",
         "scoring_pass__scoring__references__language",
         "scoring_pass__scoring__references",
