@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +17,9 @@ from django.urls import reverse
 
 from corpus.models import Image
 from inference.models import ModelCaption
+from metrics.meteor import meteor_of_sums, sums_of_answers
 from metrics.paired import METHODS, PairedDifference
+from metrics.scores import MetricScores
 from metrics.signatures import Signature
 from metrics.sums import statistic_of
 from people.models import Membership, Project, Role
@@ -236,6 +238,37 @@ def test_over_fewer_images_the_difference_is_that_of_what_both_would_score_on_th
         assert found.difference == pytest.approx(ours - theirs, abs=1e-9)
     result = paired_result(test=test, base=base, metric="bleu-4", method="bootstrap", resamples=50)
     assert (result.images, result.left_out) == (11, 1)
+
+
+def meteor_without_java(
+    candidates: Sequence[str], references: Sequence[Sequence[str]], *, language: str
+) -> MetricScores:
+    """As the program would count a chunk for each two words that are in the first reference."""
+    answers = []
+    for candidate, (reference, *_others) in zip(candidates, references, strict=True):
+        words, theirs = candidate.split(), reference.split()
+        matched = len(set(words) & set(theirs))
+        kinds = f"{matched} {matched} 0 0" + " 0" * 12
+        answers.append(f"{len(words)} {len(theirs)} 0 0 {kinds} {(matched + 1) // 2} {matched} {matched}")
+    sums = sums_of_answers(answers, language=language)
+    (corpus,) = meteor_of_sums(sums.sum(axis=0, keepdims=True), language=language)
+    return MetricScores(float(corpus), meteor_of_sums(sums, language=language), sums)
+
+
+@pytest.mark.django_db
+def test_meteor_and_bmrc_differ_by_their_corpus_figures_too(two_models, monkeypatch):
+    monkeypatch.setattr("metrics.meteor.meteor", meteor_without_java)
+    for scoring in two_models:
+        Scoring.objects.filter(pk=scoring.pk).update(metrics=["meteor", "bmrc"])
+        run(scoring)
+
+    ours, theirs = (values_of(current_pass(scoring)) for scoring in two_models)
+    assert list(ours) == ["meteor", "bmrc"]
+    for name in ours:
+        found = difference_in(name, *two_models, method="bootstrap", resamples=100)
+        assert found.difference == pytest.approx(ours[name] - theirs[name], abs=1e-10)
+        of_means = [per_image(current_pass(scoring), name).values.mean() for scoring in two_models]
+        assert abs(of_means[0] - of_means[1] - found.difference) > 0.001
 
 
 @pytest.mark.django_db
