@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
+from django.core.cache import cache
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
@@ -22,6 +24,7 @@ HUMAN, GROUP = "gain", "language"
 COLUMNS = ("comparison", "base_model", "test_model", GROUP, "images", HUMAN)
 """Then one for each metric: test − base on the metric's own scale, empty where there is none."""
 SEED = 0
+KEPT_S = 24 * 3600
 
 
 class MetricsLayout(TextChoices):
@@ -67,10 +70,18 @@ def rows(evaluations: Evaluations) -> list[dict[str, Any]]:
 
 
 def correlations(evaluations: Evaluations, metric: str, *, flip: bool) -> CorrelationReport | None:
-    """What `manage.py correlate` says of the file, as it reads it; None where there is no evaluation."""
+    """What `manage.py correlate` says of the file, as it reads it; None where there is no evaluation.
+
+    Resampling takes long, so what was said of the same file is kept.
+    """
+    content = as_csv(evaluations).encode()
+    key = f"metrics-correlations-{sha256(repr((metric, flip, CORE, RESAMPLES, SEED)).encode() + content).hexdigest()}"
+    found: CorrelationReport | None = cache.get(key)
+    if found is not None:
+        return found
     try:
-        return correlations_of(
-            parse_table(as_csv(evaluations).encode(), asked=[HUMAN, metric, GROUP]),
+        found = correlations_of(
+            parse_table(content, asked=[HUMAN, metric, GROUP]),
             human=HUMAN,
             metrics=[metric],
             group=(GROUP, CORE),
@@ -81,3 +92,5 @@ def correlations(evaluations: Evaluations, metric: str, *, flip: bool) -> Correl
         )
     except TableRefused:
         return None
+    cache.set(key, found, KEPT_S)
+    return found

@@ -6,11 +6,15 @@ import io
 import json
 
 import pytest
+from django.core.cache import cache
 from django.core.management import call_command
 from django.urls import reverse
 
 from inference.models import ModelCaption
 from people.models import Membership, Role
+from scoring.files.correlations import correlations_of
+from sxs_eval.downloads import metrics as downloads
+from sxs_eval.models import Judgement
 from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater, make_user
 from tests.scoring.scored import make_references, make_scoring, run
 from tests.sxs_eval.judged import judge_all, keys_of, text_of
@@ -129,6 +133,25 @@ def test_the_command_reads_the_file_and_gives_the_same_figures(manager, scored, 
     shown = page(manager, metric="rouge-l", flip="yes" if flip else "no").context["page"].parts[0].cells[0].value
     (everything, *_others) = said["parts"].values() if isinstance(said["parts"], dict) else said["parts"]
     assert f"{everything['metrics']['rouge-l']['pearson']['value']:+.2f}".replace("-", "−") == shown
+
+
+def test_resamples_are_drawn_again_only_where_something_changed(manager, scored, monkeypatch):
+    drawn = []
+
+    def drawing(table, **about):
+        drawn.append(about["flip"])
+        return correlations_of(table, **about)
+
+    cache.clear()
+    monkeypatch.setattr(downloads, "correlations_of", drawing)
+    first, again = (page(manager).context["page"] for _time in range(2))
+    assert first.parts == again.parts
+    assert drawn == [True]
+    page(manager, flip="no")
+    assert drawn == [True, False]
+    Judgement.objects.filter(score=-3).delete()
+    assert page(manager).context["page"].parts != first.parts
+    assert drawn == [True, False, True]
 
 
 def test_a_comparison_without_scores_or_judgements_says_what_lacks(manager, project, collection, scored):
