@@ -93,7 +93,7 @@ class ScoringForm(forms.Form):
         super().__init__(data, initial={**initial, "metrics": BASIC_METRICS})
         self.references = references
         self.vectors = vectors_for(references)
-        self.models = {str(row.model.pk): row.model for row in coverage}
+        self.by_key = {str(row.model.pk): row.model for row in coverage}
         models: Any = self.fields["models"]
         models.choices = [(row.model.pk, self._label(row, references)) for row in coverage]
         has_vectors = self.vectors.exists()
@@ -129,7 +129,7 @@ class ScoringForm(forms.Form):
         return f"{said} {self.why_no_java or _now('Java is there.')}"
 
     def clean_models(self) -> list[CaptioningModel]:
-        return [self.models[key] for key in self.cleaned_data["models"]]
+        return [self.by_key[key] for key in self.cleaned_data["models"]]
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}

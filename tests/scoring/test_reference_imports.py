@@ -191,7 +191,8 @@ def test_a_file_without_a_language_has_to_be_given_one(tmp_path):
 
     job = take({"annotations": [{"image_id": 1, "caption": WORDS}]}, tmp_path, collection, language=None)
     assert (job.state, "language" in job.error) == (JobState.FAILED, True)
-    for content in ({"annotations": []}, {"images": [{"id": 1, "file_name": one}]}):
+    without: list[dict[str, list[Any]]] = [{"annotations": []}, {"images": [{"id": 1, "file_name": one}]}]
+    for content in without:
         job = take(content, tmp_path, collection)
         assert (job.state, job.error) == (JobState.FAILED, "There is no caption.")
     assert not ReferenceSet.objects.exists()
