@@ -150,11 +150,6 @@ def _assign(pool: Pool, person: User, tasks: list[Task], now: datetime, prepare:
     return batch
 
 
-def lock_batch(*, batch_id: UUID, person: User) -> Batch:
-    """The batch, locked for the rest of the transaction."""
-    return Batch.objects.select_for_update(no_key=True).get(pk=batch_id, person=person)
-
-
 def is_half_over(*, batch: Batch, now: datetime) -> bool:
     return batch.due_at - now < timedelta(seconds=batch.hold_s) / 2
 

@@ -35,14 +35,18 @@ def take(pool: Pool, person: User, now=NOW, seed: int = 0) -> Batch | None:
     )
 
 
+def locked(batch: Batch) -> Batch:
+    return Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
+
+
 def finish(batch: Batch, now=NOW) -> bool:
     with transaction.atomic():
-        return services.finish_batch(batch=services.lock_batch(batch_id=batch.pk, person=batch.person), now=now)
+        return services.finish_batch(batch=locked(batch), now=now)
 
 
 def give_back(batch: Batch, now=NOW) -> None:
     with transaction.atomic():
-        services.return_batch(batch=services.lock_batch(batch_id=batch.pk, person=batch.person), now=now)
+        services.return_batch(batch=locked(batch), now=now)
 
 
 def assert_exact(pool: Pool) -> None:

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from allocation import services
 from allocation.models import AssignmentState, Batch, BatchState, Task
-from tests.allocation.test_exact_replication import HOLD_S, assert_exact, give_back, make_pool, take
+from tests.allocation.test_exact_replication import HOLD_S, assert_exact, give_back, locked, make_pool, take
 from tests.factories import MINUTE, NOW, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -74,7 +74,7 @@ def test_rejected_work_frees_its_places_for_others_and_for_nobody_twice():
     done = take(pool, person)
     do(done, 2)
     with transaction.atomic():
-        services.finish_batch(batch=services.lock_batch(batch_id=done.pk, person=person), now=NOW)
+        services.finish_batch(batch=locked(done), now=NOW)
     in_hand = take(pool, person)
     do(in_hand, 1)
     with transaction.atomic():
