@@ -54,7 +54,7 @@ def player_of(collection):
     for picture, entry in zip(item.images.all(), collection.entries.all(), strict=True):
         picture.image = entry.image
         picture.save()
-    player = make_player(make_season(item_set=item_set))
+    player = make_player(make_season(item_set=item_set, items=0))
     play(player, item=item)
     return player
 
