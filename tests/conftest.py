@@ -33,6 +33,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if "page" in getattr(item, "fixturenames", ()) or "/browser/" in item.nodeid:
             item.add_marker("browser")
     # pytest-django sees to it, but parametrised fixtures of a session bring tests together again.
+    # Processes of xdist keep this order as long as they are handed tests from the front: not with `--dist worksteal`.
     items.sort(key=_is_transactional)
     if "postgresql" not in settings.DATABASES["default"]["ENGINE"]:
         return
