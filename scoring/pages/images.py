@@ -96,8 +96,12 @@ def images_page(
     metric = metric if metric in titles else titles[0]
     values = per_image(found, metric)
     assert values is not None
-    others = verdicts_on(scoring.project, scoring.model_id, scoring.references.language_id)
     wanted = Show(show) if show in Show.values else Show.WORST
+    others = (
+        verdicts_on(scoring.project, scoring.model_id, scoring.references.language_id)
+        if wanted is Show.DISAGREEMENT
+        else []
+    )
     chosen = next((one for one in others if str(one.other_id) == against), others[0] if others else None)
     rows, warning = _rows(scoring, values, metric, wanted, chosen)
     page: Page[Ranked] = Paginator(rows, PER_PAGE).get_page(number)

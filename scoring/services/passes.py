@@ -25,6 +25,7 @@ from metrics.scoring import NotGiven, Prepared, Scored, prepare
 from metrics.undefined import UndefinedFigure
 from metrics.word_vectors import Vectors
 from scoring.models import OPEN_STATES, Pass, Score, Scoring
+from scoring.rules.figures import MESSAGES
 from scoring.rules.metrics import figures_of, needs_vectors
 from scoring.rules.packing import pack_floats, pack_integers
 from scoring.selectors.captions import Material, material_of
@@ -189,7 +190,9 @@ def _scores(found: Pass, texts: _Texts, metric: str, clock: Clock) -> list[Score
         return _undefined(found, metric, texts.why_no_vectors, clock())
     try:
         scored = _meanwhile_renewing(found, lambda: texts.scored(metric), clock)
-    except (ToolMissing, ToolFailed, LanguageUnknown, NotGiven, UndefinedFigure) as error:
+    except UndefinedFigure as undefined:
+        return _undefined(found, metric, str(MESSAGES.get(undefined.reason, undefined)), clock())
+    except (ToolMissing, ToolFailed, LanguageUnknown, NotGiven) as error:
         return _undefined(found, metric, str(error), clock())
     except (CannotScore, LeaseLost, InterfaceError, OperationalError):
         raise

@@ -17,7 +17,9 @@ from corpus.models import JobState
 from inference.models import ModelCaption
 from metrics.java import ToolMissing
 from metrics.scoring import Prepared, Scored, score
+from metrics.undefined import Reason
 from scoring.models import Pass, Reference, ReferenceKind, Score, Scoring
+from scoring.rules.figures import MESSAGES
 from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.services import passes
 from scoring.services.references import put_references
@@ -118,6 +120,12 @@ def test_a_metric_that_cannot_be_computed_says_why_and_the_others_go_on(monkeypa
     meteor, rouge_l = found.scores.all()
     assert (meteor.metric, meteor.value, meteor.why_undefined) == ("meteor", None, "There is no Java.")
     assert (rouge_l.metric, rouge_l.why_undefined) == ("rouge-l", "")
+
+
+@pytest.mark.django_db
+def test_a_figure_that_is_undefined_says_why_in_the_words_of_pages():
+    found = run(make_scoring(make_references(texts=["…"]), metrics=["cider-d"]))
+    assert found.scores.get().why_undefined == MESSAGES[Reason.NO_WORDS]
 
 
 @pytest.mark.django_db

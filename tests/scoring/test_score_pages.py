@@ -277,6 +277,9 @@ class TestImages:
         assert "People: −3.0" in text_of(response)
         seen_from_below = manager.get(address("scoring-images", poor.pk), {"show": "disagreement"})
         assert "People: +3.0" in text_of(seen_from_below)
+        with CaptureQueriesContext(connection) as asked:
+            manager.get(address("scoring-images", good.pk), {"show": "worst"})
+        assert not any("sxs_eval_comparison" in query["sql"] for query in asked), "judgements are read where shown"
 
     def test_without_judgements_or_scores_of_the_other_it_says_what_lacks(self, manager, project, references, good):
         run(good)
