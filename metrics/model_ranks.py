@@ -53,6 +53,6 @@ def rank_agreement(proposed: ArrayLike, standard: ArrayLike) -> float:
 
     References
     ----------
-    X. Chen et al. (2020), annotation-free metrics for image captioning, table 3.
+    Chen et al. (2020), annotation-free metrics for image captioning, table 3.
     """
     return spearman(proposed, standard)

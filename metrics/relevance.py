@@ -63,7 +63,7 @@ def wmd_rel(distances: ArrayLike, *, z: float | None = None) -> WmdRel:
 
     References
     ----------
-    PROTOCOLS.md, section 9.
+    Chen et al. (2020), annotation-free metrics for image captioning.
     """
     given = np.asarray(distances, dtype=np.float64)
     if given.ndim != 1 or not given.size:
@@ -102,7 +102,7 @@ def clin_rel(candidates: ArrayLike, references: ArrayLike) -> NDArray[np.float64
 
     References
     ----------
-    PROTOCOLS.md, section 9.
+    Chen et al. (2020), annotation-free metrics for image captioning.
     """
     return _cosines(candidates, references, "candidate", "reference")
 
@@ -127,7 +127,7 @@ def cmed_rel(candidates: ArrayLike, images: ArrayLike) -> NDArray[np.float64]:
 
     References
     ----------
-    PROTOCOLS.md, section 9.
+    Chen et al. (2020), annotation-free metrics for image captioning.
     """
     return _cosines(candidates, images, "candidate", "image")
 
@@ -152,7 +152,7 @@ def wcc(wmd_rel: ArrayLike, clin_rel: ArrayLike, cmed_rel: ArrayLike) -> NDArray
 
     References
     ----------
-    PROTOCOLS.md, section 9.
+    Chen et al. (2020), annotation-free metrics for image captioning.
     """
     return _sum(wmd_rel, clin_rel, cmed_rel)
 
@@ -176,7 +176,7 @@ def bmrc(bleu_4: ArrayLike, meteor: ArrayLike, rouge_l: ArrayLike, cider: ArrayL
 
     References
     ----------
-    PROTOCOLS.md, section 8.
+    Chen et al. (2020), annotation-free metrics for image captioning.
     """
     return _sum(bleu_4, meteor, rouge_l, cider)
 

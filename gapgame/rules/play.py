@@ -1,4 +1,4 @@
-"""What a guess is worth, when it is the word, and when a turn is over: PROTOCOLS.md section 12."""
+"""What a guess is worth, when it is the word, and when a turn is over (J. Wang et al. 2022, MultiSubs)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report on the turns of a game: who found the word when, and how near the guesses were (PROTOCOLS.md, 12).
+"""The report on the turns of a game: who found the word when, and how near the guesses were.
 
 Every choice that the published protocol leaves open (ours) is made here or in `metrics`, and is told in
 docs/game-files.md.
