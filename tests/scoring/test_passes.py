@@ -125,7 +125,7 @@ def test_a_metric_that_cannot_be_computed_says_why_and_the_others_go_on(monkeypa
 @pytest.mark.django_db
 def test_a_figure_that_is_undefined_says_why_in_the_words_of_pages():
     found = run(make_scoring(make_references(texts=["…"]), metrics=["cider-d"]))
-    assert found.scores.get().why_undefined == MESSAGES[Reason.NO_WORDS]
+    assert found.scores.get().why_undefined == str(MESSAGES[Reason.NO_WORDS])
 
 
 @pytest.mark.django_db
