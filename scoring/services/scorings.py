@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -42,14 +43,8 @@ def create_scorings(
     with transaction.atomic():
         # Always in the same order, so that two who ask at once never wait for each other.
         for model in sorted(models, key=lambda model: model.pk):
-            scoring, _is_new = Scoring.objects.get_or_create(
-                model=model,
-                references=references,
-                tokenizer=tokenizer,
-                normalise=normalise,
-                defaults={"project": project, "created_by": by},
-            )
-            scoring = Scoring.objects.select_for_update(no_key=True).get(pk=scoring.pk)
+            about = {"model": model, "references": references, "tokenizer": tokenizer, "normalise": normalise}
+            scoring = _locked(about, defaults={"project": project, "created_by": by})
             _check_vectors(scoring, vectors)
             scoring.metrics = list(dict.fromkeys([*scoring.metrics, *metrics]))
             scoring.vectors = vectors or scoring.vectors
@@ -73,11 +68,21 @@ def ask_again(*, scoring: Scoring, now: datetime) -> Pass | None:
 def drop(*, scoring: Scoring) -> None:
     """Remove a scoring with its history; a pass that is being computed ends without a word."""
     with transaction.atomic():
-        # Nobody adds a pass or scores while they are looked for, or the last of them would stay behind.
-        held = Scoring.objects.select_for_update().filter(pk=scoring.pk).first()
+        # Nobody adds a pass or scores while they are looked for, or the last of them would stay behind. Only the passes
+        # are locked in full before that: whoever writes one of them refers to the scoring afterwards.
+        held = Scoring.objects.select_for_update(no_key=True).filter(pk=scoring.pk).first()
         if held is not None:
             list(Pass.objects.select_for_update().filter(scoring=held).order_by("pk").values_list("pk"))
             held.delete()
+
+
+def _locked(about: Mapping[str, Any], *, defaults: Mapping[str, Any]) -> Scoring:
+    """The scoring that this is `about`, made where there is none, also where it is removed at this moment."""
+    while True:
+        there, _is_new = Scoring.objects.get_or_create(**about, defaults=defaults)
+        held = Scoring.objects.select_for_update(no_key=True).filter(pk=there.pk).first()
+        if held is not None:
+            return held
 
 
 def _ask(scoring: Scoring, *, now: datetime) -> Pass:
