@@ -80,10 +80,11 @@ def test_a_metric_that_is_added_while_the_pass_ends_is_computed_by_the_next(monk
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_scoring_can_be_removed_while_a_metric_is_kept(monkeypatch):
+@pytest.mark.parametrize(("owner", "moment"), [(passes, "pack_integers"), (Score.objects, "bulk_create")])
+def test_a_scoring_can_be_removed_while_a_pass_begins_or_keeps_a_metric(monkeypatch, owner, moment):
     scoring = make_scoring(metrics=["bleu"])
     rival = Rival(lambda: drop(scoring=scoring))
-    before(monkeypatch, Score.objects, "bulk_create", rival)
+    before(monkeypatch, owner, moment, rival)
 
     passes.run_pass(pass_id=scoring.passes.get().pk, clock=lambda: NOW)
     rival.end()
