@@ -1,20 +1,253 @@
-"""Captioning models and the captions they made, imported for now; word vectors, which lie in files."""
+"""Captioning models, the captions they made and the runs that make them; encoders, embeddings and word vectors."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
+from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from corpus.models import Image
+from corpus.models import Collection, Image, JobState
 from languages.models import Language
+
+IMPORTED = "imported"
+"""The backend of models whose captions come from files: nothing can be run."""
+
+TRANSLATED = "translated"
+"""The backend of models that are another model's English captions, translated by a machine (TGT)."""
+
+
+class Translator(models.Model):
+    """A machine translation model, by which English captions are brought into other languages."""
+
+    name = models.CharField(max_length=120, unique=True)
+    description = models.TextField(blank=True)
+    backend = models.CharField(max_length=40, help_text="A name of inference.backends.registry.translators().")
+    source = models.CharField(max_length=500, help_text="Folder, model of the hub with its commit, or endpoint.")
+    options = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class CaptioningModel(models.Model):
+    """Whoever captions are ascribed to: a registered model with the decoding that all its runs have.
+
+    What is decoded otherwise is another model, `variant_of` the first. `decoding` is empty until the first run; see
+    `inference.backends.captioners.Decoding` for what it holds then.
+    """
+
     name = models.CharField(max_length=120, unique=True)
     description = models.TextField(blank=True)
+    backend = models.CharField(
+        max_length=40, default=IMPORTED, help_text="A name of inference.backends.registry.backends()."
+    )
+    source = models.CharField(
+        max_length=500, blank=True, help_text="Folder, model of the hub with its commit, or endpoint."
+    )
+    options = models.JSONField(default=dict, blank=True, help_text="As the backend understands them.")
+    is_pivot = models.BooleanField(
+        default=False, help_text="Whether it writes an English stabiliser and a separator before each caption."
+    )
+    english_model = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="translated_models"
+    )
+    translator = models.ForeignKey(Translator, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    variant_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="variants")
+    decoding = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["name"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                condition=Q(backend=TRANSLATED, english_model__isnull=False, translator__isnull=False)
+                | (~Q(backend=TRANSLATED) & Q(english_model__isnull=True, translator__isnull=True)),
+                name="captioning_model_translated_from_and_by",
+            ),
+            models.UniqueConstraint(
+                fields=["variant_of", "decoding"],
+                condition=Q(variant_of__isnull=False),
+                name="captioning_model_variant_once_per_decoding",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Encoder(models.Model):
+    """What makes vectors of pictures or captions. `signature` and what follows from it are known once it was loaded.
+
+    Vectors are compared only where `space` is the same.
+    """
+
+    name = models.CharField(max_length=120, unique=True)
+    description = models.TextField(blank=True)
+    backend = models.CharField(max_length=40, help_text="A name of inference.backends.registry.encoders().")
+    source = models.CharField(max_length=500, blank=True)
+    options = models.JSONField(default=dict, blank=True)
+    signature = models.CharField(max_length=120, blank=True)
+    space = models.CharField(max_length=120, blank=True)
+    dimensions = models.PositiveIntegerField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RunState(models.TextChoices):
+    QUEUED = "queued", _("Waiting for a worker")
+    RUNNING = "running", _("Running")
+    PAUSED = "paused", _("Paused")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed")
+    CANCELLED = "cancelled", _("Cancelled")
+
+
+GOING = (RunState.QUEUED, RunState.RUNNING)
+
+
+class Run(models.Model):
+    """A collection's images captioned by a model in some languages, or put into vectors by an encoder.
+
+    The chunks are the truth; the counters are kept in the transactions that store what they count, so that they are
+    exact. `total` = `already` + `done` + `failed` in the end, in captions (images × languages) or vectors.
+    """
+
+    model = models.ForeignKey(CaptioningModel, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
+    encoder = models.ForeignKey(Encoder, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="runs")
+    languages = models.ManyToManyField(Language, blank=True, related_name="+")
+    decoding = models.JSONField(default=dict, blank=True, help_text="Of a captioning run; empty for vectors.")
+    queue = models.CharField(max_length=40, help_text="The Celery queue of the workers that can run it.")
+    state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.QUEUED)
+    error = models.TextField(blank=True)
+    batch_size = models.PositiveIntegerField(default=8, help_text="Images at once; halved where memory runs out.")
+    total = models.PositiveIntegerField(default=0)
+    already = models.PositiveIntegerField(default=0, help_text="There before the run began.")
+    done = models.PositiveIntegerField(default=0)
+    failed = models.PositiveIntegerField(default=0)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    nudged_at = models.DateTimeField(null=True, blank=True, help_text="When workers were last told of it.")
+    created_at = models.DateTimeField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                condition=Q(model__isnull=False, encoder__isnull=True) | Q(model__isnull=True, encoder__isnull=False),
+                name="run_of_a_model_or_an_encoder",
+            ),
+            models.CheckConstraint(condition=Q(state__in=RunState.values), name="run_state_known"),
+            models.CheckConstraint(condition=Q(batch_size__gte=1), name="run_batch_not_empty"),
+            models.CheckConstraint(
+                condition=Q(total__gte=F("already") + F("done") + F("failed")), name="run_counts_nothing_twice"
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["state", "nudged_at"], condition=Q(state__in=GOING), name="run_to_do"),
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.pk}"
+
+
+class Chunk(models.Model):
+    """Some images of a run, which one worker at a time works on. `image_ids`: 64-bit integers, little-endian."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="chunks")
+    position = models.PositiveIntegerField()
+    image_ids = models.BinaryField()
+    state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    holder = models.CharField(max_length=200, blank=True, help_text="The worker's name.")
+    attempts = models.PositiveSmallIntegerField(default=0, help_text="Starts since anything of it was last stored.")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["run", "position"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["run", "position"], name="chunk_once_per_position"),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(
+                fields=["run", "position"],
+                condition=Q(state__in=[JobState.QUEUED, JobState.RUNNING]),
+                name="chunk_to_do",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"chunk {self.position} of run {self.run_id}"
+
+
+class RunFailure(models.Model):
+    """An image that could not be captioned in a language (or put into a vector, with no language), and why."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="failures")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, null=True, related_name="+")
+    reason = models.TextField()
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["run", "pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["run", "image", "language"], name="run_failure_once_per_language"),
+            models.UniqueConstraint(
+                fields=["run", "image"], condition=Q(language__isnull=True), name="run_failure_once_without_language"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"failure {self.pk} of run {self.run_id}"
+
+
+class RunEvent(models.Model):
+    """A line of a run's log. Never a caption's words."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
+    at = models.DateTimeField()
+    worker = models.CharField(max_length=200, blank=True)
+    is_warning = models.BooleanField(default=False)
+    message = models.TextField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["run", "pk"]
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class Worker(models.Model):
+    """A worker process, as it last said of itself; bytes, images per second over the last minute."""
+
+    name = models.CharField(max_length=200, unique=True, help_text="Host and process.")
+    queues = models.CharField(max_length=200, blank=True)
+    device = models.CharField(max_length=200, blank=True)
+    software = models.CharField(max_length=200, blank=True, help_text="Versions, or what is not installed.")
+    memory = models.PositiveBigIntegerField(null=True, blank=True, help_text="bytes of the process")
+    device_memory = models.PositiveBigIntegerField(null=True, blank=True, help_text="bytes used on the device")
+    device_memory_total = models.PositiveBigIntegerField(null=True, blank=True, help_text="bytes")
+    device_busy = models.FloatField(null=True, blank=True, help_text="share of the last minute, 0 to 1")
+    rate = models.FloatField(null=True, blank=True, help_text="captions or vectors per second")
+    run = models.ForeignKey(Run, on_delete=models.SET_NULL, null=True, blank=True, related_name="workers")
+    started_at = models.DateTimeField()
+    seen_at = models.DateTimeField()
 
     class Meta:
         ordering: ClassVar[list[str]] = ["name"]
@@ -30,6 +263,8 @@ class ModelCaption(models.Model):
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="model_captions")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
     text = models.TextField()
+    stabiliser = models.TextField(blank=True, help_text="The English words a pivot-stabilised model wrote before it.")
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, null=True, blank=True, related_name="captions")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -41,6 +276,99 @@ class ModelCaption(models.Model):
     def __str__(self) -> str:
         # Not its words: they are seen in no list.
         return str(self.pk)
+
+
+class Stabiliser(models.Model):
+    """What a pivot-stabilised model holds fixed for all languages of an image, decoded once with no language given."""
+
+    model = models.ForeignKey(CaptioningModel, on_delete=models.PROTECT, related_name="+")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
+    text = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["model", "image"], name="stabiliser_once_per_image"),
+            models.CheckConstraint(condition=~Q(text=""), name="stabiliser_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class Trial(models.Model):
+    """One image captioned at once to see what a model does; `results` by language tag. Never a stored caption."""
+
+    model = models.ForeignKey(CaptioningModel, on_delete=models.CASCADE, related_name="trials")
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    upload = models.CharField(max_length=200, blank=True, help_text="Name in storage, where no image of a collection.")
+    languages = models.ManyToManyField(Language, related_name="+")
+    decoding = models.JSONField(default=dict)
+    state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
+    results = models.JSONField(default=dict)
+    error = models.TextField(blank=True)
+    worker = models.CharField(max_length=200, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                condition=Q(image__isnull=False, upload="") | (Q(image__isnull=True) & ~Q(upload="")),
+                name="trial_of_an_image_or_an_upload",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"trial {self.pk}"
+
+
+class Precision(models.TextChoices):
+    FLOAT16 = "float16", _("16 bits a number")
+    FLOAT32 = "float32", _("32 bits a number")
+
+
+class EmbeddingSet(models.Model):
+    """The vectors of one encoder for a collection's images, or for the captions of them in one language by one source.
+
+    Each chunk's vectors lie in storage by themselves until all are there; then `file` holds them together, with the
+    ids of the images beside them. `digest` is of that content. It is made by `run`, and read memory-mapped.
+    """
+
+    encoder = models.ForeignKey(Encoder, on_delete=models.PROTECT, related_name="sets")
+    run = models.OneToOneField(Run, on_delete=models.PROTECT, related_name="embeddings")
+    captions_of = models.ForeignKey(
+        CaptioningModel,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Whose captions were put into vectors; empty where it was the images.",
+    )
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    precision = models.CharField(max_length=7, choices=Precision.choices, default=Precision.FLOAT16)
+    dimensions = models.PositiveIntegerField(null=True, blank=True)
+    rows = models.PositiveIntegerField(default=0)
+    file = models.CharField(max_length=200, blank=True, help_text="Name in storage, once it is whole.")
+    digest = models.CharField(max_length=64, blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                condition=Q(captions_of__isnull=True, language__isnull=True)
+                | Q(captions_of__isnull=False, language__isnull=False),
+                name="embedding_set_of_images_or_of_captions",
+            ),
+            models.CheckConstraint(condition=Q(precision__in=Precision.values), name="embedding_set_precision_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"embeddings {self.pk} by encoder {self.encoder_id}"
 
 
 class VectorKind(models.TextChoices):

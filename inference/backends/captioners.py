@@ -1,0 +1,187 @@
+"""What every captioning backend and every translator agrees to: see docs/backends.md to write one of your own.
+
+A backend is known by its name and is imported without anything heavy: what it is asked on a web page (`check`,
+`languages`) must not load a model. What `load` gives does the work, in a worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Protocol
+
+from PIL import Image
+
+
+class BackendRefused(Exception):
+    """What is registered or asked for cannot be used; says what, and what to do."""
+
+
+class OutOfMemory(Exception):
+    """A batch did not fit. The caller halves it and tries again."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What is registered of a model, enough to load it on any machine. `options` are of the backend's own choosing."""
+
+    name: str
+    source: str
+    options: Mapping[str, Any]
+    is_pivot: bool = False
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How captions are decoded; stored with each run, and part of who the captions are ascribed to.
+
+    Attributes
+    ----------
+    beams : int
+        1 is greedy, or sampling where `temperature` is above 0.
+    max_tokens, min_tokens : int
+        Of the caption, as the model counts them, without what it is prompted with.
+    length_penalty : float
+        Exponent of the length by which beams' scores are divided.
+    temperature : float
+        0 takes the likeliest; above 0, words are drawn, with `top_p` of the probability kept.
+    seed : int
+        Of what is drawn. The same image, language and seed give the same caption, in whatever batch.
+    precision : str
+        "auto" (half where the device is a GPU), "float32", "float16" or "bfloat16".
+    is_consistent : bool
+        Of pivot-stabilised models: the stabiliser is decoded once per image and held fixed for every language.
+    """
+
+    beams: int = 1
+    max_tokens: int = 40
+    min_tokens: int = 0
+    length_penalty: float = 1.0
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int = 0
+    precision: str = "auto"
+    is_consistent: bool = False
+
+    def stored(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_stored(cls, values: Mapping[str, Any]) -> Decoding:
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in values.items() if name in known})
+
+
+@dataclass(frozen=True)
+class Said:
+    """A caption, in NFC and without blanks around it; `stabiliser` is what a pivot-stabilised model wrote before it."""
+
+    text: str
+    stabiliser: str = ""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """One image of the batch has no caption; the others have. The reason is for people, without the caption's words."""
+
+    reason: str
+
+
+class Captioner(Protocol):
+    """A loaded model. `caption` is called by one thread at a time; `prepare` by several, ahead of it."""
+
+    side: int | None
+    """Pixels of the side to which pictures may be made smaller before `prepare` sees them; None: it wants no pixels."""
+
+    batch_size: int
+    """How many images at once it starts with."""
+
+    def describe(self) -> dict[str, str]:
+        """What it is (architecture, parameters, device, precision, digest of its files …), for the run's log."""
+
+    def prepare(self, image: Image.Image | None) -> Any:
+        """One upright RGB picture as the model takes it; done ahead, in threads, while the device computes."""
+
+    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
+        """The stabiliser of each image, decoded with no language given. Only of pivot-stabilised models."""
+
+    def caption(
+        self,
+        prepared: Sequence[Any],
+        *,
+        keys: Sequence[str],
+        language: str,
+        decoding: Decoding,
+        stabilisers: Sequence[str] | None = None,
+    ) -> list[Said | Failed]:
+        """A caption for each image in `language`, one of our tags, which the backend's `languages` had.
+
+        `keys` name the images (SHA-256 of the originals): what is drawn for an image follows from its key, the
+        language and the seed alone.
+
+        Raises
+        ------
+        OutOfMemory
+        """
+
+    def close(self) -> None:
+        """Give back memory and connections."""
+
+
+class Backend(Protocol):
+    """One kind of engine."""
+
+    name: str
+    title: str
+    queue: str
+    """Of the workers that can run it: "gpu" where a device helps, "default" where none is needed."""
+
+    def check(self, spec: Spec) -> None:
+        """
+        Raises
+        ------
+        BackendRefused
+            Where the source or an option is not what it takes. Nothing is loaded.
+        """
+
+    def languages(self, spec: Spec) -> Mapping[str, str]:
+        """What the model can write: our language tags, and its own code for each. Nothing is loaded."""
+
+    def load(self, spec: Spec) -> Captioner:
+        """
+        Raises
+        ------
+        BackendRefused, inference.backends.encoders.ExtraMissing
+        """
+
+
+class Translation(Protocol):
+    """A loaded translator out of English."""
+
+    batch_size: int
+
+    def describe(self) -> dict[str, str]: ...
+
+    def translate(
+        self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
+    ) -> list[Said | Failed]:
+        """
+        Raises
+        ------
+        OutOfMemory
+        """
+
+    def close(self) -> None: ...
+
+
+class TranslatorBackend(Protocol):
+    name: str
+    title: str
+    queue: str
+
+    def check(self, spec: Spec) -> None: ...
+
+    def languages(self, spec: Spec) -> Mapping[str, str]:
+        """The languages it translates English into: our tags, and its own code for each."""
+
+    def load(self, spec: Spec) -> Translation: ...
