@@ -1,9 +1,36 @@
+"""Addresses of captioning models: their runs, what they made, and the workers that run them."""
+
 from django.urls import path
 
-from inference.views import captions
+from inference.views import captions, embeddings, gallery, models, runs, trials, workers
 
 app_name = "inference"
+ONE = "models/<int:model_id>"
+RUN = "models/runs/<int:run_id>"
+SET = "models/embeddings/<int:set_id>"
 urlpatterns = [
-    path("models/", captions.model_list, name="model-list"),
+    path("models/", models.model_list, name="model-list"),
+    path("models/new/", models.model_create, name="model-create"),
+    path("models/translators/new/", models.translator_create, name="translator-create"),
     path("models/captions/add/", captions.captions_import, name="captions-import"),
+    path("models/gallery/", gallery.gallery, name="gallery"),
+    path("models/workers/", workers.worker_list, name="worker-list"),
+    path("models/trials/<int:trial_id>/", trials.trial_show, name="trial-show"),
+    path(f"{ONE}/", models.model_show, name="model-show"),
+    path(f"{ONE}/try/", trials.model_try, name="model-try"),
+    path(f"{ONE}/stabilisers/", gallery.model_stabilisers, name="model-stabilisers"),
+    path("models/runs/", runs.run_list, name="run-list"),
+    path("models/runs/new/", runs.run_create, name="run-create"),
+    path(f"{RUN}/", runs.run_show, name="run-show"),
+    path(f"{RUN}/progress/", runs.run_progress, name="run-progress"),
+    path(f"{RUN}/failures/", runs.run_failures, name="run-failures"),
+    path(f"{RUN}/pause/", runs.run_pause, name="run-pause"),
+    path(f"{RUN}/resume/", runs.run_resume, name="run-resume"),
+    path(f"{RUN}/cancel/", runs.run_cancel, name="run-cancel"),
+    path(f"{RUN}/retry/", runs.run_retry, name="run-retry"),
+    path("models/embeddings/", embeddings.embedding_list, name="embedding-list"),
+    path("models/embeddings/new/", embeddings.embedding_create, name="embedding-create"),
+    path("models/encoders/new/", embeddings.encoder_create, name="encoder-create"),
+    path(f"{SET}/", embeddings.embedding_show, name="embedding-show"),
+    path(f"{SET}/neighbours/<uuid:public_id>/", embeddings.embedding_neighbours, name="embedding-neighbours"),
 ]

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from corpus.permissions import check_manager
 from corpus.views.imports import TooMuchSent, receive
-from inference.forms import CaptionsForm
+from inference.forms.captions import CaptionsForm
 from inference.selectors.captions import models_with_counts
 from inference.services.imports import start_upload
 from inference.tasks import ask_for_caption_import

@@ -12,7 +12,7 @@ from django.utils import timezone
 from corpus.management.arguments import collection_named, language_of
 from corpus.management.reports import check_report, print_report, write_report
 from corpus.models import JobState
-from inference.forms import MODEL_NAME_CHARACTERS
+from inference.forms.captions import MODEL_NAME_CHARACTERS
 from inference.services.imports import import_path
 
 

@@ -1,0 +1,1 @@
+"""Models, runs and workers as pages show them: lines of tables, counts and shares."""
