@@ -1,0 +1,313 @@
+"""Captioning and translation models of some thousand random numbers, saved as a real one is, loaded by the real code.
+
+Each `save_…(folder)` writes a whole model into `folder` and returns it; the same arguments give the same model. What
+they say is nonsense made of `words`, another for each picture, since their random weights are large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+WORDS = tuple(
+    [
+        "a",
+        "the",
+        "red",
+        "blue",
+        "small",
+        "dog",
+        "cat",
+        "boat",
+        "house",
+        "runs",
+        "sleeps",
+        "stands",
+        "on",
+        "near",
+        "under",
+    ]
+)
+GERMAN = tuple(
+    [
+        "ein",
+        "der",
+        "rote",
+        "blaue",
+        "kleine",
+        "hund",
+        "katze",
+        "boot",
+        "haus",
+        "läuft",
+        "schläft",
+        "steht",
+        "auf",
+        "bei",
+        "unter",
+    ]
+)
+SIDE = 32
+SMALL = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+EYE = {**SMALL, "image_size": SIDE, "patch_size": 16}
+SPREAD = 0.6
+"""Standard deviation of the weights: with the usual 0.02, every picture would get the same words."""
+
+
+def save_blip(folder: Path, words: Sequence[str] = WORDS, **text: Any) -> Path:
+    """BLIP, whose decoder begins with a token of its own and ends with [SEP]."""
+    from transformers import BlipConfig, BlipForConditionalGeneration, BlipImageProcessorPil, BlipProcessor
+
+    marks_of_text = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[DEC]"]
+    tokenizer = _words(marks_of_text, words, ends=("[CLS]", "[SEP]"), bos="[DEC]", eos="[SEP]", cls="[CLS]")
+    marks = {"pad_token_id": 0, "bos_token_id": 4, "eos_token_id": 3, "sep_token_id": 3}
+    config = BlipConfig(
+        text_config={
+            **SMALL,
+            **marks,
+            "vocab_size": len(tokenizer),
+            "encoder_hidden_size": 16,
+            "max_position_embeddings": 64,
+            "initializer_range": SPREAD,
+            **text,
+        },
+        vision_config={**EYE, "initializer_range": SPREAD},
+        projection_dim=16,
+    )
+    BlipProcessor(BlipImageProcessorPil(size={"height": SIDE, "width": SIDE}), tokenizer).save_pretrained(folder)
+    return _saved(BlipForConditionalGeneration, config, folder)
+
+
+def save_git(folder: Path, words: Sequence[str] = WORDS) -> Path:
+    """GIT: one decoder over picture and words."""
+    from transformers import CLIPImageProcessorPil, GitConfig, GitForCausalLM, GitProcessor
+
+    tokenizer = _words(["[PAD]", "[UNK]", "[CLS]", "[SEP]"], words, ends=("[CLS]", "[SEP]"))
+    config = GitConfig(
+        vision_config={**EYE, "initializer_range": SPREAD},
+        vocab_size=len(tokenizer),
+        max_position_embeddings=64,
+        initializer_range=SPREAD,
+        pad_token_id=0,
+        bos_token_id=2,
+        eos_token_id=3,
+        **SMALL,
+    )
+    eye = CLIPImageProcessorPil(size={"shortest_edge": SIDE}, crop_size={"height": SIDE, "width": SIDE})
+    GitProcessor(eye, tokenizer).save_pretrained(folder)
+    return _saved(GitForCausalLM, config, folder)
+
+
+def save_vit_gpt2(folder: Path, words: Sequence[str] = WORDS) -> Path:
+    """A ViT before a GPT-2: image processor and tokenizer are saved apart, with no processor of both."""
+    from transformers import (
+        GPT2Config,
+        VisionEncoderDecoderConfig,
+        VisionEncoderDecoderModel,
+        ViTConfig,
+        ViTImageProcessorPil,
+    )
+
+    tokenizer = _words(["<|endoftext|>", "<unk>"], words, pad="<|endoftext|>", ends=None)
+    decoder = GPT2Config(
+        vocab_size=len(tokenizer),
+        n_positions=64,
+        n_embd=16,
+        n_layer=2,
+        n_head=2,
+        bos_token_id=0,
+        eos_token_id=0,
+        initializer_range=SPREAD,
+    )
+    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(
+        ViTConfig(**EYE, initializer_range=SPREAD), decoder
+    )
+    config.decoder_start_token_id = config.pad_token_id = config.eos_token_id = 0
+    tokenizer.save_pretrained(folder)
+    ViTImageProcessorPil(size={"height": SIDE, "width": SIDE}).save_pretrained(folder)
+    return _saved(VisionEncoderDecoderModel, config, folder)
+
+
+def save_paligemma(folder: Path, words: Sequence[str] = WORDS) -> Path:
+    """PaliGemma, which is prompted with “caption en”."""
+    from transformers import (
+        PaliGemmaConfig,
+        PaliGemmaForConditionalGeneration,
+        PaliGemmaProcessor,
+        SiglipImageProcessorPil,
+    )
+
+    marks = ["<pad>", "<unk>", "<bos>", "<eos>", "<image>", "\n"]
+    tokenizer = _words(marks, ["caption", "en", "de", *words], ends=None, bos="<bos>", eos="<eos>")
+    eye = SiglipImageProcessorPil(size={"height": SIDE, "width": SIDE})
+    eye.image_seq_length = (SIDE // 16) ** 2
+    known = len(tokenizer)
+    # It adds tokens of places and outlines, which a random model would say more often than words.
+    processor = PaliGemmaProcessor(eye, tokenizer)
+    silent = [place for place in range(len(tokenizer)) if place >= known or place in (0, 1, 2, 4, 5)]
+    text = {**SMALL, "model_type": "gemma", "num_key_value_heads": 1, "head_dim": 8, "vocab_size": len(tokenizer)}
+    ids = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+    config = PaliGemmaConfig(
+        text_config={**text, **ids, "initializer_range": SPREAD},
+        vision_config={**EYE, "model_type": "siglip_vision_model", "projection_dim": 16},
+        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+        projection_dim=16,
+        hidden_size=16,
+        **ids,
+    )
+    processor.save_pretrained(folder)
+    return _saved(PaliGemmaForConditionalGeneration, config, folder, suppress_tokens=silent)
+
+
+TEMPLATE = (
+    "{% for message in messages %}{{ message['role'] + ' : ' }}{% for part in message['content'] %}"
+    "{{ '<image> ' if part['type'] == 'image' else part['text'] }}{% endfor %}{{ ' ' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ 'assistant : ' }}{% endif %}"
+)
+
+
+def save_llava(folder: Path, words: Sequence[str] = WORDS) -> Path:
+    """LLaVA, a chat model with a chat template."""
+    from transformers import (
+        CLIPImageProcessorPil,
+        LlavaConfig,
+        LlavaForConditionalGeneration,
+        LlavaProcessor,
+    )
+
+    asked = ["user", "assistant", ":", ".", "Describe", "this", "picture", "in", "one", "sentence", "English", "German"]
+    tokenizer = _words(["<pad>", "<unk>", "<s>", "</s>", "<image>"], [*asked, *words], ends=("<s>", None))
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<image>"]})
+    ids = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+    config = LlavaConfig(
+        text_config={
+            **SMALL,
+            **ids,
+            "model_type": "llama",
+            "num_key_value_heads": 2,
+            "vocab_size": len(tokenizer),
+            "initializer_range": SPREAD,
+        },
+        vision_config={**EYE, "model_type": "clip_vision_model", "projection_dim": 16, "initializer_range": SPREAD},
+        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+        vision_feature_layer=-1,
+        **ids,
+    )
+    eye = CLIPImageProcessorPil(size={"shortest_edge": SIDE}, crop_size={"height": SIDE, "width": SIDE})
+    LlavaProcessor(
+        eye,
+        tokenizer,
+        patch_size=16,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=TEMPLATE,
+    ).save_pretrained(folder)
+    return _saved(LlavaForConditionalGeneration, config, folder)
+
+
+def save_m2m_100(folder: Path, sentences: Sequence[str] = (" ".join(WORDS), " ".join(GERMAN))) -> Path:
+    """M2M-100 with all its hundred languages, and a SentencePiece model learned from `sentences`."""
+    import json
+
+    from transformers import M2M100Config, M2M100ForConditionalGeneration, M2M100Tokenizer
+
+    pieces = _sentencepiece(folder, sentences)
+    places = {mark: place for place, mark in enumerate(["<s>", "<pad>", "</s>", "<unk>"])}
+    for piece in pieces:
+        places.setdefault(piece, len(places))
+    (folder / "vocab.json").write_text(json.dumps(places), encoding="utf-8")
+    tokenizer = M2M100Tokenizer(str(folder / "vocab.json"), str(folder / "sentencepiece.bpe.model"))
+    tokenizer.save_pretrained(folder)
+    config = M2M100Config(**_translating(len(places) + 108))
+    silent = [place for place in range(config.vocab_size) if place in (0, 1, 3) or place >= len(places)]
+    return _saved(M2M100ForConditionalGeneration, config, folder, suppress_tokens=silent)
+
+
+def save_nllb(folder: Path, sentences: Sequence[str] = (" ".join(WORDS), " ".join(GERMAN))) -> Path:
+    """NLLB with all its 202 languages; every word is a token."""
+    from transformers import M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer
+
+    letters = sorted({"▁", *"".join(sentences).replace(" ", "")})
+    vocabulary = {mark: place for place, mark in enumerate(["<s>", "<pad>", "</s>", "<unk>", *letters])}
+    merges: list[tuple[str, str]] = []
+    for word in " ".join(sentences).split():
+        whole = "▁"
+        for letter in word:
+            if whole + letter not in vocabulary:
+                vocabulary[whole + letter] = len(vocabulary)
+                merges.append((whole, letter))
+            whole += letter
+    tokenizer = NllbTokenizer(vocab=vocabulary, merges=merges)
+    tokenizer.save_pretrained(folder)
+    whole_words = {"▁" + word for sentence in sentences for word in sentence.split()}
+    spoken = {vocabulary["</s>"], *(vocabulary[word] for word in whole_words)}
+    silent = [place for place in range(len(tokenizer)) if place not in spoken]
+    config = M2M100Config(**_translating(len(tokenizer)))
+    return _saved(M2M100ForConditionalGeneration, config, folder, suppress_tokens=silent)
+
+
+def _words(marks: list[str], words: Sequence[str], *, ends: Any, **named: str) -> Any:
+    """A tokenizer that knows whole words."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    places = {word: place for place, word in enumerate(dict.fromkeys([*marks, *words]))}
+    unknown = next(mark for mark in marks if "unk" in mark.lower())
+    tokenizer = Tokenizer(models.WordLevel(places, unk_token=unknown))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(" ", "removed"), pre_tokenizers.Split("\n", "isolated")]
+    )
+    if ends:
+        around = " ".join([end or "" for end in (ends[0], "$A", ends[1])]).strip()
+        special = [(end, places[end]) for end in ends if end]
+        tokenizer.post_processor = processors.TemplateProcessing(single=around, special_tokens=special)
+    given = {f"{name}_token": mark for name, mark in named.items()}
+    given.setdefault("pad_token", marks[0])
+    if ends:
+        given.setdefault("bos_token", ends[0])
+        if ends[1]:
+            given.setdefault("eos_token", ends[1])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token=unknown, model_max_length=64, **given)
+
+
+def _sentencepiece(folder: Path, sentences: Sequence[str]) -> list[str]:
+    import sentencepiece
+
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "sentencepiece.bpe.model"
+    words = {word for sentence in sentences for word in sentence.split()}
+    with path.open("wb") as file:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences),
+            model_writer=file,
+            vocab_size=len(words) + 3,
+            model_type="word",
+            minloglevel=2,
+        )
+    model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    return [model.id_to_piece(place) for place in range(3, len(model))]
+
+
+def _translating(vocabulary: int) -> dict[str, Any]:
+    return {
+        "vocab_size": vocabulary,
+        "d_model": 16,
+        **{f"{side}_{what}": 2 for side in ("encoder", "decoder") for what in ("layers", "attention_heads")},
+        **{f"{side}_ffn_dim": 32 for side in ("encoder", "decoder")},
+        "max_position_embeddings": 64,
+        "init_std": SPREAD,
+        "scale_embedding": True,
+    }
+
+
+def _saved(kind: Any, config: Any, folder: Path, **generation: Any) -> Path:
+    import torch
+
+    # Apart from the numbers that a test draws itself.
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = kind(config)
+    model.generation_config.update(**generation)
+    model.save_pretrained(folder)
+    return folder
