@@ -16,6 +16,8 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 SHORTEST_SECRET = 50
+ENDPOINT_KEY = "CAPTION_ENDPOINT_KEY_"
+"""What the variable of an endpoint's key begins with; its name follows in capitals, with _ for each hyphen."""
 
 # All of these together make a production installation; none of them, the embedded one.
 REQUIRED = {
@@ -30,6 +32,7 @@ REQUIRED = {
 OPTIONAL = {
     "CROSSLENS_VAR": "folder of all local files; production keeps little there (default: var/ of the checkout)",
     "VECTORS_FOLDER": "/srv/crosslens/vectors, which all processes see (default: vectors/ in CROSSLENS_VAR)",
+    "CAPTION_ENDPOINTS": "lab=http://gpu7:8000/v1,openai=https://api.openai.com/v1 (default: none)",
     "CSRF_TRUSTED_ORIGINS": "https://crosslens.example.org (default: https:// before each of ALLOWED_HOSTS)",
     "CACHE_URL": "redis://HOST:6379/1 (default: the broker's server)",
     "PROXIES": "how many reverse proxies of yours add to X-Forwarded-For (default: 1 in production, 0 embedded)",
@@ -84,6 +87,53 @@ class Environment:
         if not Path(value).is_absolute():
             raise self._malformed("VECTORS_FOLDER", f"is {value!r}, which is no absolute folder")
         return Path(value)
+
+    def caption_endpoints(self) -> dict[str, str]:
+        """The address of each endpoint, by its name."""
+        value = self.variables.get("CAPTION_ENDPOINTS", "").strip()
+        endpoints: dict[str, str] = {}
+        for entry in value.split(",") if value else []:
+            name, _equals, address = (part.strip() for part in entry.partition("="))
+            if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+                raise self._malformed("CAPTION_ENDPOINTS", "has an endpoint without a name in a-z, 0-9 and hyphens")
+            if name in endpoints:
+                raise self._malformed("CAPTION_ENDPOINTS", f"names {name} twice")
+            endpoints[name] = self._endpoint_address(name, address)
+        return endpoints
+
+    def _endpoint_address(self, name: str, address: str) -> str:
+        parts = self._split("CAPTION_ENDPOINTS", address)
+        wrong = None
+        if parts.scheme not in ("http", "https") or not parts.hostname or not address.isprintable() or " " in address:
+            wrong = "is not an http address"
+        elif parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+            wrong = f"has more than host and path in its address; a key belongs in {key_variable(name)}"
+        elif parts.path.rstrip("/").endswith("/completions"):
+            wrong = "ends in /completions: name what stands before /chat/completions"
+        if wrong:
+            raise self._malformed("CAPTION_ENDPOINTS", f"has the endpoint {name}, which {wrong}")
+        return address.rstrip("/")
+
+    def caption_endpoint_keys(self) -> dict[str, str]:
+        """The key of each endpoint that has one."""
+        endpoints = {key_variable(name): name for name in self.caption_endpoints()}
+        keys = {}
+        for variable in sorted(name for name in self.variables if name.startswith(ENDPOINT_KEY)):
+            if variable not in endpoints:
+                raise ImproperlyConfigured(
+                    f"{variable} is the key of an endpoint that CAPTION_ENDPOINTS does not name. It should look like: "
+                    f"{OPTIONAL['CAPTION_ENDPOINTS']}"
+                )
+            key = self.variables[variable].strip()
+            # Not repeated: it would stand in the log of the start.
+            if not key.isascii() or not key.isprintable() or " " in key:
+                raise ImproperlyConfigured(
+                    f"{variable} is no key: it has blanks, or other characters than keys have. It should look like: "
+                    "sk-0123456789abcdef, or none where the endpoint asks for no key"
+                )
+            if key:
+                keys[endpoints[variable]] = key
+        return keys
 
     def secret_key(self) -> str:
         if self.is_embedded:
@@ -268,6 +318,10 @@ class Environment:
         if host and parts.scheme != "file" and not parts.hostname:
             raise self._malformed(name, "names no host")
         return parts
+
+
+def key_variable(endpoint: str) -> str:
+    return ENDPOINT_KEY + endpoint.upper().replace("-", "_")
 
 
 def from_process(base: Path) -> Environment:

@@ -21,6 +21,11 @@ class OutOfMemory(Exception):
     """A batch did not fit. The caller halves it and tries again."""
 
 
+class BackendDown(Exception):
+    """Nothing can be asked of the backend for now, and why. No image is to blame, and none of the batch has failed:
+    the run ends with this sentence, to be resumed once it is put right."""
+
+
 @dataclass(frozen=True)
 class Spec:
     """What is registered of a model, enough to load it on any machine. `options` are of the backend's own choosing."""
@@ -121,7 +126,9 @@ class Captioner(Protocol):
 
         Raises
         ------
-        OutOfMemory
+        OutOfMemory, BackendDown
+            For the whole batch. Where one image is at fault, it alone is `Failed`. Any other exception is a mistake
+            in the backend.
         """
 
     def close(self) -> None:
@@ -129,12 +136,19 @@ class Captioner(Protocol):
 
 
 class Backend(Protocol):
-    """One kind of engine."""
+    """One kind of engine.
+
+    It may have two things besides, which registry.py asks for: `needs`, names of modules without which `load` raises
+    ExtraMissing; and `check_decoding(spec, decoding)`, which raises BackendRefused for what it cannot do.
+    """
 
     name: str
-    title: str
     queue: str
     """Of the workers that can run it: "gpu" where a device helps, "default" where none is needed."""
+
+    @property
+    def title(self) -> str:
+        """For people, in the language of the page; a plain attribute will do."""
 
     def check(self, spec: Spec) -> None:
         """
@@ -168,16 +182,20 @@ class Translation(Protocol):
         """
         Raises
         ------
-        OutOfMemory
+        OutOfMemory, BackendDown
         """
 
     def close(self) -> None: ...
 
 
 class TranslatorBackend(Protocol):
+    """One kind of translator; besides as for `Backend`."""
+
     name: str
-    title: str
     queue: str
+
+    @property
+    def title(self) -> str: ...
 
     def check(self, spec: Spec) -> None: ...
 

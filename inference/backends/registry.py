@@ -1,14 +1,24 @@
-"""The backends there are, by name: our own, and those that installed packages bring under an entry point."""
+"""The backends there are, by name: our own, and those that installed packages bring under an entry point.
+
+A package that cannot be imported, or brings what is no backend, takes nothing else with it: it is left out, logged, and
+listed by `broken`. What a package's backend raises where a page asks it something is a refusal.
+"""
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Any
 
-from inference.backends.captioners import Backend, BackendRefused, TranslatorBackend
+from inference.backends.captioners import Backend, BackendRefused, Decoding, Spec, TranslatorBackend
+
+log = logging.getLogger(__name__)
 
 BACKENDS_GROUP = "crosslens.backends"
 TRANSLATORS_GROUP = "crosslens.translators"
@@ -23,14 +33,40 @@ OWN_TRANSLATORS = (
     "inference.backends.seq2seq:Seq2SeqBackend",
     "inference.backends.endpoint:EndpointTranslatorBackend",
 )
+RESERVED = ("imported", "translated")
+"""Names that inference.models gives to models which no backend runs."""
+
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
+METHODS = ("check", "languages", "load")
+
+
+@dataclass(frozen=True)
+class Broken:
+    """What a package brings that cannot be used, and why."""
+
+    group: str
+    entry: str
+    package: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Found:
+    by_name: Mapping[str, Any]
+    broken: tuple[Broken, ...]
 
 
 def backends() -> Mapping[str, Backend]:
-    return _found(OWN_BACKENDS, BACKENDS_GROUP)
+    return _found(OWN_BACKENDS, BACKENDS_GROUP).by_name
 
 
 def translators() -> Mapping[str, TranslatorBackend]:
-    return _found(OWN_TRANSLATORS, TRANSLATORS_GROUP)
+    return _found(OWN_TRANSLATORS, TRANSLATORS_GROUP).by_name
+
+
+def broken() -> list[Broken]:
+    """Backends and translators of installed packages that were left out."""
+    return [*_found(OWN_BACKENDS, BACKENDS_GROUP).broken, *_found(OWN_TRANSLATORS, TRANSLATORS_GROUP).broken]
 
 
 def backend_named(name: str) -> Backend:
@@ -40,7 +76,7 @@ def backend_named(name: str) -> Backend:
     BackendRefused
         Where no such backend is installed here.
     """
-    return _one(backends(), name)
+    return _one(OWN_BACKENDS, BACKENDS_GROUP, name)
 
 
 def translator_named(name: str) -> TranslatorBackend:
@@ -49,24 +85,115 @@ def translator_named(name: str) -> TranslatorBackend:
     ------
     BackendRefused
     """
-    return _one(translators(), name)
+    return _one(OWN_TRANSLATORS, TRANSLATORS_GROUP, name)
 
 
-def _one(found: Mapping[str, Any], name: str) -> Any:
-    if name not in found:
-        raise BackendRefused(
-            f"No backend {name!r} is installed here. There are: {', '.join(found)}; others come as packages "
-            "(docs/backends.md)."
-        )
-    return found[name]
+def check_decoding(backend: Backend | TranslatorBackend, spec: Spec, decoding: Decoding) -> None:
+    """Whether what is registered can be decoded so. A backend that says nothing of it takes everything.
+
+    Raises
+    ------
+    BackendRefused
+    """
+    check = getattr(backend, "check_decoding", None)
+    if check is not None:
+        check(spec, decoding)
+
+
+def missing_modules(backend: Backend | TranslatorBackend) -> list[str]:
+    """What a backend needs that is not installed here, without importing it."""
+    return [name for name in getattr(backend, "needs", ()) if find_spec(name) is None]
+
+
+def package_of(backend: Backend | TranslatorBackend) -> str:
+    """The installed package that brings it; empty for our own."""
+    return backend.package if isinstance(backend, _Foreign) else ""
+
+
+class _Foreign:
+    """A package's backend. Pages ask it, so that whatever it raises there becomes a refusal of what was asked."""
+
+    def __init__(self, inner: Any, package: str) -> None:
+        self._inner, self.package = inner, package
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def check(self, spec: Spec) -> None:
+        self._asked("check", spec)
+
+    def check_decoding(self, spec: Spec, decoding: Decoding) -> None:
+        if hasattr(self._inner, "check_decoding"):
+            self._asked("check_decoding", spec, decoding)
+
+    def languages(self, spec: Spec) -> Mapping[str, str]:
+        given = self._asked("languages", spec)
+        if not isinstance(given, Mapping) or not all(isinstance(text, str) for pair in given.items() for text in pair):
+            raise BackendRefused(f"{self._who()} does not say which languages it writes. {self._whom()}")
+        return given
+
+    def _asked(self, method: str, *arguments: Any) -> Any:
+        try:
+            return getattr(self._inner, method)(*arguments)
+        except BackendRefused:
+            raise
+        except Exception as error:
+            log.exception("%s failed in %s", self._who(), method)
+            raise BackendRefused(f"{self._who()} failed ({type(error).__name__}). {self._whom()}") from error
+
+    def _who(self) -> str:
+        return f"The backend {self._inner.name} of the package {self.package}"
+
+    def _whom(self) -> str:
+        return "Tell its authors; the log has more."
+
+
+def _one(own: tuple[str, ...], group: str, name: str) -> Any:
+    found = _found(own, group)
+    if name in found.by_name:
+        return found.by_name[name]
+    reasons = [f"The package {one.package} brings it, but: {one.reason}. " for one in found.broken if one.entry == name]
+    raise BackendRefused(
+        f"No backend {name!r} is installed here. {''.join(reasons)}There are: {', '.join(found.by_name)}; others come "
+        "as packages (docs/backends.md)."
+    )
 
 
 @cache
-def _found(own: tuple[str, ...], group: str) -> dict[str, Any]:
-    made = [_imported(path)() for path in own]
-    # Our own names win: a package must not silently take the place of what runs were made with.
-    others = [entry.load()() for entry in entry_points(group=group)]
-    return {one.name: one for one in [*others, *made]}
+def _found(own: tuple[str, ...], group: str) -> _Found:
+    by_name = {one.name: one for one in (_imported(path)() for path in own)}
+    left_out = []
+    for entry in sorted(entry_points(group=group), key=lambda entry: (_package(entry), entry.name)):
+        try:
+            one = _Foreign(_checked(entry), _package(entry))
+            # Our own names win: a package must not silently take the place of what runs were made with.
+            if one.name in by_name:
+                raise BackendRefused(f"there is another backend named {one.name}")
+            by_name[one.name] = one
+        except (Exception, SystemExit) as error:
+            reason = str(error) if isinstance(error, BackendRefused) else f"{type(error).__name__}: {error}"
+            left_out.append(Broken(group, entry.name, _package(entry), reason))
+            log.warning("The %s %s of the package %s is left out: %s", group, entry.name, _package(entry), reason)
+    return _Found(by_name, tuple(left_out))
+
+
+def _checked(entry: EntryPoint) -> Any:
+    one = entry.load()()
+    name = getattr(one, "name", None)
+    if not isinstance(name, str) or NAME.fullmatch(name) is None or name in RESERVED:
+        raise BackendRefused(
+            f"its name is {name!r}: small letters, digits, points and hyphens are taken, at most 40, and neither of "
+            f"{', '.join(RESERVED)}"
+        )
+    lacking = [each for each in ("title", "queue") if not (isinstance(getattr(one, each, None), str))]
+    lacking += [each for each in METHODS if not callable(getattr(one, each, None))]
+    if lacking:
+        raise BackendRefused(f"it has no {', '.join(lacking)}")
+    return one
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else "(unknown)"
 
 
 def _imported(path: str) -> Any:

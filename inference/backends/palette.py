@@ -1,0 +1,156 @@
+"""A baseline without learning: says of a picture its shape, how bright it is, and its colours.
+
+It is there as a lower bound in tables of scores (whatever learned to see should be far above it), to have something to
+run in the demo and in tests where no PyTorch is installed, and as an example of a backend. The same picture gives the
+same caption, however it is decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from django.utils.translation import gettext
+from PIL import Image
+
+from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, Said, Spec
+from inference.backends.palette_words import COLOURS, LANGUAGES, sentence
+
+SIDE = 64
+AT_ONCE = 256
+LONGER_BY = 1.2
+"""How many times as long one side must be as the other for a picture to be wide or tall."""
+DARK, BRIGHT = 0.3, 0.65
+"""Of the mean brightness, 0 to 1."""
+ALL, MOST, SOME = 0.85, 0.5, 0.12
+"""Shares of the picture: of a colour that it is all in, one that most is in, and one worth a mention beside it."""
+CASES = ("black", "white", "grey", "pink", "brown", "red", "orange", "yellow", "green", "blue", "purple")
+"""The colours of the conditions in `_colours`: the first that holds counts; where none does, it is pink."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is said of a picture. `light` is empty where it is neither dark nor bright."""
+
+    shape: str
+    light: str
+    colour: str
+    other: str
+    extent: str
+    """Whether the picture is in `colour` alone ("all"), mostly ("most"), or in both colours above all ("both")."""
+
+
+class PaletteBackend:
+    name = "palette"
+    queue = "default"
+
+    @property
+    def title(self) -> str:
+        return gettext("Palette (shape, brightness and colours; no learning)")
+
+    def check(self, spec: Spec) -> None:
+        if spec.source:
+            raise BackendRefused("Palette needs no source: leave it empty.")
+        if spec.options:
+            raise BackendRefused(f"Palette has no options, and was given {', '.join(sorted(spec.options))}.")
+        if spec.is_pivot:
+            raise BackendRefused("Palette writes no stabiliser: it is no pivot-stabilised model.")
+
+    def languages(self, spec: Spec) -> Mapping[str, str]:
+        return {tag: tag for tag in LANGUAGES}
+
+    def load(self, spec: Spec) -> Captioner:
+        self.check(spec)
+        return Palette()
+
+
+class Palette:
+    side: int | None = SIDE
+    batch_size = AT_ONCE
+
+    def describe(self) -> dict[str, str]:
+        return {"architecture": "sentences by rule, no parameters", "device": "cpu"}
+
+    def prepare(self, image: Image.Image | None) -> Look:
+        if image is None:
+            raise BackendRefused("Palette describes pictures, and was given none.")
+        return look(image)
+
+    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
+        raise BackendRefused("Palette writes no stabiliser: it is no pivot-stabilised model.")
+
+    def caption(
+        self,
+        prepared: Sequence[Look],
+        *,
+        keys: Sequence[str],
+        language: str,
+        decoding: Decoding,
+        stabilisers: Sequence[str] | None = None,
+    ) -> list[Said | Failed]:
+        return [Said(sentence(language=language, **asdict(one))) for one in prepared]
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def look(image: Image.Image) -> Look:
+    small = image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BOX)
+    pixels = np.asarray(small, dtype=np.float32) / 255
+    shares = np.bincount(_colours(pixels).ravel(), minlength=len(COLOURS)) / (SIDE * SIDE)
+    # A stable sort: of colours with equal shares, the first of the list.
+    first, second = np.argsort(-shares, kind="stable")[:2]
+    other = COLOURS[second] if shares[second] >= SOME else ""
+    extent = "all" if shares[first] >= ALL else "most" if shares[first] >= MOST or not other else "both"
+    return Look(_shape(image.width, image.height), _light(pixels), COLOURS[first], other, extent)
+
+
+def _shape(width: int, height: int) -> str:
+    if width >= LONGER_BY * height:
+        return "wide"
+    return "tall" if height >= LONGER_BY * width else "square"
+
+
+def _light(pixels: np.ndarray[Any, Any]) -> str:
+    mean = float((pixels @ np.array([0.299, 0.587, 0.114], dtype=np.float32)).mean())
+    return "dark" if mean < DARK else "bright" if mean > BRIGHT else ""
+
+
+def _colours(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The index in COLOURS of each pixel, by hue, saturation and value."""
+    value, least = pixels.max(axis=-1), pixels.min(axis=-1)
+    chroma = value - least
+    saturation = np.divide(chroma, value, out=np.zeros_like(value), where=value > 0)
+    hue = _hue(pixels, value, chroma)
+    names = np.select(
+        [
+            value < 0.2,
+            (saturation < 0.15) & (value > 0.8),
+            saturation < 0.15,
+            ((hue < 20) | (hue >= 345)) & (saturation < 0.55) & (value > 0.8),
+            (hue >= 15) & (hue < 50) & ((value < 0.65) | (saturation < 0.45)),
+            (hue < 15) | (hue >= 345),
+            hue < 45,
+            hue < 68,
+            hue < 165,
+            hue < 255,
+            hue < 300,
+        ],
+        [COLOURS.index(name) for name in CASES],
+        COLOURS.index("pink"),
+    )
+    return np.asarray(names, dtype=np.int64)
+
+
+def _hue(pixels: np.ndarray[Any, Any], value: np.ndarray[Any, Any], chroma: np.ndarray[Any, Any]) -> Any:
+    """0 to 360; 0 where there is no colour."""
+    red, green, blue = pixels[..., 0], pixels[..., 1], pixels[..., 2]
+    safe = np.where(chroma > 0, chroma, 1)
+    sector = np.select(
+        [value == red, value == green],
+        [((green - blue) / safe) % 6, (blue - red) / safe + 2],
+        (red - green) / safe + 4,
+    )
+    return np.where(chroma > 0, sector * 60, 0)
