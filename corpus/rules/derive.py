@@ -30,6 +30,25 @@ def derive(file: IO[bytes], *, kind: str) -> Iterator[tuple[int, bytes]]:
         yield size, _webp(largest.resize(sizes[size], Pillow.Resampling.LANCZOS))
 
 
+def upright(file: IO[bytes], *, side: int | None) -> Pillow.Image:
+    """The picture in `file`, upright, sRGB and opaque; its shorter side is made as small as `side`, never larger."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", Pillow.DecompressionBombWarning)
+        file.seek(0)
+        with Pillow.open(file) as picture:
+            width, height = picture.size
+            shrink = min(1.0, side / min(width, height)) if side else 1.0
+            target = (max(1, round(width * shrink)), max(1, round(height * shrink)))
+            if shrink < 1:
+                picture.draft(None, target)
+            profile = picture.info.get("icc_profile")
+            orientation = exif_of(picture).get(Base.Orientation, 1)
+            small = _eight_bits(picture).resize(target, Pillow.Resampling.BICUBIC, reducing_gap=3.0)
+    small.getexif()[Base.Orientation] = orientation
+    return _on_white(ImageOps.exif_transpose(small), profile)
+
+
 def _largest(file: IO[bytes], kind: str) -> tuple[Pillow.Image, dict[int, tuple[int, int]]]:
     file.seek(0)
     with Pillow.open(file, formats=[kind]) as picture:

@@ -1,0 +1,46 @@
+"""Decisions about runs from values alone: how they are cut into chunks, how long they take, what a variant is called."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from inference.backends.captioners import Decoding
+
+SHARES = 16
+"""Into so many chunks even a small collection is cut, so that several workers have something to do."""
+
+SMALLEST_CHUNK, LARGEST_CHUNK = 8, 64
+"""In images. A batch never has more images than a chunk."""
+
+
+def chunks_of(image_ids: Sequence[int]) -> list[bytes]:
+    size = min(max(math.ceil(len(image_ids) / SHARES), SMALLEST_CHUNK), LARGEST_CHUNK)
+    return [pack_ids(image_ids[start : start + size]) for start in range(0, len(image_ids), size)]
+
+
+def pack_ids(image_ids: Iterable[int]) -> bytes:
+    return np.array(list(image_ids), dtype="<i8").tobytes()
+
+
+def unpack_ids(packed: bytes | memoryview) -> list[int]:
+    return [int(one) for one in np.frombuffer(bytes(packed), dtype="<i8")]
+
+
+def variant_name(base: str, decoding: Mapping[str, Any], of: Mapping[str, Any]) -> str:
+    """What a model is called that decodes otherwise: by the settings that differ, such as “BLIP · beams 5”."""
+    names = [field.name for field in fields(Decoding)]
+    differing = [name for name in names if decoding.get(name) != of.get(name)]
+    said = [_said(name, decoding.get(name)) for name in differing]
+    return f"{base} · {', '.join(said)}"
+
+
+def _said(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        words = name.removeprefix("is_").replace("_", " ")
+        return words if value else f"not {words}"
+    return f"{name.replace('_', ' ')} {value}"

@@ -1,0 +1,82 @@
+"""A batch put through a model beside the thread that has the database: what is too large is halved, what is broken fails
+alone."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from inference.backends.captioners import BackendDown, BackendRefused, Failed, OutOfMemory
+from inference.backends.encoders import EncoderRefused, ExtraMissing
+from inference.services.working import Item, Made, Work
+
+log = logging.getLogger(__name__)
+
+OF_THE_WHOLE_RUN = (BackendRefused, BackendDown, ExtraMissing, EncoderRefused)
+"""What no image is to blame for."""
+
+
+class Broke(Failed):
+    """The backend raised something with this image alone. If it does so with all of them, it is not the image's fault."""
+
+
+@dataclass(frozen=True)
+class Computed:
+    """`size` is that of the largest batch that fitted, which is what the next ones are to have."""
+
+    made: list[Made]
+    size: int
+    busy_s: float
+
+
+def compute(work: Work, items: Sequence[Item], prepared: Sequence[Any], part: str, *, size: int) -> Computed:
+    """
+    Raises
+    ------
+    BackendRefused, BackendDown, ExtraMissing, EncoderRefused
+    """
+    began = time.monotonic()
+    results: list[Any] = []
+    while len(results) < len(items):
+        chosen = slice(len(results), len(results) + size)
+        try:
+            found = _results(work, items[chosen], prepared[chosen], part)
+        except OutOfMemory:
+            if len(items[chosen]) > 1:
+                size = len(items[chosen]) // 2
+                continue
+            found = [Failed(_("Memory ran out with this image alone."))]
+        results += found
+    made = [Made(item, part, result) for item, result in zip(items, results, strict=True)]
+    return Computed(made, size, time.monotonic() - began)
+
+
+def _results(work: Work, items: Sequence[Item], prepared: Sequence[Any], part: str) -> list[Any]:
+    try:
+        found = work.compute(items, prepared, part)
+        if len(found) != len(items):
+            raise ValueError(f"{len(found)} results for {len(items)} images")
+        return list(found)
+    except (OutOfMemory, *OF_THE_WHOLE_RUN):
+        raise
+    except Exception as error:
+        if len(items) == 1:
+            log.exception("Image %s, %s", items[0].key, part)
+            return [Broke(_("The model failed with it (%(error)s).") % {"error": type(error).__name__})]
+    return [
+        result
+        for item, one in zip(items, prepared, strict=True)
+        for result in _alone(work, item, one, part)
+    ]
+
+
+def _alone(work: Work, item: Item, prepared: Any, part: str) -> list[Any]:
+    try:
+        return _results(work, [item], [prepared], part)
+    except OutOfMemory:
+        return [Failed(_("Memory ran out with this image alone."))]

@@ -1,0 +1,94 @@
+"""The images of a run in groups, prepared ahead in threads: across the borders of chunks, with bounded memory."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from inference.backends.captioners import Failed
+from inference.models import Chunk
+from inference.services.pictures import PictureBroken, picture_of
+from inference.services.working import Item, Made, Work
+
+THREADS = min(8, os.cpu_count() or 2)
+GROUPS_AHEAD = 2
+"""Prepared while the device computes: one to go on with at once, and one in case it takes long to read."""
+
+
+@dataclass
+class Held:
+    """A chunk in this worker's hands."""
+
+    chunk: Chunk
+    items: deque[Item]
+    left: int = 0
+    """Items that are not through."""
+    unstored: list[Made] = field(default_factory=list)
+    is_begun: bool = False
+    is_lost: bool = False
+
+
+@dataclass
+class Group:
+    """Images that are computed together, part by part, while what was prepared of them is at hand."""
+
+    held: Held
+    items: list[Item]
+    prepared: list[Future[Any]]
+
+
+class Feed:
+    """Groups of at most `size` images, from the chunks that `claim` gives."""
+
+    def __init__(self, work: Work, threads: ThreadPoolExecutor, claim: Callable[[], Held | None]) -> None:
+        self._work, self._threads, self._claim = work, threads, claim
+        self._ahead: deque[Group] = deque()
+        self._is_dry = False
+        self.held: list[Held] = []
+        self.size = 1
+
+    def groups(self) -> Iterator[Group]:
+        while True:
+            self._fill()
+            if not self._ahead:
+                return
+            group = self._ahead.popleft()
+            if not group.held.is_lost:
+                self._fill()
+                yield group
+
+    def _fill(self) -> None:
+        while len(self._ahead) < GROUPS_AHEAD and (held := self._with_items()) is not None:
+            items = [held.items.popleft() for _ in range(min(self._size_in(held), len(held.items)))]
+            self._ahead.append(Group(held, items, [self._threads.submit(self._prepare, item) for item in items]))
+
+    def _size_in(self, held: Held) -> int:
+        # One by one where a batch of this chunk ended a worker, so that only the image that does so is lost.
+        return 1 if held.chunk.attempts else self.size
+
+    def _with_items(self) -> Held | None:
+        for held in self.held:
+            if held.items and not held.is_lost:
+                return held
+        if self._is_dry:
+            return None
+        held_next = self._claim()
+        if held_next is None:
+            self._is_dry = True
+        else:
+            self.held.append(held_next)
+        return held_next
+
+    def _prepare(self, item: Item) -> Any:
+        """In a thread of the pool; what cannot be prepared fails alone."""
+        if item.refused:
+            return Failed(item.refused)
+        try:
+            picture = picture_of(item, side=self._work.side) if item.picture else None
+            return self._work.prepare(item, picture)
+        except PictureBroken as broken:
+            return Failed(str(broken))
