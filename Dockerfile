@@ -16,10 +16,10 @@ WORKDIR /srv/crosslens/app
 COPY . .
 # Collected with the embedded settings, whose files are then thrown away: no secret is in the image.
 RUN useradd --system --uid 10001 --home-dir /srv/crosslens crosslens \
-    && mkdir -p /srv/crosslens/media /srv/crosslens/vectors \
+    && mkdir -p /srv/crosslens/media /srv/crosslens/vectors /srv/crosslens/models \
     && python manage.py collectstatic --no-input --verbosity 0 \
     && find /srv/crosslens/var -mindepth 1 -maxdepth 1 ! -name static -exec rm -rf {} + \
-    && chown -R crosslens /srv/crosslens/var /srv/crosslens/media /srv/crosslens/vectors
+    && chown -R crosslens /srv/crosslens/var /srv/crosslens/media /srv/crosslens/vectors /srv/crosslens/models
 USER crosslens
 EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=6s --start-period=30s CMD ["python", "config/probe.py"]

@@ -32,6 +32,7 @@ REQUIRED = {
 OPTIONAL = {
     "CROSSLENS_VAR": "folder of all local files; production keeps little there (default: var/ of the checkout)",
     "VECTORS_FOLDER": "/srv/crosslens/vectors, which all processes see (default: vectors/ in CROSSLENS_VAR)",
+    "MODELS_FOLDER": "/srv/crosslens/models, which the workers of models see (default: models/ in CROSSLENS_VAR)",
     "CAPTION_ENDPOINTS": "lab=http://gpu7:8000/v1,openai=https://api.openai.com/v1 (default: none)",
     "CSRF_TRUSTED_ORIGINS": "https://crosslens.example.org (default: https:// before each of ALLOWED_HOSTS)",
     "CACHE_URL": "redis://HOST:6379/1 (default: the broker's server)",
@@ -81,11 +82,17 @@ class Environment:
         return int(value)
 
     def vectors(self) -> Path:
-        value = self.variables.get("VECTORS_FOLDER")
+        return self._folder("VECTORS_FOLDER", "vectors")
+
+    def models(self) -> Path:
+        return self._folder("MODELS_FOLDER", "models")
+
+    def _folder(self, variable: str, name: str) -> Path:
+        value = self.variables.get(variable)
         if not value:
-            return self.var / "vectors"
+            return self.var / name
         if not Path(value).is_absolute():
-            raise self._malformed("VECTORS_FOLDER", f"is {value!r}, which is no absolute folder")
+            raise self._malformed(variable, f"is {value!r}, which is no absolute folder")
         return Path(value)
 
     def caption_endpoints(self) -> dict[str, str]:

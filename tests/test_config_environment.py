@@ -99,11 +99,15 @@ def test_crosslens_var_moves_the_embedded_installation(tmp_path):
     assert Environment({"CROSSLENS_VAR": str(tmp_path / "elsewhere")}, tmp_path).var == tmp_path / "elsewhere"
 
 
-def test_word_vectors_lie_with_the_other_files_or_in_a_folder_of_their_own(tmp_path):
-    assert Environment({"CROSSLENS_VAR": str(tmp_path)}, tmp_path).vectors() == tmp_path / "vectors"
-    assert Environment({"VECTORS_FOLDER": "/srv/vectors"}, tmp_path).vectors() == Path("/srv/vectors")
-    with pytest.raises(ImproperlyConfigured, match="VECTORS_FOLDER is 'vectors', which is no absolute folder"):
-        Environment({"VECTORS_FOLDER": "vectors"}, tmp_path).vectors()
+@pytest.mark.parametrize(("name", "variable"), [("vectors", "VECTORS_FOLDER"), ("models", "MODELS_FOLDER")])
+def test_vectors_and_models_lie_with_the_other_files_or_in_a_folder_of_their_own(tmp_path, name, variable):
+    def folder(**variables):
+        return getattr(Environment(variables, tmp_path), name)()
+
+    assert folder(CROSSLENS_VAR=str(tmp_path)) == tmp_path / name
+    assert folder(**{variable: f"/srv/{name}"}) == Path(f"/srv/{name}")
+    with pytest.raises(ImproperlyConfigured, match=f"{variable} is '{name}', which is no absolute folder"):
+        folder(**{variable: name})
 
 
 def test_production_values_reach_the_settings(tmp_path):
