@@ -1,4 +1,4 @@
-"""Managers' pages: the models, and importing what they said."""
+"""Managers' page for importing what a model said."""
 
 from __future__ import annotations
 
@@ -8,22 +8,14 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from corpus.permissions import check_manager
 from corpus.views.imports import TooMuchSent, receive
 from inference.forms.captions import CaptionsForm
-from inference.selectors.captions import models_with_counts
 from inference.services.imports import start_upload
 from inference.tasks import ask_for_caption_import
 from people.requests import user_of
-
-
-@require_safe
-@login_required
-def model_list(request: HttpRequest) -> HttpResponse:
-    check_manager(request.user)
-    return render(request, "inference/models.html", {"models": models_with_counts()})
 
 
 @csrf_exempt  # checked below, once it is clear who sends and how much

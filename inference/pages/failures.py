@@ -1,0 +1,46 @@
+"""What of a run failed, with its pictures; none of those that the viewer works on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from corpus.models import CollectionImage
+from corpus.selectors import Picture, picture_of
+from inference.models import Run, RunFailure
+from inference.selectors.runs import reasons_of
+from people.models import User
+
+
+@dataclass(frozen=True)
+class FailureLine:
+    failure: RunFailure
+    key: str
+    """Empty where the image has left the collection."""
+    picture: Picture
+
+
+@dataclass(frozen=True)
+class FailuresPage:
+    lines: Sequence[FailureLine]
+    reasons: Sequence[tuple[str, int]]
+    in_hand: int
+    """How many are of pictures that the viewer works on; they are not shown."""
+
+
+def failures_page(run: Run, page: Iterable[RunFailure], shown: QuerySet[RunFailure], viewer: User) -> FailuresPage:
+    failures = list(page)
+    entries = CollectionImage.objects.filter(
+        collection=run.collection_id, image__in=[failure.image_id for failure in failures]
+    )
+    keys = dict(entries.values_list("image_id", "key"))
+    return FailuresPage(
+        lines=[
+            FailureLine(failure, keys.get(failure.image_id, ""), picture_of(failure.image, viewer))
+            for failure in failures
+        ],
+        reasons=reasons_of(shown),
+        in_hand=max(0, run.failures.count() - shown.count()),
+    )

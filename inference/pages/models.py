@@ -1,0 +1,126 @@
+"""Models as lists and their own page show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from inference.backends import registry
+from inference.backends.captioners import BackendRefused, Spec
+from inference.models import IMPORTED, TRANSLATED, CaptioningModel, Translator
+from inference.pages.runs import decoding_lines
+from inference.selectors.models import ModelDetails, ModelRow, languages_by_tag
+from inference.selectors.runs import RunRow, run_row
+from languages.models import Language
+
+MOST_LANGUAGES = 4
+
+
+@dataclass(frozen=True)
+class ModelLine:
+    row: ModelRow
+    kind: str
+    captions: Sequence[tuple[Language, int]]
+    """Of the languages with most of them."""
+    more: int
+
+
+@dataclass(frozen=True)
+class WritableLine:
+    """A language that the model can write, by its own code, and how many captions there are in it."""
+
+    language: Language
+    code: str
+    count: int
+
+
+@dataclass(frozen=True)
+class ModelPage:
+    kind: str
+    can_run: bool
+    trouble: str
+    """Why it cannot be run here; empty where it can or where it is not meant to be."""
+    queue: str
+    options: Sequence[tuple[str, str]]
+    decoding: Sequence[tuple[str, str]]
+    lines: Sequence[WritableLine]
+    unknown: Sequence[str]
+    """Tags that the model can write and the platform does not know."""
+    total: int
+    runs: Sequence[RunRow]
+    more_runs: int
+    variants: Sequence[CaptioningModel]
+    translated: Sequence[CaptioningModel]
+
+
+def model_lines(rows: Sequence[ModelRow]) -> list[ModelLine]:
+    titles = kind_titles()
+    lines = []
+    for row in rows:
+        most = sorted(row.captions, key=lambda pair: -pair[1])
+        kind = titles.get(row.model.backend, row.model.backend)
+        lines.append(ModelLine(row, kind, most[:MOST_LANGUAGES], max(0, len(most) - MOST_LANGUAGES)))
+    return lines
+
+
+def model_page(details: ModelDetails) -> ModelPage:
+    model, counts = details.model, {language.tag: count for language, count in details.captions}
+    codes, queue, trouble = _able(model)
+    known = languages_by_tag()
+    tags = sorted({*codes, *counts} & {*known}, key=lambda tag: known[tag].name.casefold())
+    return ModelPage(
+        kind=kind_titles().get(model.backend, model.backend),
+        can_run=model.backend != IMPORTED and not trouble,
+        trouble=trouble,
+        queue=queue,
+        options=_options(model.options),
+        decoding=decoding_lines(model.decoding),
+        lines=[WritableLine(known[tag], codes.get(tag, ""), counts.get(tag, 0)) for tag in tags],
+        unknown=sorted({*codes} - {*known}),
+        total=details.total,
+        runs=[run_row(run) for run in details.runs],
+        more_runs=details.more_runs,
+        variants=details.variants,
+        translated=details.translated,
+    )
+
+
+def kind_titles() -> dict[str, str]:
+    """What each backend is called, by its name."""
+    own = {IMPORTED: _("imported"), TRANSLATED: _("translated by a machine")}
+    return own | {name: str(backend.title) for name, backend in registry.backends().items()}
+
+
+def spec_of(model: CaptioningModel | Translator) -> Spec:
+    is_pivot = isinstance(model, CaptioningModel) and model.is_pivot
+    return Spec(name=model.name, source=model.source, options=model.options, is_pivot=is_pivot)
+
+
+def _able(model: CaptioningModel) -> tuple[dict[str, str], str, str]:
+    """The languages that it can write with its codes, its queue, and why it cannot be run here."""
+    if model.backend == IMPORTED:
+        return {}, "", ""
+    backend: Any
+    try:
+        if model.backend == TRANSLATED and model.translator is not None:
+            spec, backend = spec_of(model.translator), registry.translator_named(model.translator.backend)
+        else:
+            spec, backend = spec_of(model), registry.backend_named(model.backend)
+        backend.check(spec)
+        return dict(backend.languages(spec)), backend.queue, ""
+    except BackendRefused as refused:
+        return {}, "", str(refused)
+
+
+def _options(options: dict[str, Any]) -> list[tuple[str, str]]:
+    """As they are stored, a line for each; those by language are told one by one."""
+    lines = []
+    for name, value in options.items():
+        if isinstance(value, dict):
+            lines += [(f"{name}, {key}" if key else name, str(inner)) for key, inner in value.items()]
+        else:
+            lines.append((name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)))
+    return lines

@@ -1,0 +1,56 @@
+"""Times, speeds and shares in words and figures."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from corpus.pages import shown
+
+MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
+
+
+def rate_text(per_second: float | None) -> str:
+    """Empty where it is not known."""
+    if per_second is None:
+        return ""
+    if per_second >= 1:
+        return _("%(number)s a second") % {"number": shown.plain(per_second, 0 if per_second >= 100 else 1)}
+    if per_second * MINUTE_S >= 1:
+        return _("%(number)s a minute") % {"number": shown.plain(per_second * MINUTE_S)}
+    return _("%(number)s an hour") % {"number": shown.plain(per_second * HOUR_S)}
+
+
+def duration_text(time: timedelta | None) -> str:
+    """To the two largest units; empty where it is not known."""
+    if time is None:
+        return ""
+    seconds = max(0, round(time.total_seconds()))
+    if seconds < MINUTE_S:
+        return ngettext("%(number)d second", "%(number)d seconds", seconds) % {"number": seconds}
+    if seconds < HOUR_S:
+        return _minutes(seconds // MINUTE_S)
+    if seconds < DAY_S:
+        return _joined(_hours(seconds // HOUR_S), _minutes(seconds % HOUR_S // MINUTE_S), seconds % HOUR_S >= MINUTE_S)
+    days = seconds // DAY_S
+    text = ngettext("%(number)d day", "%(number)d days", days) % {"number": days}
+    return _joined(text, _hours(seconds % DAY_S // HOUR_S), seconds % DAY_S >= HOUR_S)
+
+
+def share(part: int | None, whole: int | None) -> int | None:
+    """Percent; None where one of the two is not known."""
+    return None if part is None or not whole else min(100, round(100 * part / whole))
+
+
+def _hours(number: int) -> str:
+    return ngettext("%(number)d hour", "%(number)d hours", number) % {"number": number}
+
+
+def _minutes(number: int) -> str:
+    return ngettext("%(number)d minute", "%(number)d minutes", number) % {"number": number}
+
+
+def _joined(large: str, small: str, has_small: bool) -> str:
+    return f"{large} {small}" if has_small else large

@@ -1,0 +1,116 @@
+"""Captioning models as researchers see them: what they are and how much they have made, never what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as AnyOf
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.core.cache import cache
+from django.db.models import Count, Max, Q, QuerySet
+
+from corpus.models import Collection
+from inference.models import GOING, CaptioningModel, ModelCaption, Run, Translator
+from languages.models import Language
+
+KEPT_S = 300
+"""On PostgreSQL a caption may become visible after a later one. Counts that lack it are kept no longer than this."""
+NEWEST_RUNS = 20
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    model: CaptioningModel
+    captions: Sequence[tuple[Language, int]]
+    """By language, in the order of their names; none where there is no caption."""
+    total: int
+    going: int
+    """Runs that wait for a worker or have one."""
+
+
+@dataclass(frozen=True)
+class ModelDetails:
+    model: CaptioningModel
+    captions: Sequence[tuple[Language, int]]
+    total: int
+    runs: Sequence[Run]
+    """The newest first."""
+    more_runs: int
+    variants: Sequence[CaptioningModel]
+    translated: Sequence[CaptioningModel]
+
+
+def models_named(text: str) -> QuerySet[CaptioningModel]:
+    """All models, or those whose name or source has `text`."""
+    found = CaptioningModel.objects.select_related("variant_of", "english_model")
+    return found.filter(Q(name__icontains=text) | Q(source__icontains=text)) if text else found
+
+
+def model_rows(models: AnyOf[CaptioningModel]) -> list[ModelRow]:
+    """`models` with their counts, in few queries however many there are."""
+    counts, languages = caption_counts([model.pk for model in models]), languages_by_tag()
+    going = dict(
+        Run.objects.filter(model__in=models, state__in=GOING).values_list("model").annotate(Count("pk")).order_by()
+    )
+    return [
+        ModelRow(
+            model=model,
+            captions=_named(counts.get(model.pk, {}), languages),
+            total=sum(counts.get(model.pk, {}).values()),
+            going=going.get(model.pk, 0),
+        )
+        for model in models
+    ]
+
+
+def model_details(model: CaptioningModel) -> ModelDetails:
+    counts = caption_counts([model.pk]).get(model.pk, {})
+    runs = Run.objects.filter(model=model).select_related("collection").prefetch_related("languages")
+    return ModelDetails(
+        model=model,
+        captions=_named(counts, languages_by_tag()),
+        total=sum(counts.values()),
+        runs=runs[:NEWEST_RUNS],
+        more_runs=max(0, runs.count() - NEWEST_RUNS),
+        variants=list(model.variants.order_by("name")),
+        translated=list(model.translated_models.order_by("name")),
+    )
+
+
+def caption_counts(model_ids: Sequence[int]) -> Mapping[int, Mapping[str, int]]:
+    """By model and language. Counted anew only once a caption of whatever model has come."""
+    newest = ModelCaption.objects.aggregate(Max("pk"))["pk__max"]
+    keys = {model_id: f"caption-counts-{model_id}-{newest}" for model_id in model_ids}
+    kept = cache.get_many(list(keys.values()))
+    found: dict[int, dict[str, int]] = {pk: kept[key] for pk, key in keys.items() if key in kept}
+    fresh: dict[int, dict[str, int]] = {pk: {} for pk in model_ids if pk not in found}
+    if fresh:
+        captions = ModelCaption.objects.filter(model__in=list(fresh))
+        for model_id, tag, count in captions.values_list("model_id", "language_id").annotate(Count("pk")).order_by():
+            fresh[model_id][tag] = count
+        cache.set_many({keys[pk]: counts for pk, counts in fresh.items()}, KEPT_S)
+    return found | fresh
+
+
+def counts_in(model: CaptioningModel, collection: Collection) -> dict[str, int]:
+    """By language: how many images of `collection` have a caption by `model` already."""
+    captions = ModelCaption.objects.filter(model=model, image__entries__collection=collection)
+    return dict(captions.values_list("language_id").annotate(Count("pk")).order_by())
+
+
+def languages_by_tag() -> dict[str, Language]:
+    return Language.objects.in_bulk()
+
+
+def english_models() -> QuerySet[CaptioningModel]:
+    """Those whose English captions can be translated: not those that are translations themselves."""
+    return CaptioningModel.objects.filter(english_model=None).order_by("name")
+
+
+def translators() -> QuerySet[Translator]:
+    return Translator.objects.order_by("name")
+
+
+def _named(counts: Mapping[str, int], languages: Mapping[str, Language]) -> list[tuple[Language, int]]:
+    named = [(languages[tag], count) for tag, count in counts.items()]
+    return sorted(named, key=lambda row: row[0].name.casefold())

@@ -1,0 +1,115 @@
+"""Runs as researchers see them: by their counters alone, which are exact; captions are never counted for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Count, QuerySet
+
+from inference import exposure
+from inference.models import GOING, Run, RunEvent, RunFailure, RunState
+from inference.selectors.workers import WorkerRow, worker_rows
+from people.models import User
+
+NEWEST_LINES = 100
+COMMONEST_REASONS = 10
+
+
+@dataclass(frozen=True)
+class RunRow:
+    run: Run
+    percent: int
+    """Of what is to be there in the end, what is there or has failed. 100 only once nothing is left."""
+
+    @property
+    def is_going(self) -> bool:
+        return self.run.state in GOING
+
+    @property
+    def gone_through(self) -> int:
+        return self.run.already + self.run.done + self.run.failed
+
+
+@dataclass(frozen=True)
+class RunDetails(RunRow):
+    workers: Sequence[WorkerRow]
+    """Those that are on it right now."""
+    listeners: int
+    """Workers that are there and take from its queue."""
+    rate: float | None
+    """Per second; of all workers over the last minute, or on average where none says its own. None: not known yet."""
+    left: timedelta | None
+
+
+@dataclass(frozen=True)
+class Log:
+    """The last lines of a run's log, the oldest first, and how many there are before them."""
+
+    lines: Sequence[RunEvent]
+    before: int
+
+    @property
+    def last(self) -> int:
+        return self.lines[-1].pk if self.lines else 0
+
+
+def runs() -> QuerySet[Run]:
+    """All runs, the newest first."""
+    return Run.objects.select_related("model", "encoder", "collection").prefetch_related("languages")
+
+
+def run_row(run: Run) -> RunRow:
+    return RunRow(run, percent_of(run))
+
+
+def run_details(run: Run, *, now: datetime) -> RunDetails:
+    """`run` with its row fresh from the database. Asks once, for the workers."""
+    workers = worker_rows(now=now)
+    on_it = [row for row in workers if row.worker.run_id == run.pk and row.is_there]
+    rate = _rate(run, on_it, now) if run.state != RunState.QUEUED else None
+    left = max(0, run.total - run.already - run.done - run.failed)
+    return RunDetails(
+        run=run,
+        percent=percent_of(run),
+        workers=on_it,
+        listeners=sum(row.is_there and run.queue in row.queues for row in workers),
+        rate=rate,
+        left=timedelta(seconds=left / rate) if rate and left and run.state == RunState.RUNNING else None,
+    )
+
+
+def log_of(run: Run, *, is_whole: bool = False) -> Log:
+    lines = list(run.events.order_by("-pk")[: None if is_whole else NEWEST_LINES + 1])
+    if is_whole or len(lines) <= NEWEST_LINES:
+        return Log(lines[::-1], 0)
+    return Log(lines[NEWEST_LINES - 1 :: -1], run.events.count() - NEWEST_LINES)
+
+
+def percent_of(run: Run) -> int:
+    if not run.total:
+        return 100 if run.state == RunState.DONE else 0
+    return 100 * (run.already + run.done + run.failed) // run.total
+
+
+def failures_of(run: Run, viewer: User) -> QuerySet[RunFailure]:
+    """Without those of images that `viewer` has in hand."""
+    found = run.failures.exclude(exposure.in_hand(viewer, "image"))
+    return found.select_related("image", "language").order_by("pk")
+
+
+def reasons_of(failures: QuerySet[RunFailure]) -> list[tuple[str, int]]:
+    """The commonest reasons and how many failed for each."""
+    counts = failures.select_related(None).values_list("reason").annotate(number=Count("pk"))
+    return list(counts.order_by("-number", "reason")[:COMMONEST_REASONS])
+
+
+def _rate(run: Run, workers: Sequence[WorkerRow], now: datetime) -> float | None:
+    said = sum(row.worker.rate or 0.0 for row in workers)
+    if said and run.state == RunState.RUNNING:
+        return said
+    if run.started_at is None or not run.done + run.failed:
+        return None
+    seconds = ((run.finished_at or now) - run.started_at).total_seconds()
+    return (run.done + run.failed) / seconds if seconds > 0 else None

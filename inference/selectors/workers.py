@@ -1,0 +1,50 @@
+"""Worker processes as they last said of themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from inference.models import Worker
+
+THERE_FOR = timedelta(minutes=1)
+"""A worker that has been silent for longer is taken to be gone."""
+LISTED_FOR = timedelta(days=1)
+QUEUES = ("default", "gpu")
+
+
+@dataclass(frozen=True)
+class WorkerRow:
+    worker: Worker
+    is_there: bool
+    silent_s: int
+
+    @property
+    def queues(self) -> list[str]:
+        return [name.strip() for name in self.worker.queues.split(",") if name.strip()]
+
+
+@dataclass(frozen=True)
+class QueueRow:
+    name: str
+    workers: int
+    """Those that are there and take from it."""
+
+
+def worker_rows(*, now: datetime) -> list[WorkerRow]:
+    """Those that are there, and below them those that fell silent within a day."""
+    found = Worker.objects.filter(seen_at__gte=now - LISTED_FOR).select_related("run__model", "run__encoder")
+    rows = [
+        WorkerRow(
+            worker=worker,
+            is_there=now - worker.seen_at <= THERE_FOR,
+            silent_s=max(0, int((now - worker.seen_at).total_seconds())),
+        )
+        for worker in found
+    ]
+    return sorted(rows, key=lambda row: (not row.is_there, row.worker.name))
+
+
+def queue_rows(rows: Sequence[WorkerRow]) -> list[QueueRow]:
+    return [QueueRow(name, sum(row.is_there and name in row.queues for row in rows)) for name in QUEUES]
