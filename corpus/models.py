@@ -99,6 +99,7 @@ class CollectionImage(models.Model):
             models.UniqueConstraint(fields=["collection", "key"], name="collection_key_once"),
         ]
         indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["collection", "position"], name="collection_image_in_order"),
             models.Index(fields=["key"], name="collection_image_by_key"),
             models.Index(fields=["file_name"], name="collection_image_by_file_name"),
         ]

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from inference.views import captions, embeddings, gallery, models, runs, trials, workers
+from inference.views import captions, embeddings, gallery, models, runs, stabilisers, trials, workers
 
 app_name = "inference"
 ONE = "models/<int:model_id>"
@@ -18,7 +18,8 @@ urlpatterns = [
     path("models/trials/<int:trial_id>/", trials.trial_show, name="trial-show"),
     path(f"{ONE}/", models.model_show, name="model-show"),
     path(f"{ONE}/try/", trials.model_try, name="model-try"),
-    path(f"{ONE}/stabilisers/", gallery.model_stabilisers, name="model-stabilisers"),
+    path(f"{ONE}/stabilisers/", stabilisers.model_stabilisers, name="model-stabilisers"),
+    path(f"{ONE}/stabilisers/<slug:slug>.csv", stabilisers.stabilisers_export, name="stabilisers-export"),
     path("models/runs/", runs.run_list, name="run-list"),
     path("models/runs/new/", runs.run_create, name="run-create"),
     path(f"{RUN}/", runs.run_show, name="run-show"),

@@ -1,11 +1,30 @@
-"""Not there yet: these addresses answer 404."""
+"""What models say of images, side by side; and how many stabilisers a pivot-stabilised model has for one image."""
 
-from django.http import Http404, HttpRequest, HttpResponse
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from inference.forms.gallery import GalleryForm
+from inference.permissions import check_researcher
+from inference.selectors.gallery import gallery_page
+from people.requests import is_htmx, user_of
 
 
-def gallery(request: HttpRequest, **_arguments: object) -> HttpResponse:
-    raise Http404
-
-
-def model_stabilisers(request: HttpRequest, **_arguments: object) -> HttpResponse:
-    raise Http404
+@require_safe
+@never_cache
+@login_required
+def gallery(request: HttpRequest) -> HttpResponse:
+    """Asked for by the page's script, only the images that follow."""
+    check_researcher(request.user)
+    form = GalleryForm(request.GET)
+    if not form.is_valid():
+        return render(request, "inference/gallery.html", {"form": form})
+    asked = form.asked()
+    where = {name: request.GET.get(name, "") for name in ("after", "before")}
+    page = gallery_page(asked, user_of(request), **where)
+    template = "inference/_gallery_more.html" if is_htmx(request) else "inference/gallery.html"
+    return render(request, template, {"form": form, "asked": asked, "page": page, "is_more": is_htmx(request)})

@@ -1,0 +1,81 @@
+"""What is asked of the gallery. All of it stands in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from corpus.models import Collection
+from inference.models import CaptioningModel
+from inference.selectors.gallery import MOST_MODELS, Asked, Show, usual_choice, usual_collection
+from languages.models import Language
+
+LONGEST_KEY = 200
+BOXES = {"class": "choices"}
+
+
+class GalleryForm(forms.Form):
+    """What is not said is filled in from what there is; without a collection there is nothing to ask for."""
+
+    collection = forms.ChoiceField(label=_("Collection"))
+    show = forms.ChoiceField(label=_("Images"), choices=Show.choices, required=False)
+    key = forms.CharField(label=_("Key contains"), required=False, max_length=LONGEST_KEY)
+    model = forms.MultipleChoiceField(label=_("Models"), widget=forms.CheckboxSelectMultiple(attrs=BOXES))
+    language = forms.MultipleChoiceField(label=_("Languages"), widget=forms.CheckboxSelectMultiple(attrs=BOXES))
+
+    def __init__(self, sent: QueryDict) -> None:
+        self._collections = {one.slug: one for one in Collection.objects.all()}
+        self._models = {str(one.pk): one for one in CaptioningModel.objects.all()}
+        self._languages = {one.tag: one for one in Language.objects.all()}
+        super().__init__(_filled(sent, self._collections))
+        _offer(self.fields["collection"], self._collections, _now("There is no such collection any more."))
+        _offer(self.fields["model"], self._models, _now("There is no such model any more."))
+        _offer(self.fields["language"], self._languages, _now("There is no such language here."))
+
+    def clean_model(self) -> Sequence[CaptioningModel]:
+        chosen = set(self.cleaned_data["model"])
+        if len(chosen) > MOST_MODELS:
+            text = ngettext("Choose at most %(number)d model.", "Choose at most %(number)d models.", MOST_MODELS)
+            raise forms.ValidationError(text % {"number": MOST_MODELS})
+        return [model for key, model in self._models.items() if key in chosen]
+
+    def clean_language(self) -> Sequence[Language]:
+        chosen = set(self.cleaned_data["language"])
+        return [language for tag, language in self._languages.items() if tag in chosen]
+
+    def asked(self) -> Asked:
+        """Call once it is valid."""
+        given = self.cleaned_data
+        return Asked(
+            collection=self._collections[given["collection"]],
+            models=given["model"],
+            languages=given["language"],
+            show=Show(given["show"]),
+            key=given["key"],
+        )
+
+
+def _offer(field: Any, choices: Mapping[str, object], refusal: str) -> None:
+    field.choices = [(key, str(one)) for key, one in choices.items()]
+    field.error_messages["invalid_choice"] = refusal
+
+
+def _filled(sent: QueryDict, collections: Mapping[str, Collection]) -> QueryDict:
+    given = sent.copy()
+    usual = usual_collection() if not given.get("collection") else None
+    if usual is not None:
+        given["collection"] = usual.slug
+    collection = collections.get(given.get("collection", ""))
+    if collection is not None and not (given.get("model") and given.get("language")):
+        models, languages = usual_choice(collection)
+        if not given.get("model"):
+            given.setlist("model", [str(model.pk) for model in models])
+        if not given.get("language"):
+            given.setlist("language", [language.tag for language in languages])
+    return given

@@ -1,0 +1,218 @@
+"""Images of a collection with what several models say of them, some at a time, however many there are.
+
+Nothing is counted, and pages are found by where the last one ended: the hundred-thousandth image comes as fast as the
+first. Of images that the viewer has in hand, neither picture nor captions are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.db.models import Exists, OuterRef, Q, QuerySet, TextChoices
+from django.utils.translation import gettext_lazy as _
+
+from corpus.models import Collection, CollectionImage, Image
+from corpus.selectors import Picture, picture_of
+from inference.exposure import in_hand
+from inference.models import CaptioningModel, ModelCaption
+from languages.models import Language
+from people.models import User
+
+MOST_IMAGES, FEWEST_IMAGES = 24, 4
+CAPTIONS_AT_ONCE = 480
+MOST_MODELS = 10
+LOOK_UPS = 1_000_000
+"""Of captions, for one page: where few images have any, it is offered to look on rather than looked through all."""
+USUAL_MODELS, USUAL_LANGUAGES = 3, 3
+CURSOR = re.compile(r"(\d{1,10})\.(\d{1,18})", re.ASCII)
+
+
+class Show(TextChoices):
+    """Which images, by who has described them in at least one of the languages."""
+
+    EVERYTHING = "", _("all images")
+    ANY = "any", _("described by at least one of the models")
+    ALL = "all", _("described by all of the models")
+
+
+@dataclass(frozen=True)
+class Asked:
+    collection: Collection
+    models: Sequence[CaptioningModel]
+    languages: Sequence[Language]
+    show: Show = Show.EVERYTHING
+    key: str = ""
+
+    @property
+    def query(self) -> str:
+        """The same, as an address says it."""
+        pairs = [("collection", self.collection.slug), ("show", self.show.value), ("key", self.key)]
+        pairs += [("model", str(model.pk)) for model in self.models]
+        pairs += [("language", language.tag) for language in self.languages]
+        return urlencode([(name, value) for name, value in pairs if value])
+
+    @property
+    def images_at_once(self) -> int:
+        captions = len(self.models) * len(self.languages)
+        return max(FEWEST_IMAGES, min(MOST_IMAGES, CAPTIONS_AT_ONCE // max(1, captions)))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a model says in a language. `text` is empty where it says nothing."""
+
+    model: CaptioningModel
+    language: Language
+    text: str
+    stabiliser: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An image, with a row of cells for each language. Without `picture` the viewer has it in hand."""
+
+    key: str
+    title: str
+    picture: Picture | None
+    rows: Sequence[tuple[Language, Sequence[Cell]]]
+
+
+@dataclass(frozen=True)
+class GalleryPage:
+    """`after` and `before` lead on and back; empty where nothing is known to be there. `looked_at` is how many images
+    were looked through where the page is not full but others follow, else 0."""
+
+    images: Sequence[Shown]
+    after: str
+    before: str
+    looked_at: int
+
+
+def gallery_page(asked: Asked, viewer: User, *, after: str = "", before: str = "") -> GalleryPage:
+    """The images after, or before, one that an earlier page named; from the first one on where neither is a name."""
+    is_backwards = CURSOR.fullmatch(before) is not None
+    start = before if is_backwards else after if CURSOR.fullmatch(after) else ""
+    looked = _looked_through(asked, start, is_backwards=is_backwards)
+    entries = looked.entries[: asked.images_at_once]
+    has_more = len(looked.entries) > len(entries)
+    ahead = _name(entries[-1]) if has_more else looked.stopped_at
+    behind = (_name(entries[0]) if entries else start) if start else ""
+    return GalleryPage(
+        images=_shown(asked, entries[::-1] if is_backwards else entries, viewer),
+        after=behind if is_backwards else ahead,
+        before=ahead if is_backwards else behind,
+        looked_at=0 if has_more or not looked.stopped_at else looked.reach,
+    )
+
+
+def hidden_from(viewer: User, images: Iterable[int]) -> set[int]:
+    """Those of `images` that `viewer` has in hand."""
+    held = Image.objects.filter(in_hand(viewer, "pk"), pk__in=list(images))
+    return set(held.values_list("pk", flat=True))
+
+
+def usual_choice(collection: Collection) -> tuple[list[CaptioningModel], list[Language]]:
+    """Some of the models, and languages, in which the first images of `collection` are described."""
+    first = CollectionImage.objects.filter(collection=collection).order_by("position", "pk")[:MOST_IMAGES]
+    captions = ModelCaption.objects.filter(image__in=[entry.image_id for entry in first])
+    pairs = set(captions.values_list("model_id", "language_id"))
+    models = CaptioningModel.objects.filter(pk__in={model for model, _language in pairs})[:USUAL_MODELS]
+    chosen = {model.pk for model in models}
+    languages = Language.objects.filter(pk__in={language for model, language in pairs if model in chosen})
+    return list(models), list(languages[:USUAL_LANGUAGES])
+
+
+def usual_collection() -> Collection | None:
+    """That of the newest caption, or the newest there is."""
+    newest = ModelCaption.objects.order_by("-pk").values_list("image_id", flat=True).first()
+    described = Collection.objects.filter(entries__image=newest).order_by("-pk").first() if newest else None
+    return described or Collection.objects.order_by("-pk").first()
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """`entries`: one more than a page holds, where there are. `stopped_at`: where it was left off, if it was."""
+
+    entries: Sequence[CollectionImage]
+    stopped_at: str
+    reach: int
+
+
+def _looked_through(asked: Asked, start: str, *, is_backwards: bool) -> _Looked:
+    order = ("-position", "-pk") if is_backwards else ("position", "pk")
+    entries = CollectionImage.objects.filter(collection=asked.collection).order_by(*order)
+    if start:
+        entries = entries.filter(_beyond(start, is_backwards=is_backwards))
+    if asked.key:
+        entries = entries.filter(key__icontains=asked.key)
+    reach, stopped_at = 0, ""
+    if asked.show:
+        reach = max(asked.images_at_once, LOOK_UPS // (len(asked.models) * len(asked.languages)))
+        last = entries.only("position", "pk")[reach - 1 : reach + 1]
+        if len(last) == 2:
+            stopped_at = _name(last[0])
+            entries = entries.filter(~_beyond(stopped_at, is_backwards=is_backwards))
+    described = _described(asked, entries).select_related("image")
+    return _Looked(list(described[: asked.images_at_once + 1]), stopped_at, reach)
+
+
+def _described(asked: Asked, entries: QuerySet[CollectionImage]) -> QuerySet[CollectionImage]:
+    said = ModelCaption.objects.filter(image=OuterRef("image"), language__in=[one.pk for one in asked.languages])
+    if asked.show is Show.ANY:
+        return entries.filter(Exists(said.filter(model__in=[model.pk for model in asked.models])))
+    for model in asked.models if asked.show is Show.ALL else ():
+        entries = entries.filter(Exists(said.filter(model=model.pk)))
+    return entries
+
+
+def _name(entry: CollectionImage) -> str:
+    return f"{entry.position}.{entry.pk}"
+
+
+def _beyond(name: str, *, is_backwards: bool) -> Q:
+    position, pk = (int(part) for part in name.split("."))
+    way = "lt" if is_backwards else "gt"
+    # The first condition says nothing new, but lets the database begin in the middle of its index.
+    return Q(**{f"position__{way}e": position}) & (
+        Q(**{f"position__{way}": position}) | Q(**{"position": position, f"pk__{way}": pk})
+    )
+
+
+def _shown(asked: Asked, entries: Sequence[CollectionImage], viewer: User) -> list[Shown]:
+    hidden = hidden_from(viewer, (entry.image_id for entry in entries))
+    said = _said(asked, [entry.image_id for entry in entries if entry.image_id not in hidden])
+    return [
+        Shown("", "", None, [])
+        if entry.image_id in hidden
+        else Shown(entry.key, entry.image.title, picture_of(entry.image, viewer), _rows(asked, said[entry.image_id]))
+        for entry in entries
+    ]
+
+
+Texts = dict[tuple[int, str], tuple[str, str]]
+"""Caption and stabiliser by model and language."""
+
+
+def _said(asked: Asked, images: Sequence[int]) -> dict[int, Texts]:
+    captions = ModelCaption.objects.filter(
+        model__in=[model.pk for model in asked.models],
+        language__in=[language.pk for language in asked.languages],
+        image__in=images,
+    )
+    found: dict[int, Texts] = defaultdict(dict)
+    for image, model, language, text, stabiliser in captions.values_list(
+        "image_id", "model_id", "language_id", "text", "stabiliser"
+    ):
+        found[image][model, language] = text, stabiliser
+    return found
+
+
+def _rows(asked: Asked, texts: Texts) -> list[tuple[Language, list[Cell]]]:
+    return [
+        (language, [Cell(model, language, *texts.get((model.pk, language.pk), ("", ""))) for model in asked.models])
+        for language in asked.languages
+    ]

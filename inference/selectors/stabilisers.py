@@ -1,0 +1,80 @@
+"""How many different stabilisers a pivot-stabilised model wrote for one image, over the languages of its captions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connection
+from django.db.models import Count, QuerySet
+
+from corpus.models import Collection
+from corpus.rules.downloads import BYTE_ORDER_MARK, csv_line, in_pieces
+from inference.models import CaptioningModel, ModelCaption
+
+COLUMNS = ("collection", "image", "languages", "stabilisers")
+TALLY = """
+    SELECT entry.collection_id, said.stabilisers, COUNT(*), SUM(said.languages)
+    FROM ({per_image}) said JOIN corpus_collectionimage entry ON entry.image_id = said.image_id
+    GROUP BY entry.collection_id, said.stabilisers
+"""
+
+
+@dataclass
+class Tally:
+    """Of the images of `collection` that have stabilisers: `images` by how many different ones each has."""
+
+    collection: Collection
+    images: Counter[int] = field(default_factory=Counter)
+    captions: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.images.total()
+
+    @property
+    def mean(self) -> float:
+        return sum(number * images for number, images in self.images.items()) / self.total
+
+    @property
+    def languages(self) -> float:
+        """In how many each image is described, in the mean."""
+        return self.captions / self.total
+
+    @property
+    def several(self) -> int:
+        """How many images have more than one."""
+        return self.total - self.images[1]
+
+
+def tallies(model: CaptioningModel) -> list[Tally]:
+    """One for each collection with stabilisers of `model`; it is the database that counts."""
+    per_image, parameters = _per_image(model).query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(TALLY.format(per_image=per_image), parameters)
+        rows = cursor.fetchall()
+    collections = Collection.objects.in_bulk({row[0] for row in rows})
+    found = {pk: Tally(collection) for pk, collection in collections.items()}
+    for collection, stabilisers, images, captions in rows:
+        found[collection].images[stabilisers] += images
+        found[collection].captions += captions
+    return sorted(found.values(), key=lambda tally: (tally.collection.name, tally.collection.pk))
+
+
+def stabilisers_table(model: CaptioningModel, collection: Collection) -> Iterator[bytes]:
+    """A CSV file with a line for each image: never the words."""
+    counted = _per_image(model, "image__entries__key").filter(image__entries__collection=collection)
+    rows = counted.order_by("image__entries__key").iterator(chunk_size=2000)
+    lines = (
+        csv_line([collection.slug, row["image__entries__key"], row["languages"], row["stabilisers"]]) for row in rows
+    )
+    return in_pieces(line for part in ([BYTE_ORDER_MARK + csv_line(COLUMNS)], lines) for line in part)
+
+
+def _per_image(model: CaptioningModel, *more: str) -> QuerySet[ModelCaption, dict[str, Any]]:
+    captions = ModelCaption.objects.filter(model=model.pk).exclude(stabiliser="").order_by()
+    return captions.values("image_id", *more).annotate(
+        stabilisers=Count("stabiliser", distinct=True), languages=Count("pk")
+    )

@@ -1,0 +1,33 @@
+"""How many stabilisers a pivot-stabilised model has for one image."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from corpus.models import Collection
+from corpus.rules.downloads import CSV_TYPE
+from inference.pages.stabilisers import stabilisers_page
+from inference.permissions import model_for
+from inference.selectors.stabilisers import stabilisers_table
+
+
+@require_safe
+@login_required
+def model_stabilisers(request: HttpRequest, model_id: int) -> HttpResponse:
+    model = model_for(request.user, model_id)
+    page = stabilisers_page(model, collection=request.GET.get("collection", ""))
+    return render(request, "inference/stabilisers.html", {"model": model, "page": page})
+
+
+@require_safe
+@login_required
+def stabilisers_export(request: HttpRequest, model_id: int, slug: str) -> StreamingHttpResponse:
+    model = model_for(request.user, model_id)
+    collection = get_object_or_404(Collection, slug=slug)
+    response = StreamingHttpResponse(stabilisers_table(model, collection), content_type=CSV_TYPE)
+    response["Content-Disposition"] = f'attachment; filename="stabilisers-{model.pk}-{collection.slug}.csv"'
+    response["Cache-Control"] = "private, no-store"
+    return response

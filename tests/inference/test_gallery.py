@@ -1,0 +1,206 @@
+"""The gallery: captions of several models side by side, page after page; nothing of what the viewer has in hand."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from corpus.models import CollectionImage
+from inference.models import ModelCaption
+from inference.selectors import gallery as selectors
+from people.models import Membership, Role
+from tests.annotation.handing_in import take
+from tests.factories import make_annotator, make_captioner, make_collection, make_project, make_round, make_user
+
+pytestmark = pytest.mark.django_db
+
+ODD = ["\0", "'\"<script>", "9" * 30, "-1", "é" * 4000, "1.5", "99999999999.1", "../x"]
+
+
+@pytest.fixture
+def collection():
+    return make_collection(images=5)
+
+
+@pytest.fixture
+def models(collection):
+    return [make_captioner(collection, name, text=f"{name} says") for name in ("Alpha", "Beta")]
+
+
+@pytest.fixture
+def client(collection):
+    project = make_project()
+    person = make_user("res")
+    Membership.objects.create(project=project, user=person, role=Role.RESEARCHER)
+    client = Client(raise_request_exception=False)
+    client.force_login(person)
+    return client
+
+
+def say(model, entry, language, text, stabiliser=""):
+    about = {"model": model, "image": entry.image, "language_id": language}
+    return ModelCaption.objects.create(**about, text=text, stabiliser=stabiliser)
+
+
+def look(client, asked=None, **more):
+    response = client.get(reverse("inference:gallery"), (asked or {}) | more)
+    assert response.status_code == 200
+    return response
+
+
+def text_of(response):
+    return unescape(response.content.decode())
+
+
+def keys_in(response):
+    return re.findall(r'gallery__key"><bdi>([^<]+)', text_of(response))
+
+
+def keys(collection):
+    return list(collection.entries.order_by("position").values_list("key", flat=True))
+
+
+def test_captions_of_the_models_stand_side_by_side_each_in_its_language(client, collection, models):
+    entry = collection.entries.first()
+    say(models[0], entry, "ar", "قطة على أريكة", stabiliser="a cat on a sofa")
+    say(models[1], entry, "ja", "ソファの上の猫")
+    found = text_of(
+        look(client, collection=collection.slug, model=[one.pk for one in models], language=["ar", "ja", "en"])
+    )
+    assert re.search(r'<dd[^>]* lang="ar" dir="rtl">قطة على أريكة</dd>', found)
+    assert re.search(r'<dd[^>]* lang="ja" dir="ltr">ソファの上の猫</dd>', found)
+    assert re.search(r'<summary>Stabiliser</summary><p lang="en" dir="ltr">a cat on a sofa</p>', found)
+    assert f"Alpha says of {entry.key}" in found
+    assert found.count("no caption") == 2 * 2 * 5 - 2
+
+
+def test_of_an_image_in_hand_neither_picture_nor_captions_are_sent(client, collection, models):
+    round = make_round(collection=collection, captioners=models[:1], batch_size=2)
+    person = make_annotator(round)
+    Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
+    taken = {item.image_id for item in take(round, person).items.all()}
+    asked = {"collection": collection.slug, "model": [one.pk for one in models], "language": "en"}
+    mine = {entry.key for entry in CollectionImage.objects.filter(collection=collection, image__in=taken)}
+
+    def told(response):
+        found = text_of(response)
+        entries = collection.entries.select_related("image")
+        shown = {entry.key for entry in entries if entry.image.public_id.hex in found.replace("-", "")}
+        return shown, {entry.key for entry in entries if re.search(rf"says of {entry.key}\b", found)}
+
+    everything = set(keys(collection))
+    assert told(look(client, asked)) == (everything, everything)
+    client.force_login(person)
+    response = look(client, asked)
+    assert told(response) == (everything - mine, everything - mine)
+    assert text_of(response).count("in a batch of your own") == len(mine) == 2
+
+
+def test_pages_lead_on_and_back_without_a_gap_or_an_image_twice(client, collection, models, monkeypatch):
+    monkeypatch.setattr(selectors, "MOST_IMAGES", 2)
+    monkeypatch.setattr(selectors, "FEWEST_IMAGES", 2)
+    CollectionImage.objects.filter(collection=collection).update(position=7)
+    asked = {"collection": collection.slug, "model": models[0].pk, "language": "en"}
+    in_order = list(collection.entries.order_by("pk").values_list("key", flat=True))
+    seen, pages, response = [], [], look(client, asked)
+    while True:
+        seen += keys_in(response)
+        pages.append(keys_in(response))
+        after = response.context["page"].after
+        if not after:
+            break
+        response = look(client, asked, after=after)
+    assert seen == in_order
+    assert [len(page) for page in pages] == [2, 2, 1]
+    back = look(client, asked, before=response.context["page"].before)
+    assert keys_in(back) == pages[1]
+    first = look(client, asked, before=back.context["page"].before)
+    assert (keys_in(first), first.context["page"].before) == (pages[0], "")
+    assert keys_in(look(client, asked, after=first.context["page"].after)) == pages[1]
+
+
+def test_only_images_that_any_or_all_of_the_models_describe(client, collection, models):
+    one, two, three, *_rest = collection.entries.order_by("position")
+    say(models[0], one, "sw", "paka")
+    say(models[0], two, "sw", "mbwa")
+    say(models[1], two, "te", "కుక్క")
+    say(models[1], three, "hi", "बिल्ली")
+    asked = {"collection": collection.slug, "model": [model.pk for model in models], "language": ["sw", "te"]}
+    assert keys_in(look(client, asked)) == keys(collection)
+    assert keys_in(look(client, asked, show="any")) == [one.key, two.key]
+    assert keys_in(look(client, asked, show="all")) == [two.key]
+    assert keys_in(look(client, asked | {"language": "ko"}, show="any")) == []
+
+
+def test_where_few_images_are_described_it_is_offered_to_look_on(client, collection, models, monkeypatch):
+    monkeypatch.setattr(selectors, "LOOK_UPS", 2)
+    monkeypatch.setattr(selectors, "MOST_IMAGES", 1)
+    monkeypatch.setattr(selectors, "FEWEST_IMAGES", 1)
+    last = collection.entries.order_by("position").last()
+    say(models[0], last, "sw", "paka")
+    asked = {"collection": collection.slug, "model": models[0].pk, "language": "sw", "show": "any"}
+    response, looks = look(client, asked), 1
+    assert "2 images were looked through" in text_of(response)
+    while not keys_in(response):
+        response, looks = look(client, asked, after=response.context["page"].after), looks + 1
+    assert (keys_in(response), looks, response.context["page"].after) == ([last.key], 3, "")
+
+
+def test_images_are_found_by_a_part_of_their_key(client, collection, models):
+    wanted = keys(collection)[3]
+    asked = {"collection": collection.slug, "model": models[0].pk, "language": "en"}
+    assert keys_in(look(client, asked, key=wanted[-5:].upper())) == [wanted]
+    assert keys_in(look(client, asked, key="no such%")) == []
+
+
+def test_without_a_choice_it_shows_what_there_is_and_says_it_in_its_links(client, collection, models, monkeypatch):
+    monkeypatch.setattr(selectors, "MOST_IMAGES", 2)
+    monkeypatch.setattr(selectors, "FEWEST_IMAGES", 2)
+    make_collection()
+    found = look(client)
+    assert keys_in(found) == keys(collection)[:2]
+    said = f"collection={collection.slug}&model={models[0].pk}&model={models[1].pk}&language=en&after="
+    assert said in text_of(found)
+
+
+def test_the_script_is_sent_only_the_images_that_follow(client, collection, models):
+    response = client.get(reverse("inference:gallery"), headers={"HX-Request": "true"})
+    assert "<html" not in text_of(response)
+    assert keys_in(response) == keys(collection)
+
+
+def test_a_page_takes_as_many_queries_for_many_images_models_and_languages_as_for_one(client, collection, models):
+    def queries(**asked):
+        with CaptureQueriesContext(connection) as found:
+            look(client, {"collection": collection.slug} | asked)
+        assert not [query for query in found.captured_queries if "COUNT(" in query["sql"]]
+        return len(found)
+
+    wide = {"model": [model.pk for model in models], "language": ["en", "ar", "ja"]}
+    one = {"model": models[0].pk, "language": "en", "key": keys(collection)[0]}
+    assert queries(**wide) == queries(**one)
+
+
+def test_with_nothing_there_it_says_how_to_get_something(client):
+    assert "Nothing to look at yet" in text_of(look(client))
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_whatever_is_asked_for_a_page_comes(client, collection, models, value):
+    for name in ("collection", "model", "language", "show", "key", "after", "before"):
+        asked = {"collection": collection.slug, "model": models[0].pk, "language": "en"} | {name: value}
+        assert "<script>" not in look(client, asked).content.decode().split("<main", 1)[1]
+
+
+def test_who_does_no_research_is_told_that_nothing_is_there(collection, models):
+    annotator = make_annotator(make_round(collection=collection, captioners=models[:1]))
+    for person in (annotator, make_user()):
+        client = Client()
+        client.force_login(person)
+        assert client.get(reverse("inference:gallery")).status_code == 404
