@@ -1,0 +1,91 @@
+"""How captions are decoded, with the defaults that most models are reported with."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from inference.backends.captioners import Decoding
+
+NAMES = tuple(field.name for field in fields(Decoding))
+PRECISIONS = (
+    ("auto", _("as the device is fastest: half on a GPU")),
+    ("float32", "float32"),
+    ("float16", "float16"),
+    ("bfloat16", "bfloat16"),
+)
+LARGEST_SEED = 2**31 - 1
+
+
+class DecodingForm(forms.Form):
+    """The settings of `Decoding`; `is_consistent` only of pivot-stabilised models."""
+
+    beams = forms.IntegerField(
+        label=_("Beams"),
+        min_value=1,
+        max_value=64,
+        help_text=_("1 takes the likeliest word each time; papers mostly have 3 to 5, which takes as many times longer."),
+    )
+    max_tokens = forms.IntegerField(
+        label=_("Longest caption, in tokens"),
+        min_value=1,
+        max_value=1024,
+        help_text=_("As the model counts them. Languages that it knows little of need more tokens for the same words."),
+    )
+    min_tokens = forms.IntegerField(label=_("Shortest caption, in tokens"), min_value=0, max_value=1024)
+    length_penalty = forms.FloatField(
+        label=_("Length penalty"),
+        min_value=-10,
+        max_value=10,
+        help_text=_("With beams: above 1 longer captions win more often, below 1 shorter ones."),
+    )
+    temperature = forms.FloatField(
+        label=_("Temperature"),
+        min_value=0,
+        max_value=10,
+        help_text=_("0 takes the likeliest words. Above 0 words are drawn, the more freely the higher it is."),
+    )
+    top_p = forms.FloatField(
+        label=_("Kept probability"),
+        min_value=0.01,
+        max_value=1,
+        help_text=_("With a temperature: words are drawn among the likeliest that have this share together."),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=LARGEST_SEED,
+        help_text=_("Of what is drawn: the same seed gives the same captions."),
+    )
+    precision = forms.ChoiceField(label=_("Precision"), choices=PRECISIONS)
+    is_consistent = forms.BooleanField(
+        label=_("The same stabiliser for all languages of an image"),
+        required=False,
+        help_text=_("It is decoded first, with no language given, and held fixed."),
+    )
+
+    def __init__(self, *args: Any, of: Decoding | None = None, is_pivot: bool = False, **more: Any) -> None:
+        initial = (of or Decoding()).stored() | more.pop("initial", {})
+        super().__init__(*args, initial=initial, **more)
+        if not is_pivot:
+            del self.fields["is_consistent"]
+
+    def decoding_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in NAMES if name in self.fields]
+
+    @property
+    def decoding(self) -> Decoding:
+        """Of a form that is valid."""
+        return Decoding.from_stored(self.cleaned_data)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if (cleaned.get("min_tokens") or 0) > cleaned.get("max_tokens", LARGEST_SEED):
+            self.add_error("min_tokens", _now("The shortest caption cannot be longer than the longest."))
+        if cleaned.get("beams", 1) > 1 and cleaned.get("temperature"):
+            self.add_error("temperature", _now("Words are drawn, or beams are followed: take 0 here, or 1 beam."))
+        return cleaned

@@ -1,0 +1,98 @@
+"""Starting a run: first what is to describe what, as everything else depends on it; then languages and decoding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from corpus.models import Collection
+from inference.backends.captioners import Decoding
+from inference.forms.captions import MODEL_NAME_CHARACTERS
+from inference.forms.decoding import DecodingForm
+from inference.models import IMPORTED, CaptioningModel
+from languages.models import Language
+
+
+class RunChoiceForm(forms.Form):
+    """The first step."""
+
+    model = forms.ModelChoiceField(
+        CaptioningModel.objects.exclude(backend=IMPORTED),
+        label=_("Model"),
+        empty_label=_("Choose…"),
+        error_messages={"invalid_choice": _("There is no such model that can be run. Choose another one.")},
+    )
+    collection = forms.ModelChoiceField(
+        Collection.objects.order_by("name"),
+        to_field_name="slug",
+        label=_("Collection"),
+        empty_label=_("Choose…"),
+        help_text=_("All its pictures are described."),
+        error_messages={"invalid_choice": _("There is no such collection. Choose another one.")},
+    )
+
+
+class LanguageChoices(forms.CheckboxSelectMultiple):
+    """Check boxes, of which those that the model cannot write are disabled."""
+
+    def __init__(self, disabled: frozenset[str]) -> None:
+        super().__init__(attrs={"class": "choices"})
+        self.disabled = disabled
+
+    def create_option(self, name: str, value: Any, *args: Any, **more: Any) -> dict[str, Any]:
+        option: dict[str, Any] = super().create_option(name, value, *args, **more)
+        if str(value) in self.disabled:
+            option["attrs"]["disabled"] = True
+        return option
+
+
+class RunForm(DecodingForm):
+    """The second step. `codes`: the languages that the model can write, with its own code for each."""
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        model: CaptioningModel,
+        languages: Sequence[Language],
+        codes: Mapping[str, str],
+        counts: Mapping[str, int],
+        images: int,
+    ) -> None:
+        super().__init__(data, of=Decoding.from_stored(model.decoding), is_pivot=model.is_pivot)
+        self.by_tag = {language.tag: language for language in languages}
+        able = [language for language in languages if language.tag in codes]
+        unable = [language for language in languages if language.tag not in codes]
+        initial = [language.tag for language in able if 0 < counts.get(language.tag, 0) < images]
+        field = forms.MultipleChoiceField(
+            label=_("Languages"),
+            choices=[
+                *((one.tag, self._label(one, codes[one.tag], counts.get(one.tag, 0), images)) for one in able),
+                *((one.tag, _now("%(language)s – not one of the model's") % {"language": one.name}) for one in unable),
+            ],
+            widget=LanguageChoices(frozenset(one.tag for one in unable)),
+            initial=initial or ([able[0].tag] if len(able) == 1 else []),
+            help_text=_("In brackets the model's own code, then how many pictures have a caption of it already."),
+        )
+        name = forms.CharField(
+            label=_("Name where it is decoded otherwise"),
+            required=False,
+            max_length=MODEL_NAME_CHARACTERS,
+            help_text=_(
+                "Captions that are decoded otherwise than the model's earlier ones are kept apart, as those of a variant. "
+                "Left empty, it is named by what differs."
+            ),
+        )
+        self.fields = {"languages": field, **self.fields, "name": name}
+
+    def clean_languages(self) -> list[Language]:
+        return [self.by_tag[tag] for tag in self.cleaned_data["languages"]]
+
+    @staticmethod
+    def _label(language: Language, code: str, count: int, images: int) -> str:
+        text = _now("%(language)s [%(code)s] %(count)s of %(images)s")
+        return text % {"language": language.name, "code": code, "count": count, "images": images}
