@@ -15,7 +15,7 @@ CSRF_TRUSTED_ORIGINS = _environment.csrf_trusted_origins()
 IS_EMBEDDED = _environment.is_embedded
 VAR = _environment.var
 VECTORS = _environment.vectors()
-MODELS = _environment.models()
+MODELS_FOLDER = _environment.models()
 CAPTION_ENDPOINTS = _environment.caption_endpoints()
 # Django hides settings with KEY in their name where it prints settings.
 CAPTION_ENDPOINT_KEYS = _environment.caption_endpoint_keys()
