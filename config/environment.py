@@ -15,9 +15,9 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from inference.rules.endpoints import KEY_VARIABLE, key_variable
+
 SHORTEST_SECRET = 50
-ENDPOINT_KEY = "CAPTION_ENDPOINT_KEY_"
-"""What the variable of an endpoint's key begins with; its name follows in capitals, with _ for each hyphen."""
 
 # All of these together make a production installation; none of them, the embedded one.
 REQUIRED = {
@@ -109,7 +109,11 @@ class Environment:
         return endpoints
 
     def _endpoint_address(self, name: str, address: str) -> str:
-        parts = self._split("CAPTION_ENDPOINTS", address)
+        try:
+            parts = self._split("CAPTION_ENDPOINTS", address)
+        except ImproperlyConfigured:
+            # Without what is wrong with it: in place of a port, that may be a part of a password.
+            parts = urlsplit("")
         wrong = None
         if parts.scheme not in ("http", "https") or not parts.hostname or not address.isprintable() or " " in address:
             wrong = "is not an http address"
@@ -125,7 +129,7 @@ class Environment:
         """The key of each endpoint that has one."""
         endpoints = {key_variable(name): name for name in self.caption_endpoints()}
         keys = {}
-        for variable in sorted(name for name in self.variables if name.startswith(ENDPOINT_KEY)):
+        for variable in sorted(name for name in self.variables if name.startswith(KEY_VARIABLE)):
             if variable not in endpoints:
                 raise ImproperlyConfigured(
                     f"{variable} is the key of an endpoint that CAPTION_ENDPOINTS does not name. It should look like: "
@@ -325,10 +329,6 @@ class Environment:
         if host and parts.scheme != "file" and not parts.hostname:
             raise self._malformed(name, "names no host")
         return parts
-
-
-def key_variable(endpoint: str) -> str:
-    return ENDPOINT_KEY + endpoint.upper().replace("-", "_")
 
 
 def from_process(base: Path) -> Environment:

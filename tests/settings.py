@@ -6,9 +6,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from config.environment import ENDPOINT_KEY, OPTIONAL, REQUIRED
+from config.environment import OPTIONAL, REQUIRED
+from inference.rules.endpoints import KEY_VARIABLE
 
-for _name in (*REQUIRED, *OPTIONAL, *(_name for _name in os.environ if _name.startswith(ENDPOINT_KEY))):
+for _name in (*REQUIRED, *OPTIONAL, *(_name for _name in os.environ if _name.startswith(KEY_VARIABLE))):
     os.environ.pop(_name, None)
 # Each process has a folder of its own: the workers of pytest-xdist run at the same time.
 os.environ["CROSSLENS_VAR"] = tempfile.mkdtemp(prefix="crosslens_test_")

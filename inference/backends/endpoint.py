@@ -1,0 +1,249 @@
+"""Models behind an OpenAI-compatible HTTP endpoint: captioning by vision messages, and translating captions.
+
+A researcher names an endpoint of the settings and a model behind it; address and key never leave the environment
+(decision 0029). Pictures go as JPEG in the message itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from django.utils.translation import gettext
+from PIL import Image
+
+from inference.backends.captioners import (
+    BackendDown,
+    BackendRefused,
+    Captioner,
+    Decoding,
+    Failed,
+    Said,
+    Spec,
+    Translation,
+)
+from inference.backends.endpoint_calls import Client, Unanswered, content_of
+from inference.backends.endpoint_options import Options, check_decoding, endpoint_of, options_of
+from inference.rules.captions import CaptionRefused, caption_text
+
+BATCHES = 4
+"""Images of a batch, for each that is asked about at once: the more, the less waits for the last answer of a batch; the
+more are also asked again where the endpoint breaks down in its midst."""
+IN_A_ROW = 24
+"""Images without a caption, one after the other, after which something is taken to be wrong with all of them."""
+JPEG_QUALITY = 90
+
+
+class EndpointBackend:
+    name = "endpoint"
+    queue = "default"
+
+    @property
+    def title(self) -> str:
+        return gettext("Endpoint (OpenAI-compatible, over HTTP)")
+
+    def check(self, spec: Spec) -> None:
+        if spec.is_pivot:
+            raise BackendRefused(
+                "Pivot-stabilised models do not run behind an endpoint: its answer begins where the prompt ends, so that "
+                "no stabiliser could be held fixed. Run the model from a folder or the hub."
+            )
+        options_of(spec, has_pictures=True)
+        endpoint_of(spec)
+
+    def check_decoding(self, spec: Spec, decoding: Decoding) -> None:
+        check_decoding(options_of(spec, has_pictures=True), decoding)
+
+    def languages(self, spec: Spec) -> Mapping[str, str]:
+        return options_of(spec, has_pictures=True).languages
+
+    def load(self, spec: Spec) -> Captioner:
+        self.check(spec)
+        return EndpointCaptioner(_Asking.of(spec, options_of(spec, has_pictures=True)))
+
+
+class EndpointTranslatorBackend:
+    name = "endpoint"
+    queue = "default"
+
+    @property
+    def title(self) -> str:
+        return gettext("Endpoint (OpenAI-compatible, over HTTP)")
+
+    def check(self, spec: Spec) -> None:
+        options_of(spec, has_pictures=False)
+        endpoint_of(spec)
+
+    def check_decoding(self, spec: Spec, decoding: Decoding) -> None:
+        check_decoding(options_of(spec, has_pictures=False), decoding)
+
+    def languages(self, spec: Spec) -> Mapping[str, str]:
+        return options_of(spec, has_pictures=False).languages
+
+    def load(self, spec: Spec) -> Translation:
+        self.check(spec)
+        return EndpointTranslation(_Asking.of(spec, options_of(spec, has_pictures=False)))
+
+
+class _Asking:
+    """Asks for many texts at once, and tells images at fault from an endpoint at fault."""
+
+    def __init__(self, endpoint: str, options: Options, client: Client) -> None:
+        self.endpoint, self.options, self.client = endpoint, options, client
+        self._threads = ThreadPoolExecutor(options.manners.concurrency, thread_name_prefix="endpoint")
+        self._failed_in_a_row = 0
+
+    @classmethod
+    def of(cls, spec: Spec, options: Options) -> _Asking:
+        address, key = endpoint_of(spec)
+        return cls(spec.source, options, Client(name=spec.source, address=address, key=key, manners=options.manners))
+
+    def describe(self) -> dict[str, str]:
+        manners = self.options.manners
+        return {
+            "endpoint": self.endpoint,
+            "model": self.options.model,
+            "at once": str(manners.concurrency),
+            "a minute": f"{manners.per_minute:g}" if manners.per_minute else "no limit",
+            "time allowed": f"{manners.read_s:g} s",
+            "asked again": f"{manners.retries} times",
+        }
+
+    def all(
+        self, contents: Sequence[tuple[Any, str]], *, keys: Sequence[str], language: str, decoding: Decoding
+    ) -> list[Said | Failed]:
+        """The answer to each message; with each comes what of it the server must not be seen to repeat.
+
+        Raises
+        ------
+        BackendDown
+        """
+        check_decoding(self.options, decoding)
+        down: list[BackendDown] = []
+
+        def one(content: tuple[Any, str], key: str) -> Said | Unanswered | None:
+            try:
+                return self._one(content[0], content[1], seed=seed_of(key, language, decoding.seed), decoding=decoding)
+            except Unanswered as unanswered:
+                return unanswered
+            except BackendDown as error:
+                down.append(error)
+                self.client.halted.set()
+                return None
+
+        found = list(self._threads.map(one, contents, keys))
+        if down:
+            self.client.halted.clear()
+            raise down[0]
+        answers = [answer for answer in found if answer is not None]
+        self._look_for_a_breakdown(answers)
+        return [Failed(answer.reason) if isinstance(answer, Unanswered) else answer for answer in answers]
+
+    def close(self) -> None:
+        self.client.close()
+        self._threads.shutdown(cancel_futures=True)
+
+    def _one(self, content: Any, private: str, *, seed: int, decoding: Decoding) -> Said:
+        body = {
+            "model": self.options.model,
+            "messages": [{"role": "user", "content": content}],
+            **self.options.decoded(decoding, seed=seed),
+            **self.options.extra,
+        }
+        answer = self.client.ask(body, private=private)
+        text = content_of(answer, keep_cut=self.options.keep_cut, max_tokens=decoding.max_tokens)
+        try:
+            return Said(caption_text(text))
+        except CaptionRefused as refused:
+            raise Unanswered(str(refused)) from None
+
+    def _look_for_a_breakdown(self, answers: Sequence[Said | Unanswered]) -> None:
+        """One image may be too much for a server. Where none of many is answered, it is rarely the images."""
+        silent = [answer for answer in answers if isinstance(answer, Unanswered) and answer.is_silence]
+        if silent and len(silent) == len(answers) and not self.client.is_alive():
+            raise BackendDown(f"The endpoint {self.endpoint} is down. {silent[-1].reason}")
+        for answer in answers:
+            if isinstance(answer, Said) or not answer.counts:
+                self._failed_in_a_row = 0
+                continue
+            self._failed_in_a_row += 1
+            if self._failed_in_a_row >= IN_A_ROW:
+                # Whoever takes the run up again, perhaps after a look at the options, begins anew.
+                self._failed_in_a_row = 0
+                raise BackendDown(
+                    f"The endpoint {self.endpoint} made no caption of {IN_A_ROW} in a row. Of the last of them: "
+                    f"{answer.reason}"
+                )
+
+
+class EndpointCaptioner:
+    def __init__(self, asking: _Asking) -> None:
+        self._asking = asking
+        self.side: int | None = asking.options.side
+        self.batch_size = BATCHES * asking.options.manners.concurrency
+
+    def describe(self) -> dict[str, str]:
+        return {**self._asking.describe(), "side": f"{self.side} px"}
+
+    def prepare(self, image: Image.Image | None) -> str:
+        """The picture as the address of data that a message holds it by."""
+        if image is None:
+            raise BackendRefused("An endpoint's model describes pictures, and was given none.")
+        side = self._asking.options.side
+        small = image.convert("RGB")
+        if max(small.size) > side:
+            small = small.copy() if small is image else small
+            small.thumbnail((side, side), Image.Resampling.LANCZOS)
+        file = io.BytesIO()
+        small.save(file, "JPEG", quality=JPEG_QUALITY)
+        return f"data:image/jpeg;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
+        raise BackendRefused("Pivot-stabilised models do not run behind an endpoint.")
+
+    def caption(
+        self,
+        prepared: Sequence[str],
+        *,
+        keys: Sequence[str],
+        language: str,
+        decoding: Decoding,
+        stabilisers: Sequence[str] | None = None,
+    ) -> list[Said | Failed]:
+        options = self._asking.options
+        prompt = {"type": "text", "text": options.prompt_in(language)}
+        more = {} if options.detail is None else {"detail": options.detail}
+        contents = [[prompt, {"type": "image_url", "image_url": {"url": url, **more}}] for url in prepared]
+        return self._asking.all(
+            [(content, "") for content in contents], keys=keys, language=language, decoding=decoding
+        )
+
+    def close(self) -> None:
+        self._asking.close()
+
+
+class EndpointTranslation:
+    def __init__(self, asking: _Asking) -> None:
+        self._asking = asking
+        self.batch_size = BATCHES * asking.options.manners.concurrency
+
+    def describe(self) -> dict[str, str]:
+        return self._asking.describe()
+
+    def translate(
+        self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
+    ) -> list[Said | Failed]:
+        contents = [(self._asking.options.prompt_in(language, text=text), text) for text in texts]
+        return self._asking.all(contents, keys=keys, language=language, decoding=decoding)
+
+    def close(self) -> None:
+        self._asking.close()
+
+
+def seed_of(key: str, language: str, seed: int) -> int:
+    """Of one image in one language, in 31 bits, which every server takes."""
+    return int.from_bytes(hashlib.sha256(f"{seed}:{language}:{key}".encode()).digest()[:4]) >> 1

@@ -1,0 +1,358 @@
+"""One question to an OpenAI-compatible endpoint: how fast they are asked, what is asked again, and what its answer is.
+
+What goes wrong is told apart by who is to blame. Where it may be what was asked, that alone is `Unanswered`. Where it
+can only be the endpoint, `BackendDown` stops everything, so that a server that is away does not fail images by the
+thousand. No reason has a key, an address or words of a caption in it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import urllib3
+from urllib3 import exceptions as broken
+
+from inference.backends.captioners import BackendDown
+from inference.rules.endpoints import key_variable
+
+LARGEST_ANSWER_BYTES = 1_000_000
+READ_AT_ONCE_BYTES = 65_536
+LONGEST_SAID = 200
+"""Characters of what a server says that are repeated."""
+SHORTEST_REPEATED = 12
+"""Characters in a row of what was sent that a server must not be seen to say again."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
+LONGEST_PROBE_S = 10.0
+
+ASKED_AGAIN = (408, 429, 500, 502, 503, 504, 529)
+ENDPOINTS_FAULT = (401, 402, 404, 405, 429, 503, 529)
+"""Answers for which no image can be to blame."""
+
+Clock = Callable[[], float]
+Wait = Callable[[float], None]
+
+
+class Unanswered(Exception):
+    """There is no answer to this question, and why.
+
+    `is_silence`: the endpoint may be out of order, as it gave no proper answer; `counts`: whether many in a row of
+    these say that something is wrong with all of them. A refusal says nothing of that sort.
+    """
+
+    def __init__(self, reason: str, *, is_silence: bool = False, counts: bool = True) -> None:
+        super().__init__(reason)
+        self.reason, self.is_silence, self.counts = reason, is_silence, counts
+
+
+@dataclass(frozen=True)
+class Manners:
+    """How an endpoint is to be asked. `per_minute` is None where there is no limit."""
+
+    connect_s: float
+    read_s: float
+    retries: int
+    concurrency: int
+    per_minute: float | None
+    longest_wait_s: float
+
+
+class Gate:
+    """Lets questions through one after the other, as many a minute as allowed, and none while the endpoint rests."""
+
+    def __init__(self, per_minute: float | None, *, clock: Clock, wait: Wait) -> None:
+        self._gap_s = 60 / per_minute if per_minute else 0.0
+        self._clock, self._wait = clock, wait
+        self._lock = threading.Lock()
+        self._next = self._closed_until = float("-inf")
+
+    def enter(self) -> None:
+        with self._lock:
+            start = max(self._clock(), self._next, self._closed_until)
+            self._next = start + self._gap_s
+        # Somebody who went through may come back and close it for everybody.
+        while (until := max(start, self._closed_until)) > (now := self._clock()):
+            self._wait(until - now)
+
+    def close_for(self, seconds: float) -> None:
+        with self._lock:
+            self._closed_until = max(self._closed_until, self._clock() + seconds)
+
+
+class Client:
+    """Asks one endpoint. `ask` may be called by many threads at once; `halted` says that all of them are to stop."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        address: str,
+        key: str | None,
+        manners: Manners,
+        clock: Clock = time.monotonic,
+        wait: Wait | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        self._name, self._key, self._manners = name, key, manners
+        self._path = urlsplit(address).path.rstrip("/")
+        self._headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "crosslens"}
+        # What was packed small could be huge; so nothing is to be packed.
+        self._headers["Accept-Encoding"] = "identity"
+        if key is not None:
+            self._headers["Authorization"] = f"Bearer {key}"
+        self.halted = threading.Event()
+        self._clock, self._wait = clock, wait or self._wait_unless_halted
+        self._rng = rng or random.Random()
+        self._gate = Gate(manners.per_minute, clock=clock, wait=self._wait)
+        self._pool = urllib3.connection_from_url(
+            address,
+            maxsize=manners.concurrency,
+            retries=False,
+            timeout=urllib3.Timeout(connect=manners.connect_s, read=manners.read_s),
+        )
+
+    def ask(self, body: Mapping[str, Any], *, private: str = "") -> Any:
+        """The JSON that the endpoint answers with; `private` is what it must not be seen to repeat.
+
+        Raises
+        ------
+        Unanswered
+        BackendDown
+        """
+        payload = json.dumps(body).encode()
+        for attempt in range(self._manners.retries + 1):
+            self._gate.enter()
+            if self.halted.is_set():
+                raise BackendDown(f"The endpoint {self._name} is not asked any more.")
+            try:
+                return self._once(payload, private)
+            except _Trouble as trouble:
+                last = trouble
+                if not trouble.again:
+                    break
+                if attempt < self._manners.retries:
+                    self._rest(attempt, trouble)
+        tries = f" It was asked {attempt + 1} times." if attempt else ""
+        if last.is_endpoints:
+            raise BackendDown(f"The endpoint {self._name} {last.reason}.{tries}")
+        raise Unanswered(f"The endpoint {self._name} {last.reason}.{tries}", is_silence=last.is_silence)
+
+    def is_alive(self) -> bool:
+        """Whether it answers anything at all to an easy question, whatever that is."""
+        try:
+            response = self._pool.request(
+                "GET",
+                f"{self._path}/models",
+                headers=self._headers,
+                redirect=False,
+                preload_content=False,
+                timeout=min(self._manners.connect_s + self._manners.read_s, LONGEST_PROBE_S),
+            )
+        except broken.HTTPError:
+            return False
+        # Unread: the list may be long, and a connection is made again soon enough.
+        response.close()
+        return response.status < 500 and response.status != 429
+
+    def close(self) -> None:
+        self.halted.set()
+        self._pool.close()
+
+    def _once(self, payload: bytes, private: str) -> Any:
+        began = self._clock()
+        try:
+            response = self._pool.request(
+                "POST",
+                f"{self._path}/chat/completions",
+                body=payload,
+                headers=self._headers,
+                redirect=False,
+                preload_content=False,
+            )
+            content = self._content(response, began)
+        except (broken.NewConnectionError, broken.ConnectTimeoutError) as error:
+            raise _Trouble(_unreachable(error), again=True, is_endpoints=True) from None
+        except broken.SSLError:
+            raise _Trouble(
+                "speaks no TLS, or shows a certificate that is not trusted here", is_endpoints=True
+            ) from None
+        except broken.TimeoutError:
+            raise self._too_slow() from None
+        except broken.HTTPError:
+            raise _Trouble("broke the connection before it had answered", again=True, is_silence=True) from None
+        if response.status != 200:
+            raise self._not_answered(response, content, private)
+        try:
+            return json.loads(content)
+        except (ValueError, RecursionError):
+            kind = "HTML, as of a proxy," if content.lstrip()[:1] == b"<" else "something that is no JSON"
+            raise Unanswered(f"The endpoint {self._name} answered with {kind} instead of a caption.") from None
+
+    def _content(self, response: urllib3.BaseHTTPResponse, began: float) -> bytes:
+        """What is answered, as long as it neither is too large nor trickles in for ever."""
+        content = b""
+        while some := response.read1(READ_AT_ONCE_BYTES, decode_content=False):
+            content += some
+            if len(content) > LARGEST_ANSWER_BYTES:
+                response.close()
+                raise Unanswered(
+                    f"The endpoint {self._name} answered with more than {LARGEST_ANSWER_BYTES:,} bytes: no caption."
+                )
+            if self._clock() - began > self._manners.connect_s + self._manners.read_s:
+                response.close()
+                raise self._too_slow()
+        response.release_conn()
+        return content
+
+    def _too_slow(self) -> _Trouble:
+        return _Trouble(f"did not answer within {self._manners.read_s:g} s", again=True, is_silence=True)
+
+    def _not_answered(self, response: urllib3.BaseHTTPResponse, content: bytes, private: str) -> _Trouble:
+        status = response.status
+        if 300 <= status < 400:
+            return _Trouble(
+                f"answers with a redirect ({status}), which is not followed: CAPTION_ENDPOINTS needs the address that "
+                "it leads to",
+                is_endpoints=True,
+            )
+        reason = {
+            401: f"does not accept the key in {key_variable(self._name)}",
+            402: "wants to be paid first",
+            404: "knows no such model or address",
+            429: "has had too many requests",
+        }.get(status, "refuses" if status < 500 else "fails")
+        return _Trouble(
+            f"{reason} ({status}{self._said(content, private)})",
+            again=status in ASKED_AGAIN,
+            is_endpoints=status in ENDPOINTS_FAULT,
+            is_silence=status >= 500,
+            retry_after_s=_seconds_of(response.headers.get("Retry-After")),
+        )
+
+    def _said(self, content: bytes, private: str) -> str:
+        """What the server says of its refusal, as far as it can be repeated."""
+        try:
+            given = json.loads(content)
+        except (ValueError, RecursionError):
+            return ""
+        error = given.get("error", given) if isinstance(given, dict) else None
+        said = error if isinstance(error, str) else None
+        if isinstance(error, dict):
+            said = next((error[name] for name in ("message", "detail") if isinstance(error.get(name), str)), None)
+        if not said:
+            return ""
+        if _repeats(said, private) or "base64" in said:
+            return "; what it says repeats what it was sent"
+        if self._key is not None:
+            said = said.replace(self._key, "…")
+        line = "".join(character if character.isprintable() else " " for character in said)
+        return f", “{line[:LONGEST_SAID]}”"
+
+    def _rest(self, attempt: int, trouble: _Trouble) -> None:
+        """As long as the server asks for, and then for all threads; else twice as long each time, by chance less."""
+        if trouble.retry_after_s is not None:
+            if trouble.retry_after_s > self._manners.longest_wait_s:
+                raise BackendDown(
+                    f"The endpoint {self._name} {trouble.reason} and asks to wait {trouble.retry_after_s:,.0f} s, "
+                    f"longer than the {self._manners.longest_wait_s:,.0f} s that are waited here."
+                )
+            self._gate.close_for(trouble.retry_after_s)
+            return
+        pause_s = min(FIRST_PAUSE_S * 2**attempt, LONGEST_PAUSE_S)
+        self._wait(self._rng.uniform(pause_s / 2, pause_s))
+
+    def _wait_unless_halted(self, seconds: float) -> None:
+        if self.halted.wait(seconds):
+            raise BackendDown(f"The endpoint {self._name} is not asked any more.")
+
+
+class _Trouble(Exception):
+    """One attempt got no answer. `is_endpoints`: whatever was asked; `is_silence`: perhaps."""
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        again: bool = False,
+        is_endpoints: bool = False,
+        is_silence: bool = False,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(reason)
+        self.reason, self.again, self.retry_after_s = reason, again, retry_after_s
+        self.is_endpoints, self.is_silence = is_endpoints, is_silence
+
+
+def content_of(answer: Any, *, keep_cut: bool, max_tokens: int) -> str:
+    """The text of a chat completion, as it stands there.
+
+    Raises
+    ------
+    Unanswered
+    """
+    if not isinstance(answer, dict):
+        raise Unanswered("The answer is no chat completion.")
+    choices = answer.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise Unanswered("The answer has no choices, or none with a message.")
+    finish = choice.get("finish_reason")
+    if message.get("refusal") or finish == "content_filter":
+        raise Unanswered("The model refused to answer.", counts=False)
+    text = _text_of(message.get("content"))
+    if text is None:
+        raise Unanswered("The answer has no text.")
+    if finish == "length" and not keep_cut:
+        raise Unanswered(
+            f"The caption was not at its end after {max_tokens} tokens: allow more (or set the option keep_cut, to "
+            "keep what there is)."
+        )
+    if text.lstrip().startswith("<think>"):
+        raise Unanswered(
+            "The answer begins with the model's reasoning. Switch that off: by the server, or by what the option extra "
+            "sends it."
+        )
+    return text
+
+
+def _text_of(content: Any) -> str | None:
+    """Most servers give a text, some a list of parts."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return None
+    texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+    return "".join(text for text in texts if isinstance(text, str)) if texts else None
+
+
+def _unreachable(error: Exception) -> str:
+    if isinstance(error, broken.NameResolutionError):
+        return "has a host whose name leads nowhere"
+    if isinstance(error, broken.ConnectTimeoutError):
+        return "does not take connections: nobody answers in time"
+    return "does not take connections"
+
+
+def _seconds_of(retry_after: str | None) -> float | None:
+    if retry_after is None:
+        return None
+    try:
+        return urllib3.Retry(retry_after_max=10**9).parse_retry_after(retry_after)
+    except (broken.InvalidHeader, ValueError, OverflowError):
+        return None
+
+
+def _repeats(said: str, private: str) -> bool:
+    """Whether a part of what was sent stands in what the server says."""
+    said, private = said.casefold(), private.casefold()
+    if not private:
+        return False
+    starts: Sequence[int] = range(max(1, len(private) - SHORTEST_REPEATED + 1))
+    return any(private[start : start + SHORTEST_REPEATED] in said for start in starts)

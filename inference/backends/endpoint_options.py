@@ -1,0 +1,241 @@
+"""What may be said of a model behind an endpoint, and where the endpoint and its key are found: in the settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from inference.backends.captioners import BackendRefused, Decoding, Spec
+from inference.backends.endpoint_calls import Manners
+from inference.rules.endpoints import NO_KEY, key_variable
+from languages.registry import LANGUAGES
+
+CAPTION_PROMPT = (
+    "Describe this picture in one sentence in {language} (language code {tag}), for somebody who cannot see it: what is "
+    "most important in it first, then what it does or how it looks, then where it is. "
+    "Answer with that sentence alone: no introduction, no quotation marks, no other language."
+)
+TRANSLATION_PROMPT = (
+    "Translate this caption of a picture from English into {language} (language code {tag}). "
+    "Answer with the translation alone: no introduction, no quotation marks, no other language.\n\n{text}"
+)
+PARAMETERS = ("max_tokens", "temperature", "top_p", "seed")
+"""What of a decoding the protocol has a word for."""
+OURS = ("model", "messages", "stream", "n", *PARAMETERS)
+ANYWHERE = {
+    "model",
+    "prompt",
+    "prompts",
+    "languages",
+    "parameters",
+    "extra",
+    "keep_cut",
+    "connect_s",
+    "read_s",
+    "retries",
+    "concurrency",
+    "per_minute",
+    "longest_wait_s",
+}
+OF_PICTURES = {"side", "detail"}
+DETAILS = ("low", "high", "auto")
+
+
+@dataclass(frozen=True)
+class Options:
+    """`parameters`: what the endpoint calls each of PARAMETERS, None where it must not be sent."""
+
+    model: str
+    prompt: str
+    prompts: Mapping[str, str]
+    languages: Mapping[str, str]
+    parameters: Mapping[str, str | None]
+    extra: Mapping[str, Any]
+    keep_cut: bool
+    manners: Manners
+    side: int
+    detail: str | None
+
+    def prompt_in(self, language: str, *, text: str = "") -> str:
+        # Not str.format: what a researcher writes may have braces in it, and the text of a caption too.
+        words = {"{language}": self.languages[language], "{tag}": language, "{text}": text}
+        pattern = self.prompts.get(language, self.prompt)
+        return re.sub("|".join(map(re.escape, words)), lambda found: words[found[0]], pattern)
+
+    def decoded(self, decoding: Decoding, *, seed: int) -> dict[str, Any]:
+        """What of the decoding is sent."""
+        values: dict[str, Any] = {"max_tokens": decoding.max_tokens, "temperature": decoding.temperature}
+        if decoding.temperature > 0:
+            values["seed"] = seed
+            if decoding.top_p < 1:
+                values["top_p"] = decoding.top_p
+        named = {self.parameters.get(name, name): value for name, value in values.items()}
+        return {name: value for name, value in named.items() if name is not None}
+
+
+def endpoint_of(spec: Spec) -> tuple[str, str | None]:
+    """Address and key (None where the endpoint asks for none) of the endpoint that a model names.
+
+    Raises
+    ------
+    BackendRefused
+    """
+    endpoints: Mapping[str, str] = settings.CAPTION_ENDPOINTS
+    name = spec.source
+    if name not in endpoints:
+        there = f"There are: {', '.join(endpoints)}." if endpoints else "There is none yet."
+        raise BackendRefused(
+            f"There is no endpoint {name[:80]!r} here. {there} The operator names them in CAPTION_ENDPOINTS "
+            "(docs/settings.md)."
+        )
+    key = settings.CAPTION_ENDPOINT_KEYS.get(name)
+    if key is None:
+        raise BackendRefused(
+            f"The endpoint {name} has no key here. The operator sets {key_variable(name)} for web processes and "
+            f"workers, to {NO_KEY} where the endpoint asks for no key (docs/settings.md)."
+        )
+    return endpoints[name], None if key == NO_KEY else key
+
+
+def options_of(spec: Spec, *, has_pictures: bool) -> Options:
+    """
+    Raises
+    ------
+    BackendRefused
+    """
+    given = spec.options
+    known = ANYWHERE | OF_PICTURES if has_pictures else ANYWHERE
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise BackendRefused(f"Unknown options: {', '.join(unknown)}. There are: {', '.join(sorted(known))}.")
+    model = given.get("model")
+    if not isinstance(model, str) or not model.strip():
+        raise BackendRefused("The option model is missing: the model's name, as the endpoint knows it.")
+    prompt = _text(given, "prompt", CAPTION_PROMPT if has_pictures else TRANSLATION_PROMPT)
+    if "{language}" not in prompt and "{tag}" not in prompt:
+        raise BackendRefused("The option prompt names no language: write {language} or {tag} where it is to stand.")
+    languages = _texts(given, "languages") or _our_languages(with_english=has_pictures)
+    prompts = _texts(given, "prompts")
+    strangers = sorted(set(prompts) - set(languages))
+    if strangers:
+        raise BackendRefused(f"The option prompts has languages that are not the model's: {', '.join(strangers)}.")
+    if not has_pictures and not all("{text}" in one for one in (prompt, *prompts.values())):
+        raise BackendRefused("A prompt of a translator needs {text} where the English caption is to stand.")
+    detail = given.get("detail")
+    if detail is not None and detail not in DETAILS:
+        raise BackendRefused(f"The option detail is one of {', '.join(DETAILS)}.")
+    return Options(
+        model=model.strip(),
+        prompt=prompt,
+        prompts=prompts,
+        languages=languages,
+        parameters=_parameters(given),
+        extra=_extra(given),
+        keep_cut=_switch(given, "keep_cut"),
+        manners=_manners(given),
+        side=int(_number(given, "side", 768, least=32, most=4096, is_whole=True)),
+        detail=detail,
+    )
+
+
+def check_decoding(options: Options, decoding: Decoding) -> None:
+    """
+    Raises
+    ------
+    BackendRefused
+        For what a chat completion has no word for: it would be stored with the captions, and not be true of them.
+    """
+    lacking = []
+    if decoding.beams > 1:
+        lacking.append("beams (write 1; with a temperature above 0, words are drawn)")
+    if decoding.min_tokens > 0:
+        lacking.append("a least number of tokens (write 0)")
+    if decoding.length_penalty != 1:
+        lacking.append("a length penalty (write 1)")
+    if decoding.precision != "auto":
+        lacking.append("a precision (write auto: that is up to the server)")
+    if decoding.is_consistent:
+        lacking.append("stabilisers held fixed")
+    if decoding.temperature > 0 and options.parameters.get("temperature", "") is None:
+        lacking.append("a temperature, as the option parameters leaves it out (write 0)")
+    if lacking:
+        raise BackendRefused(f"Endpoints cannot be asked for {'; nor for '.join(lacking)}.")
+
+
+def _our_languages(*, with_english: bool) -> dict[str, str]:
+    return {one.tag: one.english_name for one in LANGUAGES if with_english or one.tag != "en"}
+
+
+def _manners(given: Mapping[str, Any]) -> Manners:
+    has_limit = given.get("per_minute") is not None
+    return Manners(
+        connect_s=_number(given, "connect_s", 10, least=0.05, most=120),
+        read_s=_number(given, "read_s", 120, least=0.05, most=3600),
+        retries=int(_number(given, "retries", 5, least=0, most=20, is_whole=True)),
+        concurrency=int(_number(given, "concurrency", 4, least=1, most=64, is_whole=True)),
+        per_minute=_number(given, "per_minute", 0, least=0.1, most=1_000_000) if has_limit else None,
+        longest_wait_s=_number(given, "longest_wait_s", 120, least=0, most=3600),
+    )
+
+
+def _parameters(given: Mapping[str, Any]) -> dict[str, str | None]:
+    found = _mapping(given, "parameters")
+    for name, value in found.items():
+        if name not in PARAMETERS or not (value is None or (isinstance(value, str) and value)):
+            raise BackendRefused(
+                f"The option parameters says what the endpoint calls each of {', '.join(PARAMETERS)}: a name, or null "
+                "where it must not be sent."
+            )
+    return found
+
+
+def _extra(given: Mapping[str, Any]) -> dict[str, Any]:
+    found = _mapping(given, "extra")
+    taken = sorted(set(found) & set(OURS))
+    if taken:
+        raise BackendRefused(f"The option extra cannot set {', '.join(taken)}: that follows from model and decoding.")
+    return found
+
+
+def _text(given: Mapping[str, Any], name: str, otherwise: str) -> str:
+    value = given.get(name, otherwise)
+    if not isinstance(value, str) or not value.strip():
+        raise BackendRefused(f"The option {name} is no text.")
+    return value
+
+
+def _texts(given: Mapping[str, Any], name: str) -> dict[str, str]:
+    found = _mapping(given, name)
+    if not all(isinstance(value, str) and value.strip() for value in found.values()):
+        raise BackendRefused(f"The option {name} has a text for each language's tag, such as {{'cy': '…'}}.")
+    return found
+
+
+def _mapping(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = given.get(name, {})
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise BackendRefused(f"The option {name} is no object of names and values.")
+    return dict(value)
+
+
+def _switch(given: Mapping[str, Any], name: str) -> bool:
+    value = given.get(name, False)
+    if not isinstance(value, bool):
+        raise BackendRefused(f"The option {name} is neither true nor false.")
+    return value
+
+
+def _number(
+    given: Mapping[str, Any], name: str, otherwise: float, *, least: float, most: float, is_whole: bool = False
+) -> float:
+    value = given.get(name, otherwise)
+    is_number = isinstance(value, int if is_whole else int | float) and not isinstance(value, bool)
+    # Written so that NaN is refused too.
+    if not is_number or not least <= value <= most:
+        kind = "whole number" if is_whole else "number"
+        raise BackendRefused(f"The option {name} is no {kind} from {least:g} to {most:,g}.")
+    return float(value)
