@@ -1,4 +1,4 @@
-"""Decisions about runs from values alone: how they are cut into chunks, how long they take, what a variant is called."""
+"""Decisions about runs from values alone: how they are cut into chunks, and what a variant is called."""
 
 from __future__ import annotations
 

@@ -74,13 +74,9 @@ class Captioning:
     def compute(self, items: Sequence[Item], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
         keys = [item.key for item in items]
         if part == STABILISER:
-            return [
-                _checked_text(one) for one in self.captioner.stabilise(prepared, keys=keys, decoding=self.decoding)
-            ]
+            return [_checked_text(one) for one in self.captioner.stabilise(prepared, keys=keys, decoding=self.decoding)]
         held = [self.stabilisers[item.image_id] for item in items] if self.first else None
-        said = self.captioner.caption(
-            prepared, keys=keys, language=part, decoding=self.decoding, stabilisers=held
-        )
+        said = self.captioner.caption(prepared, keys=keys, language=part, decoding=self.decoding, stabilisers=held)
         return [checked(one) for one in said]
 
     def keep(self, chunk: Chunk, made: Sequence[Made], *, now: datetime) -> int:

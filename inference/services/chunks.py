@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from corpus.models import JobState
 from inference.models import Chunk
@@ -15,7 +15,10 @@ LEASE = timedelta(minutes=1)
 
 RENEW_EVERY_S = 15.0
 
-SKIP_AFTER_ATTEMPTS = 3
+NUDGE_AFTER = timedelta(minutes=1)
+"""How long a message about a run may be on its way before it is sent again."""
+
+SKIP_AFTER_ATTEMPTS = 4
 """After so many starts that ended without a word, the next image is taken to be what ends them."""
 
 
@@ -29,7 +32,7 @@ def claimable(*, now: datetime) -> QuerySet[Chunk]:
 
 
 def claim(*, run_id: int, worker: str, now: datetime) -> tuple[Chunk, str] | None:
-    """The next chunk that nobody works on, with the worker that was silent about it (or ""); None where there is none."""
+    """The next chunk that nobody works on, and who was silent about it (or ""); None where there is none."""
     with transaction.atomic():
         # Those that others are taking at this moment are skipped, so that nobody waits.
         found = claimable(now=now).filter(run_id=run_id).order_by("position")
@@ -38,19 +41,9 @@ def claim(*, run_id: int, worker: str, now: datetime) -> tuple[Chunk, str] | Non
             return None
         silent = chunk.holder
         chunk.state, chunk.lease_until, chunk.holder = JobState.RUNNING, _later(chunk, now), worker
-        chunk.save(update_fields=["state", "lease_until", "holder"])
+        chunk.attempts += 1
+        chunk.save(update_fields=["state", "lease_until", "holder", "attempts"])
         return chunk, silent
-
-
-def begin(chunk: Chunk, *, now: datetime) -> None:
-    """Count a start, before the first of its images reaches the model.
-
-    Raises
-    ------
-    LeaseLost
-    """
-    _update(chunk, now=now, attempts=F("attempts") + 1)
-    chunk.attempts += 1
 
 
 def extend(chunk: Chunk, *, now: datetime) -> None:
@@ -77,11 +70,10 @@ def stored(chunk: Chunk, *, now: datetime, is_whole: bool) -> None:
     chunk.attempts = 0
 
 
-def release(chunk: Chunk, *, is_begun: bool) -> None:
+def release(chunk: Chunk) -> None:
     """Give it back in order, which is no start that ended without a word."""
-    held = _held(chunk)
-    attempts = max(chunk.attempts - is_begun, 0)
-    held.update(state=JobState.QUEUED, lease_until=None, holder="", attempts=attempts)
+    attempts = max(chunk.attempts - 1, 0)
+    _held(chunk).update(state=JobState.QUEUED, lease_until=None, holder="", attempts=attempts)
 
 
 def _update(chunk: Chunk, *, now: datetime, **values: object) -> None:

@@ -1,5 +1,7 @@
-"""A batch put through a model beside the thread that has the database: what is too large is halved, what is broken fails
-alone."""
+"""A batch put through a model, beside the thread that has the database.
+
+What is too large is halved; what is broken fails alone.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ OF_THE_WHOLE_RUN = (BackendRefused, BackendDown, ExtraMissing, EncoderRefused)
 
 
 class Broke(Failed):
-    """The backend raised something with this image alone. If it does so with all of them, it is not the image's fault."""
+    """The backend raised something with this image alone. If it does so with all, it is not the image's fault."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,7 @@ def _results(work: Work, items: Sequence[Item], prepared: Sequence[Any], part: s
         if len(items) == 1:
             log.exception("Image %s, %s", items[0].key, part)
             return [Broke(_("The model failed with it (%(error)s).") % {"error": type(error).__name__})]
-    return [
-        result
-        for item, one in zip(items, prepared, strict=True)
-        for result in _alone(work, item, one, part)
-    ]
+    return [result for item, one in zip(items, prepared, strict=True) for result in _alone(work, item, one, part)]
 
 
 def _alone(work: Work, item: Item, prepared: Any, part: str) -> list[Any]:

@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from inference.backends.captioners import Failed
 from inference.models import Chunk
+from inference.services.computing import Broke
 from inference.services.pictures import PictureBroken, picture_of
 from inference.services.working import Item, Made, Work
+
+log = logging.getLogger(__name__)
 
 THREADS = min(8, os.cpu_count() or 2)
 GROUPS_AHEAD = 2
 """Prepared while the device computes: one to go on with at once, and one in case it takes long to read."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Held:
     """A chunk in this worker's hands."""
 
     chunk: Chunk
     items: deque[Item]
-    left: int = 0
-    """Items that are not through."""
+    left: int
+    """Parts of its items that are not through."""
+    is_careful: bool = False
+    """One image at a time, stored at once: a batch of this chunk ended a worker, and one image may be to blame."""
     unstored: list[Made] = field(default_factory=list)
-    is_begun: bool = False
+    reasons: Counter[str] = field(default_factory=Counter)
     is_lost: bool = False
 
 
-@dataclass
+@dataclass(eq=False)
 class Group:
     """Images that are computed together, part by part, while what was prepared of them is at hand."""
 
@@ -58,17 +66,17 @@ class Feed:
                 return
             group = self._ahead.popleft()
             if not group.held.is_lost:
-                self._fill()
+                if not group.held.is_careful:
+                    self._fill()
                 yield group
 
     def _fill(self) -> None:
         while len(self._ahead) < GROUPS_AHEAD and (held := self._with_items()) is not None:
-            items = [held.items.popleft() for _ in range(min(self._size_in(held), len(held.items)))]
+            if held.is_careful and self._ahead:
+                return
+            size = 1 if held.is_careful else self.size
+            items = [held.items.popleft() for _ in range(min(size, len(held.items)))]
             self._ahead.append(Group(held, items, [self._threads.submit(self._prepare, item) for item in items]))
-
-    def _size_in(self, held: Held) -> int:
-        # One by one where a batch of this chunk ended a worker, so that only the image that does so is lost.
-        return 1 if held.chunk.attempts else self.size
 
     def _with_items(self) -> Held | None:
         for held in self.held:
@@ -92,3 +100,6 @@ class Feed:
             return self._work.prepare(item, picture)
         except PictureBroken as broken:
             return Failed(str(broken))
+        except Exception as error:
+            log.exception("Image %s", item.key)
+            return Broke(_("The model cannot take it (%(error)s).") % {"error": type(error).__name__})

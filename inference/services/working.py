@@ -53,7 +53,7 @@ class Made:
 
 
 class Work(Protocol):
-    """What is made in a run. All but `prepare` and `compute` is called by one thread, in which the database may be asked."""
+    """What is made in a run. All but `prepare` and `compute` is called by one thread, which may ask the database."""
 
     side: int | None
     """Pixels to which the shorter side of pictures may be made smaller; None: as they are. Known once it is loaded."""

@@ -1,0 +1,288 @@
+"""Runs as researchers start and steer them: what is refused, who the captions are ascribed to, pause and resume."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Some
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from corpus.models import Collection, JobState
+from inference.backends import registry
+from inference.backends.captioners import BackendRefused, Decoding
+from inference.models import (
+    GOING,
+    IMPORTED,
+    TRANSLATED,
+    CaptioningModel,
+    Chunk,
+    ModelCaption,
+    Run,
+    RunFailure,
+    RunState,
+)
+from inference.rules.runs import chunks_of, unpack_ids, variant_name
+from inference.services import chunks, workers
+from inference.services.captioning import ENGLISH
+from inference.services.loading import spec_of, translator_spec_of
+from inference.services.progress import say
+from languages.models import Language
+from people.models import User
+
+
+class RunRefused(Exception):
+    """The run cannot be started, or not steered so; the message says why and what to do."""
+
+
+def start(
+    *,
+    model: CaptioningModel,
+    collection: Collection,
+    languages: Some[Language],
+    decoding: Decoding,
+    name: str = "",
+    by: User | None,
+    now: datetime,
+) -> Run:
+    """Have `model` caption what it has not captioned yet. Tell workers of it with `inference.tasks.ask_for_run`.
+
+    Where the model's captions were made with another decoding, the run is that of a variant, which is made where there
+    is none, and named `name`, or by what differs.
+
+    Raises
+    ------
+    RunRefused
+    """
+    if not model.is_pivot:
+        decoding = replace(decoding, is_consistent=False)
+    queue = check_runnable(model, languages, decoding)
+    with transaction.atomic():
+        model = _model_for(model, decoding, name=name, by=by)
+        image_ids = list(collection.entries.order_by("position").values_list("image_id", flat=True))
+        if not image_ids:
+            raise RunRefused(_("The collection “%(name)s” has no images. Import some.") % {"name": collection.name})
+        tags = [language.pk for language in languages]
+        _check_not_under_way(model, collection, tags)
+        there = _there(model, collection, tags)
+        notes = _check_english(model, collection) if model.backend == TRANSLATED else []
+        total, already = len(image_ids) * len(tags), sum(there.values())
+        run = create_run(
+            to_do=[one for one in image_ids if there.get(one, 0) < len(tags)],
+            total=total,
+            already=already,
+            now=now,
+            model=model,
+            collection=collection,
+            decoding=decoding.stored(),
+            queue=queue,
+            created_by=by,
+        )
+        run.languages.set(languages)
+        counts = {"images": len(image_ids), "languages": len(tags), "total": total, "already": already}
+        said = _("%(images)s images in %(languages)s languages: %(total)s captions, of which %(already)s are there.")
+        for message in [said % counts, *notes]:
+            say(run=run, message=message, now=now)
+    return run
+
+
+def create_run(*, to_do: Sequence[int], total: int, already: int, now: datetime, **about: object) -> Run:
+    """A run of any kind with its chunks; done at once where nothing is to do. Call within a transaction."""
+    is_done = not to_do
+    values = {
+        "state": RunState.DONE if is_done else RunState.QUEUED,
+        "started_at": now if is_done else None,
+        "finished_at": now if is_done else None,
+    }
+    run = Run.objects.create(total=total, already=already, created_at=now, **values, **about)
+    packed = enumerate(chunks_of(to_do), start=1)
+    Chunk.objects.bulk_create(Chunk(run=run, position=position, image_ids=ids) for position, ids in packed)
+    return run
+
+
+def check_runnable(model: CaptioningModel, languages: Some[Language], decoding: Decoding) -> str:
+    """The queue of the workers that can run it.
+
+    Raises
+    ------
+    RunRefused
+    """
+    if model.backend == IMPORTED:
+        raise RunRefused(
+            _("The captions of “%(name)s” come from files: there is nothing to run.") % {"name": model.name}
+        )
+    if not languages:
+        raise RunRefused(_("Choose a language."))
+    try:
+        if model.translator is not None:
+            translator = registry.translator_named(model.translator.backend)
+            queue, codes = translator.queue, dict(translator.languages(translator_spec_of(model.translator)))
+            codes.setdefault(ENGLISH, ENGLISH)
+            translator.check(translator_spec_of(model.translator))
+            registry.check_decoding(translator, translator_spec_of(model.translator), decoding)
+        else:
+            backend = registry.backend_named(model.backend)
+            queue, codes = backend.queue, dict(backend.languages(spec_of(model)))
+            backend.check(spec_of(model))
+            registry.check_decoding(backend, spec_of(model), decoding)
+    except BackendRefused as refused:
+        raise RunRefused(str(refused)) from refused
+    if unknown := [language.name for language in languages if language.pk not in codes]:
+        raise RunRefused(
+            _("“%(name)s” has no code for %(languages)s, so that it cannot be asked for captions in them.")
+            % {"name": model.name, "languages": ", ".join(sorted(unknown))}
+        )
+    return queue
+
+
+def _model_for(model: CaptioningModel, decoding: Decoding, *, name: str, by: User | None) -> CaptioningModel:
+    """Whose captions these are: the model, or its variant that decodes so."""
+    stored = decoding.stored()
+    # Two who start with the same new decoding make one variant.
+    base_id = model.variant_of_id or model.pk
+    base = CaptioningModel.objects.select_for_update(no_key=True).get(pk=base_id)
+    if not base.decoding and model.pk == base.pk:
+        base.decoding = stored
+        base.save(update_fields=["decoding"])
+        return base
+    for one in (base, *base.variants.all()):
+        # A setting that was not there when it was stored is the one by default.
+        if one.decoding and Decoding.from_stored(one.decoding) == decoding:
+            return one
+    name = name.strip() or variant_name(base.name, stored, Decoding.from_stored(base.decoding).stored())
+    if len(name) > 120 or CaptioningModel.objects.filter(name=name).exists():
+        raise RunRefused(
+            _("With another decoding it is another model: give it a name that none has, of 120 characters at most.")
+        )
+    kept = ("description", "backend", "source", "options", "is_pivot", "english_model_id", "translator_id")
+    values = {field: getattr(base, field) for field in kept}
+    return CaptioningModel.objects.create(name=name, variant_of=base, decoding=stored, created_by=by, **values)
+
+
+def _check_not_under_way(model: CaptioningModel, collection: Collection, tags: Sequence[str]) -> None:
+    rivals = Run.objects.filter(model=model, collection=collection, languages__in=tags)
+    rival = rivals.filter(state__in=[*GOING, RunState.PAUSED]).first()
+    if rival is not None:
+        raise RunRefused(
+            _("Run %(number)s makes captions of these images by this model already. Resume or cancel that one.")
+            % {"number": rival.pk}
+        )
+
+
+def _there(model: CaptioningModel, collection: Collection, tags: Sequence[str]) -> Mapping[int, int]:
+    """How many of the languages each image has captions in."""
+    captions = ModelCaption.objects.filter(model=model, language_id__in=tags)
+    counts: dict[int, int] = {}
+    for image_id in captions.filter(image__entries__collection=collection).values_list("image_id", flat=True):
+        counts[image_id] = counts.get(image_id, 0) + 1
+    return counts
+
+
+def _check_english(model: CaptioningModel, collection: Collection) -> list[str]:
+    english = ModelCaption.objects.filter(model=model.english_model_id, language=ENGLISH)
+    there = english.filter(image__entries__collection=collection).count()
+    lacking = collection.entries.count() - there
+    about = {"name": model.english_model, "count": lacking}
+    if not there:
+        raise RunRefused(
+            _("“%(name)s” has no English caption of any image of the collection: nothing can be translated.") % about
+        )
+    if not lacking:
+        return []
+    return [_("%(count)s images have no English caption of “%(name)s”: they will fail.") % about]
+
+
+def pause(*, run: Run, now: datetime) -> None:
+    """Workers stop after the batch at hand, and store it.
+
+    Raises
+    ------
+    RunRefused
+    """
+    _turn(run, to=RunState.PAUSED, frm=GOING, message=_("Paused."), now=now)
+
+
+def resume(*, run: Run, now: datetime) -> None:
+    """Have workers go on; tell them with `inference.tasks.ask_for_run`.
+
+    Raises
+    ------
+    RunRefused
+    """
+    _turn(run, to=RunState.QUEUED, frm=(RunState.PAUSED, RunState.FAILED), message=_("Resumed."), now=now)
+
+
+def cancel(*, run: Run, now: datetime) -> None:
+    """End it for good; what was made stays.
+
+    Raises
+    ------
+    RunRefused
+    """
+    _turn(run, to=RunState.CANCELLED, frm=(*GOING, RunState.PAUSED, RunState.FAILED), message=_("Cancelled."), now=now)
+
+
+def retry(*, run: Run, now: datetime) -> int:
+    """Put the failed images back, and what was never come to; returns how many failures were taken back.
+
+    Raises
+    ------
+    RunRefused
+        Where workers are at it, or nothing failed.
+    """
+    with transaction.atomic():
+        found = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+        if found.state in GOING:
+            raise RunRefused(_("Workers are at it. Wait until it is done, or pause it."))
+        failed = set(RunFailure.objects.filter(run=found).values_list("image_id", flat=True))
+        # One whose lease is still counted is in hand; it is left alone, with its failures.
+        free = Chunk.objects.filter(run=found).exclude(state=JobState.RUNNING, lease_until__gt=now)
+        again, images = [], set()
+        for chunk in free.select_for_update(skip_locked=True, no_key=True, of=("self",)):
+            if here := failed.intersection(unpack_ids(chunk.image_ids)):
+                again.append(chunk.pk)
+                images |= here
+        if not again:
+            raise RunRefused(_("No image has failed."))
+        count, _of_each = RunFailure.objects.filter(run=found, image_id__in=images).delete()
+        values = {"state": JobState.QUEUED, "lease_until": None, "holder": "", "attempts": 0}
+        Chunk.objects.filter(pk__in=again).update(**values)
+        Run.objects.filter(pk=found.pk).update(
+            state=RunState.QUEUED, error="", finished_at=None, nudged_at=None, failed=F("failed") - count
+        )
+        say(run=found, message=_("%(count)s that failed are tried again.") % {"count": count}, now=now)
+    run.refresh_from_db()
+    return count
+
+
+def _turn(run: Run, *, to: RunState, frm: Sequence[str], message: str, now: datetime) -> None:
+    with transaction.atomic():
+        finished_at = now if to == RunState.CANCELLED else None
+        found = Run.objects.filter(pk=run.pk, state__in=frm)
+        if not found.update(state=to, error="", finished_at=finished_at, nudged_at=None):
+            raise RunRefused(_("It has come to another state in the meantime. Look at it again."))
+        say(run=run, message=message, now=now)
+    run.refresh_from_db()
+
+
+def runs_waiting(*, now: datetime) -> list[tuple[int, str, int]]:
+    """Runs that nobody works on as much as could be: their numbers, queues, and how many workers to tell.
+
+    Each is told of again only after a while.
+    """
+    due = Run.objects.filter(state__in=GOING).exclude(nudged_at__gt=now - chunks.NUDGE_AFTER)
+    waiting = [(run.pk, run.queue, wanted) for run in due if (wanted := workers_wanted(run=run, now=now))]
+    Run.objects.filter(pk__in=[run_id for run_id, _queue, _wanted in waiting]).update(nudged_at=now)
+    return waiting
+
+
+def workers_wanted(*, run: Run, now: datetime) -> int:
+    """How many more workers have something to do in it: for each chunk that nobody has, as far as there are workers."""
+    free = chunks.claimable(now=now).filter(run=run).count()
+    if not free:
+        # All chunks are done, but nobody closed the run.
+        return int(not Chunk.objects.filter(run=run).exclude(state=JobState.DONE).exists())
+    return min(free, max(1, workers.listening(queue=run.queue, now=now)))

@@ -1,0 +1,142 @@
+"""Worker processes, as they say of themselves every quarter of a minute: what they are, and how busy."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from inference.models import Run, Worker
+
+BEAT_EVERY_S = 15.0
+FRESH = timedelta(seconds=45)
+"""Who said nothing for longer is not counted on."""
+
+FORGOTTEN_AFTER = timedelta(days=1)
+MINUTE_S = 60.0
+
+
+def name() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+class Meter:
+    """What this process made over the last minute, and which part of it the device was busy."""
+
+    def __init__(self) -> None:
+        self._notes: deque[tuple[float, int, float]] = deque()
+        self._began: float | None = None
+        self._lock = threading.Lock()
+        self._beat_at = 0.0
+        self.run_id: int | None = None
+
+    def begin(self, run_id: int) -> None:
+        with self._lock:
+            if self.run_id != run_id:
+                self._notes.clear()
+                self._began = time.monotonic()
+            self.run_id = run_id
+
+    def end(self) -> None:
+        self.run_id = None
+
+    def note(self, *, made: int = 0, busy_s: float = 0.0) -> None:
+        with self._lock:
+            self._notes.append((time.monotonic(), made, busy_s))
+
+    def figures(self) -> tuple[float | None, float | None]:
+        """Made per second, and the share of the time that the device was busy; None while nothing is run."""
+        with self._lock:
+            now = time.monotonic()
+            while self._notes and self._notes[0][0] < now - MINUTE_S:
+                self._notes.popleft()
+            if self.run_id is None or self._began is None:
+                return None, None
+            span = max(min(now - self._began, MINUTE_S), 1e-3)
+            made = sum(note[1] for note in self._notes)
+            return made / span, min(1.0, sum(note[2] for note in self._notes) / span)
+
+    def is_due(self) -> bool:
+        """Whether it is time to say something again, asked by whichever thread comes first."""
+        with self._lock:
+            if time.monotonic() - self._beat_at < BEAT_EVERY_S:
+                return False
+            self._beat_at = time.monotonic()
+            return True
+
+
+meter = Meter()
+
+
+def beat(*, worker: str, queues: Iterable[str], now: datetime) -> None:
+    """Write what this process is and does into its row."""
+    rate, busy = meter.figures()
+    device, used, total = _device()
+    run = Run.objects.filter(pk=meter.run_id).first() if meter.run_id is not None else None
+    values: dict[str, Any] = {
+        "queues": ",".join(sorted(queues)),
+        "device": device,
+        "software": software(),
+        "memory": _memory(),
+        "device_memory": used,
+        "device_memory_total": total,
+        "device_busy": busy,
+        "rate": rate,
+        "run": run,
+        "seen_at": now,
+    }
+    Worker.objects.update_or_create(name=worker, defaults=values, create_defaults=values | {"started_at": now})
+
+
+def leave(*, worker: str) -> None:
+    """The process ends in order."""
+    Worker.objects.filter(name=worker).delete()
+
+
+def forget_the_silent(*, now: datetime) -> int:
+    return Worker.objects.filter(seen_at__lt=now - FORGOTTEN_AFTER).delete()[0]
+
+
+def listening(*, queue: str, now: datetime) -> int:
+    """How many workers that take from `queue` were heard of lately."""
+    fresh = Worker.objects.filter(seen_at__gte=now - FRESH).values_list("queues", flat=True)
+    return sum(queue in queues.split(",") for queues in fresh)
+
+
+def software() -> str:
+    """Versions by the packages' own notes: to import PyTorch takes seconds and memory."""
+    try:
+        found = f"PyTorch {version('torch')}"
+    except PackageNotFoundError:
+        return "no PyTorch"
+    with suppress(PackageNotFoundError):
+        found += f", transformers {version('transformers')}"
+    return found
+
+
+def _device() -> tuple[str, int | None, int | None]:
+    """What it computes on, and the bytes used and there on a GPU. PyTorch is asked only where it is loaded anyway."""
+    torch = sys.modules.get("torch")
+    # Half imported, it has no such thing yet.
+    cuda = getattr(torch, "cuda", None)
+    if cuda is not None and hasattr(cuda, "is_available") and cuda.is_available():
+        free, total = cuda.mem_get_info()
+        return str(cuda.get_device_name()), total - free, total
+    return f"CPU, {os.cpu_count()} × {platform.machine()}", None, None
+
+
+def _memory() -> int | None:
+    with suppress(OSError, ValueError, IndexError):
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    return None

@@ -1,0 +1,124 @@
+"""A captioning backend that takes no time, or as long as it is told, and fails where it is told to."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from PIL import Image
+
+from inference.backends import registry
+from inference.backends.captioners import BackendRefused, Decoding, Failed, OutOfMemory, Said, Spec
+from languages.registry import LANGUAGES
+
+PATH = "tests.inference.fake_backend:FakeBackend"
+TRANSLATOR = "tests.inference.fake_backend:FakeTranslator"
+
+
+def register() -> None:
+    """Where no test can put it back: in a process of its own."""
+    registry.OWN_BACKENDS = (*registry.OWN_BACKENDS, PATH)
+    registry.OWN_TRANSLATORS = (*registry.OWN_TRANSLATORS, TRANSLATOR)
+
+
+class FakeCaptioner:
+    """`options`: side, batch_size, sleep_s per image, fits (images at once before memory runs out)."""
+
+    before: Callable[[Sequence[str], str], object] | None = None
+    """Called with the keys and the language of each batch: a test's way in."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec, self.options = spec, spec.options
+        self.side: int | None = self.options.get("side")
+        self.batch_size = int(self.options.get("batch_size", 4))
+        self.batches: list[int] = []
+        self.is_closed = False
+        self._lock = threading.Lock()
+
+    def describe(self) -> dict[str, str]:
+        return {"model": "fake", "device": "none"}
+
+    def prepare(self, image: Image.Image | None) -> Any:
+        return image.size if image else None
+
+    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
+        self._go(keys, "")
+        return [f"stabiliser of {key[:8]}" for key in keys]
+
+    def caption(
+        self,
+        prepared: Sequence[Any],
+        *,
+        keys: Sequence[str],
+        language: str,
+        decoding: Decoding,
+        stabilisers: Sequence[str] | None = None,
+    ) -> list[Said | Failed]:
+        assert self._lock.acquire(blocking=False), "called by two threads at a time"
+        try:
+            self._go(keys, language)
+        finally:
+            self._lock.release()
+        held = stabilisers or [f"own {language} stabiliser" if self.spec.is_pivot else "" for _ in keys]
+        return [Said(f"{language} caption of {key[:8]}", said) for key, said in zip(keys, held, strict=True)]
+
+    def _go(self, keys: Sequence[str], language: str) -> None:
+        self.batches.append(len(keys))
+        if len(keys) > self.options.get("fits", 1000):
+            raise OutOfMemory
+        if FakeCaptioner.before is not None:
+            FakeCaptioner.before(keys, language)
+        time.sleep(self.options.get("sleep_s", 0) * len(keys))
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+class FakeBackend:
+    name = "fake"
+    title = "Fake"
+    queue = "gpu"
+
+    def check(self, spec: Spec) -> None:
+        if spec.source == "nowhere":
+            raise BackendRefused("There is no such model.")
+
+    def languages(self, spec: Spec) -> Mapping[str, str]:
+        return {entry.tag: entry.tag for entry in LANGUAGES if entry.tag != "quz"}
+
+    def load(self, spec: Spec) -> FakeCaptioner:
+        if spec.source == "broken":
+            raise BackendRefused("Its weights are gone.")
+        return FakeCaptioner(spec)
+
+
+class FakeTranslation:
+    batch_size = 4
+
+    def describe(self) -> dict[str, str]:
+        return {"model": "fake"}
+
+    def translate(
+        self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
+    ) -> list[Said | Failed]:
+        return [Said(f"{language} of {text}") for text in texts]
+
+    def close(self) -> None:
+        return None
+
+
+class FakeTranslator:
+    name = "fake"
+    title = "Fake"
+    queue = "default"
+
+    def check(self, spec: Spec) -> None:
+        return None
+
+    def languages(self, spec: Spec) -> Mapping[str, str]:
+        return {"de": "deu", "fr": "fra"}
+
+    def load(self, spec: Spec) -> FakeTranslation:
+        return FakeTranslation()
