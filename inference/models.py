@@ -177,6 +177,7 @@ class Chunk(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     holder = models.CharField(max_length=200, blank=True, help_text="The worker's name.")
     attempts = models.PositiveSmallIntegerField(default=0, help_text="Starts since anything of it was last stored.")
+    vectors = models.PositiveIntegerField(default=0, help_text="How many were stored, where vectors are made.")
 
     class Meta:
         ordering: ClassVar[list[str]] = ["run", "position"]

@@ -5,8 +5,6 @@ It stands in the place of an image encoder and of the projections into its space
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,12 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from inference.backends.encoders import EncoderRefused, device, encoder_name, torch, transformers
+from inference.backends.captioners import Spec
+from inference.backends.encoder_files import digests_of, folder_at
+from inference.backends.encoders import (
+    EncoderRefused,
+    Subject,
+    check_options,
+    device,
+    encoder_name,
+    fitting,
+    in_batches,
+    torch,
+    transformers,
+)
+from inference.backends.transformer_files import folder_here, folder_of
 
-FILES = ("*.json", "*.safetensors", "*.txt", "*.model")
-"""What of a model is read: never code, and no weights that are Python's pickles."""
-PINNED = re.compile(r"(?P<name>[\w.-]+/[\w.-]+)@(?P<revision>[0-9a-f]{40})")
 AT_ONCE = 16
+FIXED_LENGTH = ("siglip", "siglip2")
+"""Kinds that were trained on captions filled up to the greatest length, and give other vectors without."""
 
 
 class DualEncoder:
@@ -37,77 +47,113 @@ class DualEncoder:
     inference.backends.encoders.ExtraMissing
     """
 
+    batch_size = AT_ONCE
+
     def __init__(self, source: str) -> None:
-        library, self._torch, self._device = transformers(), torch(), device()
-        library.utils.logging.disable_progress_bar()
-        folder = _folder(source)
-        digests = _digests(folder)
-        try:
-            self._model = library.AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
-            self._tokenizer = library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            self._processor = library.AutoImageProcessor.from_pretrained(folder, local_files_only=True)
-        except (OSError, ValueError, KeyError, ImportError) as error:
-            raise EncoderRefused(f"{source} cannot be loaded by transformers: {error}") from error
+        self._library, self._torch, self._device = transformers(), torch(), device()
+        self._library.utils.logging.disable_progress_bar()
+        folder = folder_at(source)
+        self._digests = digests_of(folder)
+        self._load(folder, source)
+        self._kind = self._model.config.model_type
         if not (hasattr(self._model, "get_text_features") and hasattr(self._model, "get_image_features")):
-            kind = self._model.config.model_type
-            raise EncoderRefused(f"{source} is a model of the kind {kind}, which has no vectors of text and pictures.")
+            raise EncoderRefused(
+                f"{source} is a model of the kind {self._kind}, which has no vectors of text and pictures."
+            )
         self._model.to(self._device).eval()
-        self.signature = encoder_name(f"dual-encoder-{self._model.config.model_type}", {"files": digests})
+        about = {"files": self._digests} | ({"padded": "max_length"} if self._kind in FIXED_LENGTH else {})
+        self.signature = encoder_name(f"dual-encoder-{self._kind}", about)
         self.space = self.signature
-        self.dimensions = int(self._model.config.projection_dim)
+        self.dimensions = self._texts(["a"]).shape[1]
+
+    def _load(self, folder: Path, source: str) -> None:
+        try:
+            self._model = loaded(self._library.AutoModel, folder, self._torch)
+            self._tokenizer = self._library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            self._processor = self._library.AutoImageProcessor.from_pretrained(folder, local_files_only=True)
+        except Exception as error:  # nearly anything, where a file is not what it says
+            raise EncoderRefused(f"{source} cannot be loaded by transformers: {error}") from error
+
+    def describe(self) -> dict[str, str]:
+        return {"encoder": self._kind, "device": self._device, "signature": self.signature}
+
+    def prepare(self, image: Image.Image) -> dict[str, NDArray[Any]]:
+        return prepared_by(self._processor, image.convert("RGB"))
+
+    def features_of(self, prepared: Sequence[dict[str, NDArray[Any]]]) -> NDArray[np.float32]:
+        with self._torch.inference_mode(), fitting():
+            return _rows(self._model.get_image_features(**together(prepared, self._torch, self._device)))
 
     def features(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
         """A row of float32 for each picture, shape (n_images, dimensions)."""
-
-        def some(chosen: Sequence[Image.Image]) -> Any:
-            prepared = self._processor(images=[image.convert("RGB") for image in chosen], return_tensors="pt")
-            return self._model.get_image_features(**prepared.to(self._device))
-
-        return self._in_parts(images, some)
+        return in_batches(self, images)
 
     def vectors(self, captions: Sequence[str]) -> NDArray[np.float32]:
         """A row of float32 for each caption, shape (n_captions, dimensions); one that is too long is cut."""
-
-        def some(chosen: Sequence[str]) -> Any:
-            tokens = self._tokenizer(list(chosen), padding=True, truncation=True, return_tensors="pt")
-            return self._model.get_text_features(**tokens.to(self._device))
-
-        return self._in_parts(captions, some)
-
-    def _in_parts(self, items: Sequence[Any], compute: Any) -> NDArray[np.float32]:
         rows = [np.empty((0, self.dimensions), dtype=np.float32)]
-        with self._torch.inference_mode():
-            for start in range(0, len(items), AT_ONCE):
-                found = compute(items[start : start + AT_ONCE])
-                # Depending on its version, transformers gives the vectors, or an object that holds them.
-                rows.append(getattr(found, "pooler_output", found).float().cpu().numpy())
+        rows += [self._texts(captions[start : start + AT_ONCE]) for start in range(0, len(captions), AT_ONCE)]
         return np.concatenate(rows)
 
-
-def _folder(source: str) -> Path:
-    path = Path(source)
-    if path.is_dir():
-        return path
-    pinned = PINNED.fullmatch(source)
-    if pinned is None:
-        raise EncoderRefused(
-            f"{source} is neither a folder nor a model of the hub with its commit, such as name/model@ and 40 digits: "
-            "without the commit, scores would not say by what they were made."
+    def _texts(self, captions: Sequence[str]) -> NDArray[np.float32]:
+        is_fixed = self._kind in FIXED_LENGTH
+        tokens = self._tokenizer(
+            list(captions),
+            padding="max_length" if is_fixed else True,
+            truncation=True,
+            max_length=self._longest() if is_fixed else None,
+            return_tensors="pt",
         )
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+        with self._torch.inference_mode(), fitting():
+            return _rows(self._model.get_text_features(**tokens.to(self._device)))
 
+    def _longest(self) -> int:
+        return int(self._model.config.text_config.max_position_embeddings)
+
+    def close(self) -> None:
+        self._model = None
+
+
+class DualEncoderBackend:
+    name = "dual-encoder"
+    title = "CLIP-like model of transformers: images and captions"
+    queue = "gpu"
+
+    def check(self, spec: Spec) -> None:
+        folder_here(spec.source)
+        check_options(spec, {})
+
+    def subjects(self, spec: Spec) -> frozenset[Subject]:
+        return frozenset(Subject)
+
+    def load(self, spec: Spec) -> DualEncoder:
+        return DualEncoder(str(folder_of(spec)))
+
+
+def loaded(kind: Any, folder: Path, library: Any, **options: Any) -> Any:
+    """A model of transformers from a folder: safetensors only, in 32 bits, with no word of what it leaves out."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
     try:
-        return Path(snapshot_download(pinned["name"], revision=pinned["revision"], allow_patterns=list(FILES)))
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        raise EncoderRefused(f"{source} cannot be fetched from the hub: {error}") from error
+        return kind.from_pretrained(
+            folder, local_files_only=True, use_safetensors=True, dtype=library.float32, **options
+        )
+    finally:
+        logging.set_verbosity(before)
 
 
-def _digests(folder: Path) -> dict[str, str]:
-    digests = {}
-    for path in sorted({path for pattern in FILES for path in folder.glob(pattern)}):
-        with path.open("rb") as file:
-            digests[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
-    if "config.json" not in digests:
-        raise EncoderRefused(f"{folder} holds no model: there is no config.json.")
-    return digests
+def prepared_by(processor: Any, image: Image.Image) -> dict[str, NDArray[Any]]:
+    """One picture as the image processor of a model makes it."""
+    return {name: np.asarray(value)[0] for name, value in processor(images=[image], return_tensors="np").items()}
+
+
+def together(prepared: Sequence[dict[str, NDArray[Any]]], library: Any, device: str) -> dict[str, Any]:
+    """Prepared pictures as a batch on the device."""
+    return {name: library.from_numpy(np.stack([one[name] for one in prepared])).to(device) for name in prepared[0]}
+
+
+def _rows(found: Any) -> NDArray[np.float32]:
+    # Depending on its version, transformers gives the vectors, or an object that holds them.
+    rows: NDArray[np.float32] = getattr(found, "pooler_output", found).float().cpu().numpy()
+    return rows

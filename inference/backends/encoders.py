@@ -1,45 +1,110 @@
-"""What encoders of pictures and captions have in common: their protocol, and the packages that they need.
+"""What encoders of pictures and captions have in common: what they agree to, and the packages that they need.
 
 Not every installation has PyTorch and transformers: they are found here, or it is said how to get them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from inference.backends.captioners import BackendRefused, OutOfMemory, Spec
 from metrics.word_vectors import signature_of
 
 HOW = "pip install -r requirements-gpu.txt (some GB; docs/metrics.md, Annotation-free metrics, says more)"
 
 
-class ImageEncoder(Protocol):
-    """What makes features of pictures. Made by loading its weights; `signature` names it in scores and files."""
+class Subject(StrEnum):
+    """What can be put into vectors."""
+
+    IMAGES = "images"
+    CAPTIONS = "captions"
+
+
+class Loaded(Protocol):
+    """An encoder with its weights. `signature` names it in scores and files.
+
+    Vectors may be held against each other where `space`, the signature of an image encoder, is the same.
+    """
 
     signature: str
     space: str
     dimensions: int
+
+    batch_size: int
+    """How many images or captions at once it starts with."""
+
+    def describe(self) -> dict[str, str]:
+        """What it is (architecture, device, digest of its files …), for the run's log."""
+
+    def close(self) -> None:
+        """Give back memory."""
+
+
+class ImageEncoder(Loaded, Protocol):
+    """What makes features of pictures."""
+
+    def prepare(self, image: Image.Image) -> Any:
+        """One upright picture as the model takes it; done ahead, in threads, while the device computes."""
+
+    def features_of(self, prepared: Sequence[Any]) -> NDArray[np.float32]:
+        """A row for each of what `prepare` gave, shape (n_images, dimensions), computed at once.
+
+        Raises
+        ------
+        inference.backends.captioners.OutOfMemory
+        """
 
     def features(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
-        """A row for each picture, shape (n_images, dimensions)."""
+        """A row for each picture, shape (n_images, dimensions), in batches."""
 
 
-class TextEncoder(Protocol):
-    """What brings captions into the space of an image encoder, which `space` names."""
-
-    signature: str
-    space: str
-    dimensions: int
+class TextEncoder(Loaded, Protocol):
+    """What brings captions into the space of an image encoder, which `space` names, or into one of their own."""
 
     def vectors(self, captions: Sequence[str]) -> NDArray[np.float32]:
-        """A row for each caption as it was written, shape (n_captions, dimensions)."""
+        """A row for each caption as it was written, shape (n_captions, dimensions).
+
+        Raises
+        ------
+        inference.backends.captioners.OutOfMemory
+        """
 
 
-class EncoderRefused(Exception):
+class EncoderBackend(Protocol):
+    """One kind of encoder. Asked on web pages, it loads nothing but in `load`, which is for workers."""
+
+    name: str
+    title: str
+    queue: str
+    """Of the workers that can run it: "gpu" where a device helps, "default" where none is needed."""
+
+    def check(self, spec: Spec) -> None:
+        """
+        Raises
+        ------
+        EncoderRefused
+            Where the source or an option is not what it takes.
+        """
+
+    def subjects(self, spec: Spec) -> frozenset[Subject]:
+        """What it can put into vectors: an `ImageEncoder` if images, a `TextEncoder` if captions, or both."""
+
+    def load(self, spec: Spec) -> Any:
+        """
+        Raises
+        ------
+        EncoderRefused, ExtraMissing
+        """
+
+
+class EncoderRefused(BackendRefused):
     """There is no such encoder, or it cannot be used, and why."""
 
 
@@ -84,3 +149,42 @@ def encoder_name(kind: str, content: Mapping[str, Any]) -> str:
 def device() -> str:
     """Where to compute: on the GPU when there is one."""
     return "cuda" if torch().cuda.is_available() else "cpu"
+
+
+@contextmanager
+def fitting() -> Iterator[None]:
+    """What runs in here on a device.
+
+    Raises
+    ------
+    inference.backends.captioners.OutOfMemory
+        Where the device says so, in whatever words.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if isinstance(error, torch().OutOfMemoryError) or "out of memory" in str(error).lower():
+            raise OutOfMemory(str(error)) from error
+        raise
+
+
+def in_batches(encoder: ImageEncoder, images: Sequence[Image.Image]) -> NDArray[np.float32]:
+    rows = [np.empty((0, encoder.dimensions), dtype=np.float32)]
+    for start in range(0, len(images), encoder.batch_size):
+        chosen = images[start : start + encoder.batch_size]
+        rows.append(encoder.features_of([encoder.prepare(image) for image in chosen]))
+    return np.concatenate(rows)
+
+
+def check_options(spec: Spec, known: Mapping[str, Sequence[str]]) -> None:
+    """
+    Raises
+    ------
+    EncoderRefused
+        Where an option is not known, or its value is none of those that it may have.
+    """
+    for option, value in spec.options.items():
+        if option not in known:
+            raise EncoderRefused(f"There is no option {option!r} here. There are: {', '.join(known) or 'none'}.")
+        if value not in known[option]:
+            raise EncoderRefused(f"{option} is {value!r}; it may be {', '.join(known[option])}.")

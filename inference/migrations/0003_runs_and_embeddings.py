@@ -328,6 +328,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "vectors",
+                    models.PositiveIntegerField(
+                        default=0, help_text="How many were stored, where vectors are made."
+                    ),
+                ),
+                (
                     "run",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE, related_name="chunks", to="inference.run"

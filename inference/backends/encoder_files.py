@@ -1,0 +1,51 @@
+"""Where commands find an encoder: in any folder, or on the hub with a commit; and what its files are known by."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from inference.backends.captioners import BackendRefused, Spec
+from inference.backends.encoders import EncoderRefused
+from inference.backends.transformer_files import PINNED, folder_of
+
+FILES = ("*.json", "*.safetensors", "*.txt", "*.model")
+"""What of a model is read: never code, and no weights that are Python's pickles."""
+
+
+def folder_at(source: str) -> Path:
+    """A folder by its path, or one that the hub's model was fetched into.
+
+    Raises
+    ------
+    EncoderRefused
+    """
+    path = Path(source)
+    if path.is_dir():
+        return path
+    if PINNED.fullmatch(source) is None:
+        raise EncoderRefused(
+            f"{source} is neither a folder nor a model of the hub with its commit, such as name/model@ and 40 digits: "
+            "without the commit, scores would not say by what they were made."
+        )
+    try:
+        return folder_of(Spec(source, source, {}))
+    except BackendRefused as refused:
+        raise EncoderRefused(str(refused)) from refused
+
+
+def digests_of(folder: Path) -> dict[str, str]:
+    """SHA-256 of each file of a model.
+
+    Raises
+    ------
+    EncoderRefused
+        Where there is no model in the folder.
+    """
+    digests = {}
+    for path in sorted({path for pattern in FILES for path in folder.glob(pattern)}):
+        with path.open("rb") as file:
+            digests[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+    if "config.json" not in digests:
+        raise EncoderRefused(f"{folder} holds no model: there is no config.json.")
+    return digests

@@ -1,0 +1,101 @@
+"""A projection of captions into a space of image features, as `train_projection` leaves it in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from django.conf import settings
+from numpy.typing import NDArray
+
+from inference.backends.captioners import Spec
+from inference.backends.encoders import EncoderRefused, Subject, check_options, device, fitting
+from inference.backends.transformer_files import NAME, folder_here
+from inference.backends.use_multilingual import Encoder, EncoderMissing
+from inference.projections.config import ProjectionRefused
+from inference.projections.folder import MANIFEST, VECTORS, Manifest, read_manifest
+from inference.projections.projector import AT_ONCE, Projection, open_projection
+from metrics.java import ToolFailed, ToolMissing
+from metrics.word_vectors import BrokenTable, Vectors, open_table
+
+
+class ProjectionEncoder:
+    """Captions of one language in the space that the projection was trained for.
+
+    Raises
+    ------
+    EncoderRefused, inference.backends.encoders.ExtraMissing
+    """
+
+    batch_size = AT_ONCE
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            manifest = read_manifest(folder)
+            self._projection: Projection | None = open_projection(folder, word_vectors_of(folder, manifest))
+        except (ProjectionRefused, ToolMissing) as error:
+            raise EncoderRefused(str(error)) from error
+        self.signature, self.space, self.dimensions = manifest.encoder, manifest.space, manifest.dimensions
+        self.language = manifest.language
+
+    def describe(self) -> dict[str, str]:
+        return {"encoder": f"W2VV++ ({self.language})", "device": device(), "signature": self.signature}
+
+    def vectors(self, captions: Sequence[str]) -> NDArray[np.float32]:
+        if self._projection is None:
+            raise EncoderRefused("The projection was closed.")
+        try:
+            with fitting():
+                return self._projection.vectors(captions)
+        except (ToolMissing, ToolFailed) as error:
+            raise EncoderRefused(str(error)) from error
+
+    def close(self) -> None:
+        self._projection = None
+
+
+class ProjectionBackend:
+    name = "projection"
+    title = "W2VV++ of train_projection: captions of one language, in a space of images"
+    queue = "default"
+
+    def check(self, spec: Spec) -> None:
+        if NAME.fullmatch(spec.source) is None:
+            raise EncoderRefused(f"“{spec.source}” is no name of a folder that train_projection made.")
+        folder_here(spec.source)
+        check_options(spec, {})
+
+    def subjects(self, spec: Spec) -> frozenset[Subject]:
+        return frozenset({Subject.CAPTIONS})
+
+    def load(self, spec: Spec) -> ProjectionEncoder:
+        folder = folder_here(spec.source)
+        if folder is None:
+            raise EncoderRefused(f"There is no folder “{spec.source}” of models on this machine.")
+        return ProjectionEncoder(folder)
+
+
+def word_vectors_of(folder: Path, manifest: Manifest) -> Vectors | None:
+    """The word vectors that a projection was trained with: those in its folder, imported ones, or the packaged encoder.
+
+    Raises
+    ------
+    ProjectionRefused
+        Where they are not here.
+    """
+    if manifest.vectors is None:
+        return None
+    try:
+        for place in (folder / VECTORS, Path(settings.VECTORS) / manifest.vectors):
+            if (place / MANIFEST).is_file():
+                return open_table(place)
+        encoder = Encoder(manifest.language)
+        if encoder.signature == manifest.vectors:
+            return encoder
+    except (BrokenTable, EncoderMissing) as error:
+        raise ProjectionRefused(f"The word vectors of {folder} cannot be read: {error}") from error
+    raise ProjectionRefused(
+        f"{folder} was trained with the word vectors {manifest.vectors}, which are not here. Import them with "
+        "import_word_vectors, or copy its folder with the vectors in it."
+    )

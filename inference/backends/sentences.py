@@ -1,0 +1,65 @@
+"""Vectors of whole captions by the Universal Sentence Encoder (multilingual, v3) from a package, without PyTorch."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inference.backends.captioners import Spec
+from inference.backends.encoders import EncoderRefused, ExtraMissing, Subject, check_options, encoder_name
+from inference.backends.use_multilingual import DIMENSIONS, EncoderMissing, content, encode
+
+AT_ONCE = 64
+
+
+class SentenceEncoder:
+    """512 numbers for a caption in any of its languages; its space is its own, in which there are no pictures.
+
+    Raises
+    ------
+    inference.backends.encoders.ExtraMissing
+        Where the package is not installed.
+    """
+
+    dimensions = DIMENSIONS
+    batch_size = AT_ONCE
+
+    def __init__(self) -> None:
+        try:
+            self.signature = encoder_name("sentences-use-m3", content())
+        except EncoderMissing as error:
+            raise ExtraMissing(f"{error} Install it: pip install -r requirements.txt.") from error
+        self.space = self.signature
+
+    def describe(self) -> dict[str, str]:
+        return {"encoder": "Universal Sentence Encoder, multilingual, v3", "device": "cpu", "signature": self.signature}
+
+    def vectors(self, captions: Sequence[str]) -> NDArray[np.float32]:
+        rows = [np.empty((0, DIMENSIONS), dtype=np.float32)]
+        for start in range(0, len(captions), AT_ONCE):
+            chosen = [unicodedata.normalize("NFC", caption).strip() for caption in captions[start : start + AT_ONCE]]
+            rows.append(encode(chosen))
+        return np.concatenate(rows)
+
+    def close(self) -> None:
+        """The model stays: the vectors of words are of the same."""
+
+
+class SentencesBackend:
+    name = "sentences"
+    title = "Universal Sentence Encoder, from a package: captions"
+    queue = "default"
+
+    def check(self, spec: Spec) -> None:
+        if spec.source:
+            raise EncoderRefused("The sentence encoder comes from a package: leave the source empty.")
+        check_options(spec, {})
+
+    def subjects(self, spec: Spec) -> frozenset[Subject]:
+        return frozenset({Subject.CAPTIONS})
+
+    def load(self, spec: Spec) -> SentenceEncoder:
+        return SentenceEncoder()

@@ -1,0 +1,72 @@
+"""Files of vectors on this machine: copies of what lies in object storage, and what can be computed again.
+
+A file is named by a digest of what it holds, so that it is never out of date. Those that were not used for longest go
+when there are too many; whoever has one open goes on reading it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from django.conf import settings
+
+MOST_BYTES = 16 << 30
+UNFINISHED = ".unfinished-"
+ABANDONED_AFTER_S = 24 * 3600
+
+
+def cached(name: str, make: Callable[[Path], None]) -> Path:
+    """The file of this name, which `make` writes where it is not there yet. It is never found half-written."""
+    path = _folder() / name
+    try:
+        os.utime(path)
+        return path
+    except FileNotFoundError:
+        handle, unfinished = tempfile.mkstemp(dir=_folder(), prefix=UNFINISHED)
+        os.close(handle)
+    try:
+        make(Path(unfinished))
+        Path(unfinished).replace(path)
+    finally:
+        Path(unfinished).unlink(missing_ok=True)
+    _tidy(keep=path)
+    return path
+
+
+def working_file() -> Path:
+    """An empty file for who removes it afterwards."""
+    handle, path = tempfile.mkstemp(dir=_folder(), prefix=UNFINISHED)
+    os.close(handle)
+    return Path(path)
+
+
+def _folder() -> Path:
+    folder = Path(settings.VAR) / "vectors-cache"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _tidy(*, keep: Path) -> None:
+    now, total = time.time(), 0
+    found = []
+    for path in _folder().iterdir():
+        # Another process may tidy too.
+        with suppress(FileNotFoundError):
+            about = path.stat()
+            if path.name.startswith(UNFINISHED):
+                if about.st_mtime < now - ABANDONED_AFTER_S:
+                    path.unlink()
+                continue
+            total += about.st_size
+            if path != keep:
+                found.append((about.st_mtime, about.st_size, path))
+    for _used, size, path in sorted(found):
+        if total <= MOST_BYTES:
+            return
+        path.unlink(missing_ok=True)
+        total -= size

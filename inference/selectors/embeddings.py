@@ -1,0 +1,221 @@
+"""Vectors of an embedding set, open and memory-mapped; what lies nearest, and what stands for several."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.core.files.storage import default_storage
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from numpy.typing import NDArray
+
+from corpus.models import Collection
+from inference.files.vector_cache import cached
+from inference.models import CaptioningModel, EmbeddingSet, Encoder
+from metrics.central import most_central
+
+VECTORS_FILE, IDS_FILE = "vectors.npy", "ids.npy"
+COPY_BYTES = 1 << 20
+BLOCK_NUMBERS = 1 << 22
+"""How many numbers are looked at at once: 16 MiB of 32 bits, however many vectors there are."""
+MOST_OPEN = 8
+NEAREST = 10
+
+_open: dict[str, Embeddings] = {}
+_opening = threading.Lock()
+
+
+class EmbeddingsUnavailable(Exception):
+    """The vectors are not whole yet, or their files are gone or changed; says which."""
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """Vectors of images, or of their captions.
+
+    Attributes
+    ----------
+    ids : ndarray of int64, shape (n,)
+        Primary keys of the images, in rising order.
+    vectors : ndarray of float16 or float32, shape (n, dimensions)
+        Mapped from the file, in the order of the ids.
+    """
+
+    ids: NDArray[np.int64]
+    vectors: NDArray[Any]
+
+    def places(self, images: Sequence[int]) -> NDArray[np.intp]:
+        """Where the vector of each image is; -1 for one that has none."""
+        wanted = np.asarray(images, dtype=np.int64)
+        if not len(self.ids):
+            return np.full(len(wanted), -1, dtype=np.intp)
+        places = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
+        return np.where(self.ids[places] == wanted, places, -1)
+
+    def rows(self, images: Sequence[int]) -> NDArray[np.float32]:
+        """The vectors of images that all have one, shape (n_images, dimensions).
+
+        Raises
+        ------
+        KeyError
+        """
+        places = self.places(images)
+        if (places < 0).any():
+            raise KeyError(int(np.asarray(images)[places < 0][0]))
+        return self.vectors[places].astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """`similarity` is the cosine, in [-1, 1]."""
+
+    image: int
+    similarity: float
+
+
+def open_set(embeddings: EmbeddingSet) -> Embeddings:
+    """The vectors of a set that is whole. Where storage gives no files of this machine, they are copied here once.
+
+    Raises
+    ------
+    EmbeddingsUnavailable
+    """
+    if not embeddings.file:
+        raise EmbeddingsUnavailable(_("These vectors are still being computed."))
+    with _opening:
+        if embeddings.digest not in _open:
+            while len(_open) >= MOST_OPEN:
+                del _open[next(iter(_open))]
+            _open[embeddings.digest] = _opened(embeddings)
+        return _open[embeddings.digest]
+
+
+def nearest(embeddings: Embeddings, image: int, *, count: int = NEAREST) -> list[Neighbour]:
+    """The images whose vectors have the greatest cosine with that of `image`, the nearest first; itself left out.
+
+    Exact: all are looked at, some at a time, in memory that does not grow with them. Of equally near ones those with
+    the lower primary keys come. A vector of zeros is near to nothing, and has no neighbours.
+
+    Raises
+    ------
+    KeyError
+        Where the image has no vector.
+    """
+    query = embeddings.rows([image])[0]
+    length = np.sqrt(np.dot(query, query))
+    if not length or count < 1:
+        return []
+    query /= length
+    found = np.empty(0, dtype=np.float32)
+    ids = np.empty(0, dtype=np.int64)
+    step = max(1, BLOCK_NUMBERS // len(query))
+    for start in range(0, len(embeddings.ids), step):
+        block = np.asarray(embeddings.vectors[start : start + step], dtype=np.float32)
+        lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            cosines = (block @ query) / lengths
+        some = embeddings.ids[start : start + step]
+        kept = (lengths > 0) & (some != image)
+        found, ids = np.concatenate([found, cosines[kept]]), np.concatenate([ids, some[kept]])
+        # Sorted by nearness and then by key, so that what comes does not depend on where blocks begin.
+        best = np.lexsort((ids, -found))[:count] if len(found) <= 4 * count else _best(found, ids, count)
+        found, ids = found[best], ids[best]
+    cosines = np.clip(found, -1.0, 1.0)
+    return [Neighbour(int(one), float(cosine)) for one, cosine in zip(ids, cosines, strict=True)]
+
+
+def representative(embeddings: Embeddings, images: Sequence[int]) -> int:
+    """Of some images that all have a vector, the place of the one with the least mean cosine distance to the others.
+
+    Raises
+    ------
+    KeyError
+        Where one has no vector.
+    ValueError
+        Where a vector has no direction.
+    """
+    return most_central(embeddings.rows(images))
+
+
+def whole_sets(
+    *,
+    encoder: Encoder | None = None,
+    collections: Iterable[Collection] | None = None,
+    captions_of: CaptioningModel | None = None,
+    language: str | None = None,
+) -> QuerySet[EmbeddingSet]:
+    """Sets that can be opened, the newest first: of images, or of a model's captions in a language."""
+    found = EmbeddingSet.objects.exclude(file="").filter(captions_of=captions_of, language=language)
+    if encoder is not None:
+        found = found.filter(encoder=encoder)
+    if collections is not None:
+        found = found.filter(run__collection__in=list(collections))
+    return found.select_related("encoder", "run__collection").order_by("-pk")
+
+
+def newest_covering(images: Sequence[int], sets: Iterable[EmbeddingSet]) -> tuple[EmbeddingSet, Embeddings] | None:
+    """The first of `sets` in which every one of `images` has a vector; one whose files are gone is passed over."""
+    for one in sets:
+        try:
+            found = open_set(one)
+        except EmbeddingsUnavailable:
+            continue
+        if (found.places(images) >= 0).all():
+            return one, found
+    return None
+
+
+def digest_of(ids: NDArray[np.int64], vectors: NDArray[Any], progress: Callable[[], None] = lambda: None) -> str:
+    """SHA-256 over the numbers, whatever file they lie in."""
+    digest = hashlib.sha256(f"{vectors.dtype.str} {vectors.shape}\0".encode())
+    digest.update(np.ascontiguousarray(ids, dtype="<i8").tobytes())
+    step = max(1, BLOCK_NUMBERS // max(1, vectors.shape[1]))
+    for start in range(0, len(vectors), step):
+        digest.update(np.ascontiguousarray(vectors[start : start + step]).tobytes())
+        progress()
+    return digest.hexdigest()
+
+
+def _best(found: NDArray[np.float32], ids: NDArray[np.int64], count: int) -> NDArray[np.intp]:
+    """Places of the `count` greatest, in order; sorting all of a block would take most of the time."""
+    least = np.partition(found, len(found) - count)[len(found) - count]
+    places = np.flatnonzero(found >= least)
+    return places[np.lexsort((ids[places], -found[places]))][:count]
+
+
+def _opened(about: EmbeddingSet) -> Embeddings:
+    folder = about.file.rpartition("/")[0]
+    try:
+        vectors = np.load(_on_this_machine(about.file, f"{about.digest}-{VECTORS_FILE}"), mmap_mode="r")
+        ids = np.load(_on_this_machine(f"{folder}/{IDS_FILE}", f"{about.digest}-{IDS_FILE}"))
+    except (OSError, ValueError, EOFError) as error:
+        raise EmbeddingsUnavailable(
+            _("The vectors of set %(number)s cannot be read (%(why)s). Compute them again.")
+            % {"number": about.pk, "why": error}
+        ) from error
+    shape, kind = (about.rows, about.dimensions), about.precision
+    if vectors.shape != shape or vectors.dtype.name != kind or ids.shape != shape[:1]:
+        raise EmbeddingsUnavailable(
+            _("The files of set %(number)s hold other vectors than were computed. Compute them again.")
+            % {"number": about.pk}
+        )
+    return Embeddings(ids=ids, vectors=vectors)
+
+
+def _on_this_machine(name: str, digest: str) -> Path:
+    try:
+        return Path(default_storage.path(name))
+    except NotImplementedError:
+        return cached(digest, lambda path: _copy(name, path))
+
+
+def _copy(name: str, path: Path) -> None:
+    with default_storage.open(name) as source, path.open("wb") as target:
+        while chunk := source.read(COPY_BYTES):
+            target.write(chunk)
