@@ -8,7 +8,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import Spec
+from inference.backends.captioners import BackendRefused, Spec
 from inference.backends.encoders import EncoderRefused, Loaded, Subject
 from inference.backends.registry import encoder_named
 from inference.models import Encoder
@@ -35,7 +35,10 @@ def register(
     name, source = name.strip(), source.strip()
     if not name:
         raise EncoderRefused(_("Give the encoder a name."))
-    encoder_named(backend).check(Spec(name, source, dict(options or {})))
+    try:
+        encoder_named(backend).check(Spec(name, source, dict(options or {})))
+    except BackendRefused as refused:
+        raise EncoderRefused(str(refused)) from refused
     try:
         with transaction.atomic():
             return Encoder.objects.create(

@@ -103,7 +103,10 @@ class _Shift:
                 return False
             if time.monotonic() >= self._until:
                 return True
-        progress.end_if_whole(run=self.run, work=self.work, worker=self.worker, now=self.clock())
+        try:
+            progress.end_if_whole(run=self.run, work=self.work, worker=self.worker, now=self.clock())
+        except OF_THE_WHOLE_RUN as reason:
+            progress.fail(run=self.run, error=str(reason), worker=self.worker, now=self.clock())
         return False
 
     def _load(self) -> None:
@@ -307,7 +310,7 @@ class _Shift:
             self._let_go(held)
 
     def _to_store(self, held: Held) -> list[Made]:
-        if self.work.is_kept_whole:
+        if self.work.is_kept_whole and not held.is_careful:
             return [one for one in held.unstored if one.item.refused]
         # Who broke in a row waits until it is known whether it was the images' fault.
         return [one for one in held.unstored if not (isinstance(one.result, Broke) and self._broken)]
