@@ -7,7 +7,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from inference.models import CaptioningModel, Run
+from inference.models import CaptioningModel, EmbeddingSet, Run, Trial
 from people.models import Membership, Role, User
 from people.permissions import manages_anything
 
@@ -48,3 +48,28 @@ def run_for(user: User | AnonymousUser, run_id: int) -> Run:
     check_researcher(user)
     found = Run.objects.select_related("model", "encoder", "collection", "created_by").prefetch_related("languages")
     return get_object_or_404(found, pk=run_id)
+
+
+def embedding_set_for(user: User | AnonymousUser, set_id: int) -> EmbeddingSet:
+    """
+    Raises
+    ------
+    Http404
+        Also where it exists, for whoever does no research.
+    """
+    check_researcher(user)
+    found = EmbeddingSet.objects.select_related("encoder", "run__collection", "captions_of", "language")
+    return get_object_or_404(found, pk=set_id)
+
+
+def trial_for(user: User | AnonymousUser, trial_id: int) -> Trial:
+    """One that `user` began.
+
+    Raises
+    ------
+    Http404
+        Also where it exists, for anybody else.
+    """
+    check_researcher(user)
+    found = Trial.objects.select_related("model", "image").prefetch_related("languages")
+    return get_object_or_404(found, pk=trial_id, created_by=user.pk)

@@ -1,23 +1,94 @@
-"""Not there yet: these addresses answer 404."""
+"""Vectors of pictures and captions: the sets there are, new ones, and what lies near an image."""
 
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from inference.backends.encoders import EncoderRefused
+from inference.forms.embeddings import EmbeddingForm, EncoderForm
+from inference.pages.embeddings import neighbours_page, set_line, set_page
+from inference.permissions import check_researcher, embedding_set_for
+from inference.selectors import embedding_sets as selectors
+from inference.services import encoders, runs
+from inference.services.runs import RunRefused
+from people.requests import user_of
+
+SETS_PER_PAGE = 50
 
 
-def embedding_list(request: HttpRequest, **_arguments: object) -> HttpResponse:
-    raise Http404
+@require_safe
+@login_required
+def embedding_list(request: HttpRequest) -> HttpResponse:
+    check_researcher(request.user)
+    page = Paginator(selectors.embedding_sets(), SETS_PER_PAGE).get_page(request.GET.get("page"))
+    context = {"page": page, "lines": [set_line(found) for found in page], "encoders": selectors.encoders()}
+    return render(request, "inference/embeddings.html", context)
 
 
-def embedding_create(request: HttpRequest, **_arguments: object) -> HttpResponse:
-    raise Http404
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def encoder_create(request: HttpRequest) -> HttpResponse:
+    check_researcher(request.user)
+    form = EncoderForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            made = encoders.register(**form.cleaned_data, by=user_of(request))
+        except EncoderRefused as refused:
+            form.add_error(None, str(refused))
+        else:
+            messages.success(request, _("The encoder “%(name)s” is registered.") % {"name": made.name})
+            return redirect(reverse("inference:embedding-create", query={"encoder": made.pk}))
+    return render(request, "inference/encoder_create.html", {"form": form}, status=422 if form.is_bound else 200)
 
 
-def encoder_create(request: HttpRequest, **_arguments: object) -> HttpResponse:
-    raise Http404
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def embedding_create(request: HttpRequest) -> HttpResponse:
+    check_researcher(request.user)
+    asked = {name: request.GET.get(name, "") for name in ("encoder", "collection")}
+    form = EmbeddingForm(request.POST if request.method == "POST" else None, initial=asked)
+    if form.is_valid():
+        try:
+            run = runs.start_embeddings(**form.cleaned_data, by=user_of(request), now=timezone.now())
+        except RunRefused as refused:
+            form.add_error(None, str(refused))
+        else:
+            return redirect("inference:run-show", run.pk)
+    return render(request, "inference/embedding_create.html", {"form": form}, status=422 if form.is_bound else 200)
 
 
-def embedding_show(request: HttpRequest, **_arguments: object) -> HttpResponse:
-    raise Http404
+@require_safe
+@never_cache
+@login_required
+def embedding_show(request: HttpRequest, set_id: int) -> HttpResponse:
+    """With a key, on to the neighbours of its image."""
+    found = embedding_set_for(request.user, set_id)
+    key = request.GET.get("key", "").strip()
+    entry = selectors.image_with_key(found, key)
+    if entry is not None:
+        return redirect("inference:embedding-neighbours", found.pk, entry.image.public_id)
+    context = {"found": found, "page": set_page(found, user_of(request)), "key": key}
+    return render(request, "inference/embedding.html", context)
 
 
-def embedding_neighbours(request: HttpRequest, **_arguments: object) -> HttpResponse:
-    raise Http404
+@require_safe
+@never_cache
+@login_required
+def embedding_neighbours(request: HttpRequest, set_id: int, public_id: UUID) -> HttpResponse:
+    found = embedding_set_for(request.user, set_id)
+    entry = selectors.entry_of(found, public_id)
+    if entry is None:
+        raise Http404(_("There is no such image in the collection of these vectors."))
+    page = neighbours_page(found, entry, user_of(request))
+    return render(request, "inference/neighbours.html", {"found": found, "page": page})

@@ -1,0 +1,114 @@
+"""Registering an encoder, and asking for vectors by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from corpus.models import Collection
+from inference.backends.encoders import Subject
+from inference.backends.registry import encoders
+from inference.backends.vision import AUTO, POOLS
+from inference.forms.captions import MODEL_NAME_CHARACTERS
+from inference.models import CaptioningModel, Encoder, Precision
+from inference.services.encoders import subjects_of
+from languages.models import Language
+
+VISION = "vision"
+LONGEST_SOURCE = 500
+POOL_LABELS = {
+    "auto": _("as the model was trained"),
+    "pooler": _("what the model pools itself"),
+    "first": _("the first token"),
+    "mean": _("the mean of all places"),
+}
+
+
+class EncoderForm(forms.Form):
+    name = forms.CharField(label=_("Name"), max_length=MODEL_NAME_CHARACTERS)
+    backend = forms.ChoiceField(label=_("Kind"))
+    source = forms.CharField(
+        label=_("Source"),
+        required=False,
+        max_length=LONGEST_SOURCE,
+        help_text=_(
+            "A folder's name among those that the operator put there, or a model of the hub with its commit: "
+            "name/model@ and 40 digits. Empty for what comes from a package."
+        ),
+    )
+    pool = forms.ChoiceField(
+        label=_("What is taken of the last layer"),
+        choices=[(pool, POOL_LABELS[pool]) for pool in POOLS],
+        initial=AUTO,
+        required=False,
+        help_text=_("Only of a vision model."),
+    )
+    description = forms.CharField(
+        label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 2}), max_length=2000
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data)
+        backend: Any = self.fields["backend"]
+        backend.choices = [(one.name, one.title) for one in encoders().values()]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        pool = cleaned.pop("pool", "") or AUTO
+        cleaned["options"] = {"pool": pool} if pool != AUTO and cleaned.get("backend") == VISION else {}
+        return cleaned
+
+
+class EmbeddingForm(forms.Form):
+    """Vectors of a collection's pictures; or of captions, where it is said whose."""
+
+    encoder = forms.ModelChoiceField(Encoder.objects.order_by("name"), label=_("Encoder"), empty_label=_("Choose…"))
+    collection = forms.ModelChoiceField(
+        Collection.objects.order_by("name"), to_field_name="slug", label=_("Collection"), empty_label=_("Choose…")
+    )
+    captions_of = forms.ModelChoiceField(
+        CaptioningModel.objects.order_by("name"),
+        label=_("Captions of"),
+        required=False,
+        empty_label=_("none: the pictures themselves"),
+    )
+    language = forms.ModelChoiceField(
+        Language.objects.all(),
+        label=_("Language of the captions"),
+        required=False,
+        empty_label=_("none: the pictures themselves"),
+    )
+    precision = forms.ChoiceField(
+        label=_("Precision"),
+        choices=Precision.choices,
+        initial=Precision.FLOAT16,
+        help_text=_("16 bits take half the space, and cosines differ in the fourth digit at most."),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if self.errors:
+            return cleaned
+        captions_of, language = cleaned["captions_of"], cleaned["language"]
+        if (captions_of is None) != (language is None):
+            self.add_error(
+                "language" if language is None else "captions_of",
+                _now("Captions need both: whose they are, and the language. For pictures leave both empty."),
+            )
+        subject = Subject.IMAGES if captions_of is None and language is None else Subject.CAPTIONS
+        able = subjects_of(cleaned["encoder"])
+        if subject not in able:
+            self.add_error("encoder", _unable(subject, has_any=bool(able)))
+        return cleaned
+
+
+def _unable(subject: Subject, *, has_any: bool) -> str:
+    if not has_any:
+        return _now("What this encoder needs is not installed here.")
+    if subject is Subject.IMAGES:
+        return _now("This encoder takes captions only: say whose, and in which language.")
+    return _now("This encoder takes pictures only: leave the model and the language empty.")

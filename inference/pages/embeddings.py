@@ -1,0 +1,115 @@
+"""Embedding sets as their pages show them: sizes and similarities in words, and what cannot be shown yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext as _
+
+from corpus.models import CollectionImage
+from corpus.pages import shown
+from inference.models import GOING, EmbeddingSet, RunState
+from inference.selectors import embedding_sets as selectors
+from inference.selectors.embedding_sets import SetImage
+from inference.selectors.embeddings import EmbeddingsUnavailable
+from people.models import User
+
+SIMILARITY_DIGITS = 3
+
+
+@dataclass(frozen=True)
+class SetLine:
+    found: EmbeddingSet
+    subject: str
+    size: str
+    """Empty where it is not known yet."""
+
+
+@dataclass(frozen=True)
+class SetPage:
+    """`trouble` says why nothing can be asked of the vectors, empty where it can; `centre` is the image for all."""
+
+    line: SetLine
+    trouble: str
+    centre: SetImage | None
+    is_without_centre: bool
+
+
+@dataclass(frozen=True)
+class Near:
+    image: SetImage
+    similarity: str
+
+
+@dataclass(frozen=True)
+class NeighboursPage:
+    """`trouble` says why there are no neighbours, empty where there are."""
+
+    image: SetImage
+    near: Sequence[Near]
+    trouble: str
+
+
+def set_line(found: EmbeddingSet) -> SetLine:
+    size = selectors.bytes_of(found)
+    return SetLine(found=found, subject=subject_of(found), size="" if size is None else filesizeformat(size))
+
+
+def subject_of(found: EmbeddingSet) -> str:
+    if found.captions_of is None or found.language is None:
+        return _("Pictures")
+    return _("Captions of “%(model)s”, %(language)s") % {
+        "model": found.captions_of.name,
+        "language": found.language.name,
+    }
+
+
+def set_page(found: EmbeddingSet, viewer: User) -> SetPage:
+    line, trouble, centre = set_line(found), not_whole(found), None
+    if not trouble:
+        try:
+            centre = selectors.centre(found)
+        except EmbeddingsUnavailable as error:
+            trouble = str(error)
+    images = selectors.set_images(found, [centre], viewer) if centre is not None else []
+    return SetPage(line, trouble, images[0] if images else None, is_without_centre=not trouble and centre is None)
+
+
+def neighbours_page(found: EmbeddingSet, entry: CollectionImage, viewer: User) -> NeighboursPage:
+    (image,) = selectors.set_images(found, [entry.image_id], viewer)
+    near, trouble = [], not_whole(found)
+    if image.picture is None:
+        trouble = _(
+            "You have this picture in a batch of your own. What it is like is kept from you until you have handed that "
+            "batch in."
+        )
+    if not trouble:
+        try:
+            near = selectors.neighbours(found, entry.image_id, viewer)
+        except EmbeddingsUnavailable as error:
+            trouble = str(error)
+        except KeyError:
+            trouble = _("This image has no vector: it has none of the captions, could not be read, or came later.")
+    return NeighboursPage(image, [Near(one, _similarity(one)) for one in near], trouble)
+
+
+def not_whole(found: EmbeddingSet) -> str:
+    """Why the vectors cannot be used, by what became of their run; empty where they are whole."""
+    if found.file:
+        return ""
+    state = found.run.state
+    if state in GOING:
+        return _("The vectors are still being computed. Once all are there, it shows here what lies near what.")
+    if state == RunState.PAUSED:
+        return _("The run that computes the vectors is paused. Resume it to have them whole.")
+    if state == RunState.CANCELLED:
+        return _("The run that was to compute the vectors was cancelled. Ask for the vectors again.")
+    if state == RunState.FAILED:
+        return _("The run that was to compute the vectors failed: its page says why.")
+    return _("The vectors are being put together. Look again in a moment.")
+
+
+def _similarity(image: SetImage) -> str:
+    return "" if image.similarity is None else shown.plain(image.similarity, SIMILARITY_DIGITS)

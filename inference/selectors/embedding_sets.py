@@ -1,0 +1,151 @@
+"""Embedding sets as researchers see them: what each is of, what lies near an image, and what stands for all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as AnyOf
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from django.core.cache import cache
+from django.db.models import QuerySet
+from numpy.typing import NDArray
+
+from corpus.models import CollectionImage
+from corpus.selectors import Picture, picture_of
+from inference.models import EmbeddingSet, Encoder, ModelCaption, Precision
+from inference.selectors.embeddings import BLOCK_NUMBERS, Embeddings, nearest, open_set
+from inference.selectors.gallery import hidden_from
+from metrics.central import SAME_WITHIN
+from people.models import User
+
+NEIGHBOURS = 24
+KEPT_S = 7 * 24 * 3600
+NO_IMAGE = 0
+BYTES = {Precision.FLOAT16: 2, Precision.FLOAT32: 4}
+
+
+@dataclass(frozen=True)
+class SetImage:
+    """An image of the set's collection. Without `picture` the viewer has it in hand, and is told no more.
+
+    `caption` is what was put into a vector, empty where it was the picture itself; `similarity` is the cosine.
+    """
+
+    key: str
+    public_id: UUID | None
+    picture: Picture | None
+    caption: str
+    similarity: float | None = None
+
+
+def embedding_sets() -> QuerySet[EmbeddingSet]:
+    """The newest first."""
+    return EmbeddingSet.objects.select_related("encoder", "run__collection", "captions_of", "language").order_by("-pk")
+
+
+def encoders() -> QuerySet[Encoder]:
+    return Encoder.objects.order_by("name")
+
+
+def bytes_of(found: EmbeddingSet) -> int | None:
+    """Of the vectors alone; None where nothing is known yet."""
+    return found.rows * found.dimensions * BYTES[Precision(found.precision)] if found.dimensions else None
+
+
+def image_with_key(found: EmbeddingSet, key: str) -> CollectionImage | None:
+    """The image of that very key, or of that file name where one alone has it."""
+    entries = CollectionImage.objects.filter(collection=found.run.collection_id).select_related("image")
+    # No database keeps a NUL, and PostgreSQL would not even look for one.
+    if not key or "\0" in key:
+        return None
+    if (by_key := entries.filter(key=key).first()) is not None:
+        return by_key
+    by_name = list(entries.filter(file_name=key)[:2])
+    return by_name[0] if len(by_name) == 1 else None
+
+
+def entry_of(found: EmbeddingSet, public_id: UUID) -> CollectionImage | None:
+    entries = CollectionImage.objects.filter(collection=found.run.collection_id).select_related("image")
+    return entries.filter(image__public_id=public_id).first()
+
+
+def neighbours(found: EmbeddingSet, image_id: int, viewer: User) -> list[SetImage]:
+    """The nearest first. Nothing where the viewer has the image in hand: of its caption the neighbours would tell.
+
+    Raises
+    ------
+    inference.selectors.embeddings.EmbeddingsUnavailable
+    KeyError
+        Where the image has no vector.
+    """
+    if hidden_from(viewer, [image_id]):
+        return []
+    near = nearest(open_set(found), image_id, count=NEIGHBOURS)
+    similarity = {one.image: one.similarity for one in near}
+    return set_images(found, list(similarity), viewer, similarity=similarity)
+
+
+def centre(found: EmbeddingSet) -> int | None:
+    """The image that stands for all: with the least mean cosine distance to the others. None where a vector is zero.
+
+    Raises
+    ------
+    inference.selectors.embeddings.EmbeddingsUnavailable
+    """
+    key = f"centre-of-{found.digest}"
+    kept: int | None = cache.get(key)
+    if kept is None:
+        kept = most_central_of_all(open_set(found)) or NO_IMAGE
+        cache.set(key, kept, KEPT_S)
+    return None if kept == NO_IMAGE else kept
+
+
+def most_central_of_all(embeddings: Embeddings) -> int | None:
+    """As `inference.selectors.embeddings.representative` of all, without ever having all vectors in memory."""
+    count = len(embeddings.ids)
+    total = sum(block.sum(axis=0) for block in _units(embeddings))
+    if not count or not np.isfinite(total).all():
+        return None
+    nearness = np.concatenate([block @ total for block in _units(embeddings)])
+    distances = (count - nearness) / max(1, count - 1)
+    return int(embeddings.ids[np.flatnonzero(distances <= distances.min() + SAME_WITHIN)[0]])
+
+
+def set_images(
+    found: EmbeddingSet, images: AnyOf[int], viewer: User, *, similarity: Mapping[int, float] | None = None
+) -> list[SetImage]:
+    """Images of the set's collection in the order of `images`; those that were taken out since are left out."""
+    entries = CollectionImage.objects.filter(collection=found.run.collection_id, image__in=images)
+    by_image = {entry.image_id: entry for entry in entries.select_related("image")}
+    hidden, captions = hidden_from(viewer, by_image), _captions(found, by_image)
+    return [
+        SetImage("", None, None, "", (similarity or {}).get(image))
+        if image in hidden
+        else SetImage(
+            key=by_image[image].key,
+            public_id=by_image[image].image.public_id,
+            picture=picture_of(by_image[image].image, viewer),
+            caption=captions.get(image, ""),
+            similarity=(similarity or {}).get(image),
+        )
+        for image in images
+        if image in by_image
+    ]
+
+
+def _captions(found: EmbeddingSet, images: AnyOf[int]) -> dict[int, str]:
+    if found.captions_of_id is None:
+        return {}
+    said = ModelCaption.objects.filter(model=found.captions_of_id, language=found.language_id, image__in=list(images))
+    return dict(said.values_list("image_id", "text"))
+
+
+def _units(embeddings: Embeddings) -> Iterator[NDArray[np.float64]]:
+    """The vectors at length one, some at a time. One without a direction has no numbers."""
+    step = max(1, BLOCK_NUMBERS // max(1, embeddings.vectors.shape[1]))
+    for start in range(0, len(embeddings.ids), step):
+        block = np.asarray(embeddings.vectors[start : start + step], dtype=np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            yield block / np.linalg.norm(block, axis=1, keepdims=True)
