@@ -31,7 +31,7 @@ from corpus.models import Collection, ImportJob, ImportKind, ImportRow, JobState
 from corpus.rules.derive import derive
 from corpus.selectors import picture_of
 from corpus.services import files
-from inference.models import CaptioningModel, ModelCaption
+from inference.models import CaptioningModel, EmbeddingSet, ModelCaption, Run, Trial
 from languages.models import Language
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
 from people.requests import user_of
@@ -169,6 +169,11 @@ class World:
             "player_id": [1],
             "gold_id": [1],
             "scoring_id": [*Scoring.objects.values_list("pk", flat=True)] or [1],
+            "model_id": [*CaptioningModel.objects.values_list("pk", flat=True)],
+            "run_id": [*Run.objects.values_list("pk", flat=True)] or [1],
+            "trial_id": [*Trial.objects.values_list("pk", flat=True)] or [1],
+            "inference:embedding-show set_id": [*EmbeddingSet.objects.values_list("pk", flat=True)] or [1],
+            "inference:embedding-neighbours set_id": [*EmbeddingSet.objects.values_list("pk", flat=True)] or [1],
             "set_id": [*ReferenceSet.objects.values_list("pk", flat=True)] or [1],
             "pk": [*Membership.objects.filter(user=self.annotator).values_list("pk", flat=True), 1],
             "layout": ["jsonl", "csv", "xm3600", "tex", "json"],

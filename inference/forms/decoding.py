@@ -28,7 +28,9 @@ class DecodingForm(forms.Form):
         label=_("Beams"),
         min_value=1,
         max_value=64,
-        help_text=_("1 takes the likeliest word each time; papers mostly have 3 to 5, which takes as many times longer."),
+        help_text=_(
+            "1 takes the likeliest word each time; papers mostly have 3 to 5, which takes as many times longer."
+        ),
     )
     max_tokens = forms.IntegerField(
         label=_("Longest caption, in tokens"),

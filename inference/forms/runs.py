@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -14,6 +14,7 @@ from inference.backends.captioners import Decoding
 from inference.forms.captions import MODEL_NAME_CHARACTERS
 from inference.forms.decoding import DecodingForm
 from inference.models import IMPORTED, CaptioningModel
+from inference.selectors.models import counts_in
 from languages.models import Language
 
 
@@ -34,6 +35,14 @@ class RunChoiceForm(forms.Form):
         help_text=_("All its pictures are described."),
         error_messages={"invalid_choice": _("There is no such collection. Choose another one.")},
     )
+
+    @property
+    def has_models(self) -> bool:
+        return CaptioningModel.objects.exclude(backend=IMPORTED).exists()
+
+    @property
+    def has_collections(self) -> bool:
+        return Collection.objects.exists()
 
 
 class LanguageChoices(forms.CheckboxSelectMultiple):
@@ -58,12 +67,12 @@ class RunForm(DecodingForm):
         data: Mapping[str, Any] | None = None,
         *,
         model: CaptioningModel,
-        languages: Sequence[Language],
-        codes: Mapping[str, str],
-        counts: Mapping[str, int],
+        collection: Collection,
         images: int,
+        codes: Mapping[str, str],
     ) -> None:
         super().__init__(data, of=Decoding.from_stored(model.decoding), is_pivot=model.is_pivot)
+        languages, counts = Language.objects.all(), counts_in(model, collection)
         self.by_tag = {language.tag: language for language in languages}
         able = [language for language in languages if language.tag in codes]
         unable = [language for language in languages if language.tag not in codes]
@@ -83,14 +92,20 @@ class RunForm(DecodingForm):
             required=False,
             max_length=MODEL_NAME_CHARACTERS,
             help_text=_(
-                "Captions that are decoded otherwise than the model's earlier ones are kept apart, as those of a variant. "
-                "Left empty, it is named by what differs."
+                "Captions that are decoded otherwise than the model's earlier ones are kept apart, as those of a "
+                "variant. Left empty, it is named by what differs."
             ),
         )
         self.fields = {"languages": field, **self.fields, "name": name}
 
     def clean_languages(self) -> list[Language]:
         return [self.by_tag[tag] for tag in self.cleaned_data["languages"]]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What a run is started with, of a form that is valid."""
+        given = self.cleaned_data
+        return {"languages": given["languages"], "decoding": self.decoding, "name": given["name"]}
 
     @staticmethod
     def _label(language: Language, code: str, count: int, images: int) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from inference.backends import registry
-from inference.backends.captioners import BackendRefused, Spec
-from inference.models import IMPORTED, TRANSLATED, CaptioningModel, Translator
+from inference.backends.captioners import BackendRefused
+from inference.models import IMPORTED, TRANSLATED, CaptioningModel
 from inference.pages.runs import decoding_lines
-from inference.selectors.models import ModelDetails, ModelRow, languages_by_tag
+from inference.selectors.models import ENGLISH, ModelDetails, ModelRow, languages_by_tag
 from inference.selectors.runs import RunRow, run_row
+from inference.services.loading import spec_of, translator_spec_of
 from languages.models import Language
 
 MOST_LANGUAGES = 4
@@ -38,12 +39,23 @@ class WritableLine:
 
 
 @dataclass(frozen=True)
+class Ability:
+    """What a model can be asked for here."""
+
+    codes: Mapping[str, str]
+    """Our tags of the languages that it can write, with its own code for each."""
+    queue: str
+    missing: Sequence[str]
+    """Packages that its backend needs and that this process lacks. Workers may have them."""
+    trouble: str
+    """Why it cannot be run as it is registered; empty where it can or is not meant to be."""
+
+
+@dataclass(frozen=True)
 class ModelPage:
     kind: str
     can_run: bool
-    trouble: str
-    """Why it cannot be run here; empty where it can or where it is not meant to be."""
-    queue: str
+    ability: Ability
     options: Sequence[tuple[str, str]]
     decoding: Sequence[tuple[str, str]]
     lines: Sequence[WritableLine]
@@ -68,14 +80,14 @@ def model_lines(rows: Sequence[ModelRow]) -> list[ModelLine]:
 
 def model_page(details: ModelDetails) -> ModelPage:
     model, counts = details.model, {language.tag: count for language, count in details.captions}
-    codes, queue, trouble = _able(model)
+    ability = ability_of(model)
+    codes = ability.codes
     known = languages_by_tag()
     tags = sorted({*codes, *counts} & {*known}, key=lambda tag: known[tag].name.casefold())
     return ModelPage(
         kind=kind_titles().get(model.backend, model.backend),
-        can_run=model.backend != IMPORTED and not trouble,
-        trouble=trouble,
-        queue=queue,
+        can_run=model.backend != IMPORTED and not ability.trouble,
+        ability=ability,
         options=_options(model.options),
         decoding=decoding_lines(model.decoding),
         lines=[WritableLine(known[tag], codes.get(tag, ""), counts.get(tag, 0)) for tag in tags],
@@ -94,25 +106,21 @@ def kind_titles() -> dict[str, str]:
     return own | {name: str(backend.title) for name, backend in registry.backends().items()}
 
 
-def spec_of(model: CaptioningModel | Translator) -> Spec:
-    is_pivot = isinstance(model, CaptioningModel) and model.is_pivot
-    return Spec(name=model.name, source=model.source, options=model.options, is_pivot=is_pivot)
-
-
-def _able(model: CaptioningModel) -> tuple[dict[str, str], str, str]:
-    """The languages that it can write with its codes, its queue, and why it cannot be run here."""
-    if model.backend == IMPORTED:
-        return {}, "", ""
+def ability_of(model: CaptioningModel) -> Ability:
     backend: Any
     try:
-        if model.backend == TRANSLATED and model.translator is not None:
-            spec, backend = spec_of(model.translator), registry.translator_named(model.translator.backend)
+        if model.backend == IMPORTED:
+            return Ability({}, "", [], "")
+        if model.translator is not None:
+            spec, backend = translator_spec_of(model.translator), registry.translator_named(model.translator.backend)
+            codes = {ENGLISH: ENGLISH, **backend.languages(spec)}
         else:
             spec, backend = spec_of(model), registry.backend_named(model.backend)
+            codes = dict(backend.languages(spec))
         backend.check(spec)
-        return dict(backend.languages(spec)), backend.queue, ""
     except BackendRefused as refused:
-        return {}, "", str(refused)
+        return Ability({}, "", [], str(refused))
+    return Ability(codes, backend.queue, registry.missing_modules(backend), "")
 
 
 def _options(options: dict[str, Any]) -> list[tuple[str, str]]:

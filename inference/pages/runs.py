@@ -42,11 +42,11 @@ class RunPage:
 
     @property
     def can_cancel(self) -> bool:
-        return self.is_going or self.run.state == RunState.PAUSED
+        return self.is_going or self.run.state in (RunState.PAUSED, RunState.FAILED)
 
     @property
     def can_retry(self) -> bool:
-        return bool(self.run.failed) and self.run.state in (RunState.DONE, RunState.CANCELLED)
+        return bool(self.run.failed) and not self.is_going
 
 
 def run_page(details: RunDetails, log: Log) -> RunPage:

@@ -10,12 +10,14 @@ from django.core.cache import cache
 from django.db.models import Count, Max, Q, QuerySet
 
 from corpus.models import Collection
+from inference.backends.captioners import Decoding
 from inference.models import GOING, CaptioningModel, ModelCaption, Run, Translator
 from languages.models import Language
 
 KEPT_S = 300
 """On PostgreSQL a caption may become visible after a later one. Counts that lack it are kept no longer than this."""
 NEWEST_RUNS = 20
+ENGLISH = "en"
 
 
 @dataclass(frozen=True)
@@ -114,3 +116,17 @@ def translators() -> QuerySet[Translator]:
 def _named(counts: Mapping[str, int], languages: Mapping[str, Language]) -> list[tuple[Language, int]]:
     named = [(languages[tag], count) for tag, count in counts.items()]
     return sorted(named, key=lambda row: row[0].name.casefold())
+
+
+def ascribed_to(model: CaptioningModel, decoding: Decoding) -> CaptioningModel | None:
+    """Whose captions they are that `model` makes with `decoding`; None where that variant is yet to be made."""
+    base = model.variant_of or model
+    if not base.decoding:
+        return base
+    # A setting that was not there when it was stored is the one by default.
+    same = (one for one in (base, *base.variants.all()) if one.decoding and _decodes(one, decoding))
+    return next(same, None)
+
+
+def _decodes(model: CaptioningModel, decoding: Decoding) -> bool:
+    return Decoding.from_stored(model.decoding) == decoding

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from inference.models import Worker
 
-THERE_FOR = timedelta(minutes=1)
+THERE_FOR = timedelta(seconds=45)
 """A worker that has been silent for longer is taken to be gone."""
 LISTED_FOR = timedelta(days=1)
 QUEUES = ("default", "gpu")

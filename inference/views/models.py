@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.forms import Form
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
 
+from inference.backends import registry
+from inference.backends.captioners import BackendRefused
+from inference.forms.models import (
+    KINDS,
+    OF_ANOTHER_PACKAGE,
+    OF_ANOTHER_TRANSLATOR,
+    TRANSLATOR_KINDS,
+    RegisterForm,
+    TranslatedModelForm,
+)
+from inference.models import TRANSLATED, CaptioningModel, Translator
+from inference.pages.kinds import broken_packages, model_kinds, translator_kinds
 from inference.pages.models import model_lines, model_page
 from inference.permissions import check_researcher, model_for
-from inference.selectors.models import model_details, model_rows, models_named
+from inference.selectors.models import model_details, model_rows, models_named, translators
+from inference.services import models as services
 from people.permissions import manages_anything
+from people.requests import user_of
+
+Registered = TypeVar("Registered", CaptioningModel, Translator)
 
 MODELS_PER_PAGE = 50
 
@@ -35,9 +58,68 @@ def model_show(request: HttpRequest, model_id: int) -> HttpResponse:
     return render(request, "inference/model.html", context)
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
 def model_create(request: HttpRequest) -> HttpResponse:
-    raise Http404
+    """Two steps in one address: what is asked depends on the kind of model."""
+    check_researcher(request.user)
+    name = request.GET.get("kind", "")
+    if name == TRANSLATED:
+        return _create_translated(request)
+    if name not in registry.backends():
+        context = {"kinds": model_kinds(), "broken": broken_packages(), "imports": manages_anything(request.user)}
+        return render(request, "inference/model_kinds.html", context)
+    backend = registry.backends()[name]
+    form = RegisterForm(request.POST or None, kind=KINDS.get(name, OF_ANOTHER_PACKAGE))
+    made = _registered(form, services.register_model, name, request)
+    if made is not None:
+        return redirect("inference:model-show", made.pk)
+    context = {"form": form, "title": backend.title, "missing": registry.missing_modules(backend)}
+    return render(request, "inference/model_create.html", context, status=_status(form))
 
 
+def _create_translated(request: HttpRequest) -> HttpResponse:
+    form = TranslatedModelForm(request.POST or None)
+    if form.is_valid():
+        try:
+            made = services.register_translated_model(**form.cleaned_data, by=user_of(request))
+        except BackendRefused as refused:
+            form.add_error(None, str(refused))
+        else:
+            return redirect("inference:model-show", made.pk)
+    context = {"form": form, "has_translators": translators().exists()}
+    return render(request, "inference/translated_create.html", context, status=_status(form))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
 def translator_create(request: HttpRequest) -> HttpResponse:
-    raise Http404
+    check_researcher(request.user)
+    name = request.GET.get("kind", "")
+    if name not in registry.translators():
+        return render(request, "inference/translator_kinds.html", {"kinds": translator_kinds()})
+    backend = registry.translators()[name]
+    form = RegisterForm(request.POST or None, kind=TRANSLATOR_KINDS.get(name, OF_ANOTHER_TRANSLATOR))
+    made = _registered(form, services.register_translator, name, request)
+    if made is not None:
+        messages.success(request, _("The translator is registered. Now say whose English captions it translates."))
+        return redirect(f"{reverse('inference:model-create')}?kind={TRANSLATED}")
+    context = {"form": form, "title": backend.title, "missing": registry.missing_modules(backend)}
+    return render(request, "inference/translator_create.html", context, status=_status(form))
+
+
+def _registered(
+    form: RegisterForm, register: Callable[..., Registered], backend: str, request: HttpRequest
+) -> Registered | None:
+    """What was registered; None where there is nothing to register yet, or the form says why it was refused."""
+    if not form.is_valid():
+        return None
+    try:
+        return register(**form.about(), backend=backend, by=user_of(request))
+    except BackendRefused as refused:
+        form.add_error(None, str(refused))
+        return None
+
+
+def _status(form: Form) -> int:
+    return 422 if form.is_bound else 200

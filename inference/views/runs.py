@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from inference.models import Run
+from corpus.models import Collection
+from inference import tasks
+from inference.forms.runs import RunChoiceForm, RunForm
+from inference.models import GOING, CaptioningModel, Run
 from inference.pages.failures import failures_page
-from inference.pages.runs import RunPage, run_page
+from inference.pages.models import ability_of
+from inference.pages.planning import run_plan
+from inference.pages.runs import RunPage, decoding_lines, run_page
 from inference.permissions import check_researcher, run_for
 from inference.selectors import runs as selectors
+from inference.services import runs as services
 from people.requests import is_htmx, user_of
 
 RUNS_PER_PAGE = 50
@@ -35,13 +45,52 @@ def run_list(request: HttpRequest) -> HttpResponse:
     return render(request, "inference/runs.html", {"page": page, "rows": rows})
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def run_create(request: HttpRequest) -> HttpResponse:
+    """Two steps in one address, as the second depends on model and collection."""
+    check_researcher(request.user)
+    is_asked = "model" in request.GET and "collection" in request.GET
+    chosen = RunChoiceForm(request.GET if is_asked else None, initial=request.GET.dict())
+    if not chosen.is_valid():
+        context = {"form": chosen, "has_models": chosen.has_models, "has_collections": chosen.has_collections}
+        return render(request, "inference/run_choice.html", context)
+    return _create(request, **chosen.cleaned_data)
+
+
+def _create(request: HttpRequest, model: CaptioningModel, collection: Collection) -> HttpResponse:
+    ability, images = ability_of(model), collection.entries.count()
+    form = RunForm(request.POST or None, model=model, collection=collection, images=images, codes=ability.codes)
+    plan = None
+    if form.is_valid():
+        plan = run_plan(model=model, collection=collection, images=images, **form.about)
+        if "count" not in request.POST and (run := _started(request, form, model, collection)):
+            return redirect("inference:run-show", run.pk)
+    context = {"form": form, "model": model, "collection": collection, "images": images, "plan": plan}
+    context |= {"ability": ability, "unknown": sorted({*ability.codes} - {*form.by_tag})}
+    is_refused = bool(form.errors) and "count" not in request.POST
+    return render(request, "inference/run_create.html", context, status=422 if is_refused else 200)
+
+
+def _started(request: HttpRequest, form: RunForm, model: CaptioningModel, collection: Collection) -> Run | None:
+    """The run; None where it is refused, and the form says why."""
+    try:
+        run = services.start(model=model, collection=collection, by=user_of(request), now=timezone.now(), **form.about)
+    except services.RunRefused as refused:
+        form.add_error(None, str(refused))
+        return None
+    tasks.ask_for_run(run)
+    return run
+
+
 @require_safe
 @never_cache
 @login_required
 def run_show(request: HttpRequest, run_id: int) -> HttpResponse:
     run = run_for(request.user, run_id)
     page = _page(run, is_whole=request.GET.get("log") == WHOLE_LOG)
-    return render(request, "inference/run.html", {"run": run, "page": page})
+    context = {"run": run, "page": page, "decoding": decoding_lines(run.decoding)}
+    return render(request, "inference/run.html", context)
 
 
 @require_safe
@@ -68,37 +117,45 @@ def run_failures(request: HttpRequest, run_id: int) -> HttpResponse:
     failures = selectors.failures_of(run, user_of(request))
     page = Paginator(failures, FAILURES_PER_PAGE).get_page(request.GET.get("page"))
     context = {"run": run, "page": page, "failures": failures_page(run, page, failures, user_of(request))}
+    context["can_retry"] = run.failed and run.state not in GOING
     return render(request, "inference/run_failures.html", context)
 
 
 @require_POST
 @login_required
 def run_pause(request: HttpRequest, run_id: int) -> HttpResponse:
-    raise Http404
+    return _do(request, run_id, services.pause, _("The run pauses. What is being made right now is still stored."))
 
 
 @require_POST
 @login_required
 def run_resume(request: HttpRequest, run_id: int) -> HttpResponse:
-    raise Http404
+    return _do(request, run_id, services.resume, _("The run goes on where it was."))
 
 
 @require_POST
 @login_required
 def run_cancel(request: HttpRequest, run_id: int) -> HttpResponse:
-    raise Http404
+    return _do(request, run_id, services.cancel, _("The run is cancelled. The captions that it made stay."))
 
 
 @require_POST
 @login_required
 def run_retry(request: HttpRequest, run_id: int) -> HttpResponse:
-    raise Http404
+    return _do(request, run_id, services.retry, _("What failed is tried again."))
 
 
-@require_POST
-@login_required
-def run_create(request: HttpRequest, run_id: int) -> HttpResponse:
-    raise Http404
+def _do(request: HttpRequest, run_id: int, action: Callable[..., object], said: str) -> HttpResponse:
+    run = run_for(request.user, run_id)
+    try:
+        action(run=run, now=timezone.now())
+    except services.RunRefused as refused:
+        messages.error(request, str(refused))
+    else:
+        if run.state in GOING:
+            tasks.ask_for_run(run)
+        messages.success(request, said)
+    return redirect("inference:run-show", run.pk)
 
 
 def _page(run: Run, *, is_whole: bool = False) -> RunPage:

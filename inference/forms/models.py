@@ -1,0 +1,248 @@
+"""Registering models and translators: the fields of one kind each, as researchers think of them.
+
+What no field is made for can be given as JSON; so backends of other packages, of which nothing is known here, are
+registered with a source and such options alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from inference.backends.transformer_files import PINNED, folders_here
+from inference.forms.captions import MODEL_NAME_CHARACTERS
+from inference.forms.options import JsonObjectField, TagLinesField, languages_option
+from inference.selectors.models import english_models, translators
+
+FOLDER_OR_HUB, ENDPOINT, NOTHING, ANYTHING = "folder", "endpoint", "nothing", "anything"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is asked of a backend's models: where they are, and which options have a field."""
+
+    source: str = ANYTHING
+    options: Sequence[str] = ()
+    may_be_pivot: bool = False
+    has_more: bool = True
+    """Whether other options can be given as JSON."""
+
+
+OF_FILES = ("languages", "batch_size", "allow_pickled_weights")
+OF_ENDPOINTS = ("model", "prompt", "prompts", "languages", "concurrency", "per_minute")
+KINDS: Mapping[str, Kind] = {
+    "encoder-decoder": Kind(FOLDER_OR_HUB, ("prompts", "separators", *OF_FILES), may_be_pivot=True),
+    "chat": Kind(FOLDER_OR_HUB, ("prompt", "prompts", "separators", *OF_FILES), may_be_pivot=True),
+    "endpoint": Kind(ENDPOINT, OF_ENDPOINTS),
+    "palette": Kind(NOTHING, has_more=False),
+}
+TRANSLATOR_KINDS: Mapping[str, Kind] = {
+    "seq2seq": Kind(FOLDER_OR_HUB, OF_FILES),
+    "endpoint": Kind(ENDPOINT, OF_ENDPOINTS),
+}
+OF_ANOTHER_PACKAGE = Kind(may_be_pivot=True)
+OF_ANOTHER_TRANSLATOR = Kind()
+
+
+def _option_fields() -> dict[str, forms.Field]:
+    """A field for each option that has one."""
+    return {
+        "model": forms.CharField(
+            label=_("Model at the endpoint"), max_length=200, help_text=_("The name by which the endpoint knows it.")
+        ),
+        "prompt": forms.CharField(
+            label=_("Prompt"),
+            required=False,
+            widget=forms.Textarea({"rows": 3}),
+            help_text=_(
+                "What it is asked, in every language; {language} stands for the language's name or the model's code, "
+                "{tag} for our tag. Left empty, it is the usual one."
+            ),
+        ),
+        "prompts": TagLinesField(
+            label=_("Prompts of single languages"),
+            help_text=_("A language on each line, such as “de: Beschreibe das Bild.”"),
+        ),
+        "separators": TagLinesField(
+            label=_("Separators"),
+            help_text=_(
+                "Of pivot-stabilised models: what stands between stabiliser and caption, a language on each line, such "
+                "as “de: <de>”. Left empty, it is the model's own code in angle brackets."
+            ),
+        ),
+        "languages": TagLinesField(
+            has_bare_tags=True,
+            label=_("Languages"),
+            help_text=_(
+                "Only where it is to be others than those that such a model is known to write: a tag on each line, and "
+                "after a colon the model's own code where it has one, such as “de: deu_Latn”."
+            ),
+        ),
+        "batch_size": forms.IntegerField(
+            label=_("Images at once"),
+            required=False,
+            min_value=1,
+            max_value=1024,
+            help_text=_("To begin with; where memory runs out, it is halved. Left empty, it is the usual number."),
+        ),
+        "allow_pickled_weights": forms.BooleanField(
+            label=_("Load weights that are Python's pickles"),
+            required=False,
+            help_text=_("Such files can run any program. Only for models of people whom you trust."),
+        ),
+        "concurrency": forms.IntegerField(
+            label=_("Questions at once"), required=False, min_value=1, max_value=64, help_text=_("4 where it is empty.")
+        ),
+        "per_minute": forms.FloatField(
+            label=_("Questions a minute"),
+            required=False,
+            min_value=0.1,
+            help_text=_("No more than these. Left empty, there is no limit of ours."),
+        ),
+    }
+
+
+class RegisterForm(forms.Form):
+    """A model or a translator of one backend."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=MODEL_NAME_CHARACTERS,
+        help_text=_("The name it goes by here, wherever its captions are compared and scored."),
+    )
+    description = forms.CharField(
+        label=_("Description"),
+        required=False,
+        widget=forms.Textarea({"rows": 2}),
+        help_text=_("What it was trained on, for instance, and where it comes from."),
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, kind: Kind) -> None:
+        super().__init__(data)
+        self.kind = kind
+        self.fields |= self._source_fields()
+        if kind.may_be_pivot:
+            self.fields["is_pivot"] = forms.BooleanField(
+                label=_("Pivot-stabilised"),
+                required=False,
+                help_text=_("It writes an English stabiliser and a separator before each caption. Both are kept."),
+            )
+        options = _option_fields()
+        self.fields |= {name: options[name] for name in kind.options}
+        if kind.has_more:
+            self.fields["more"] = JsonObjectField(
+                label=_("Other options"),
+                help_text=_(
+                    "An object in JSON. Which there are stands in docs/models.md, or with the backend's package."
+                ),
+            )
+
+    def _source_fields(self) -> dict[str, forms.Field]:
+        if self.kind.source == FOLDER_OR_HUB:
+            return self._folder_fields()
+        if self.kind.source == ENDPOINT:
+            return {"source": self._endpoint_field()}
+        if self.kind.source == ANYTHING:
+            said = _("Whatever the backend takes: see its documentation.")
+            return {"source": forms.CharField(label=_("Source"), required=False, max_length=500, help_text=said)}
+        return {}
+
+    @staticmethod
+    def _folder_fields() -> dict[str, forms.Field]:
+        return {
+            "folder": forms.ChoiceField(
+                label=_("Folder"),
+                required=False,
+                choices=[("", _now("Choose…")), *((name, name) for name in folders_here())],
+                help_text=_now("Those in %(folder)s, where the operator puts models.")
+                % {"folder": settings.MODELS_FOLDER},
+            ),
+            "elsewhere": forms.CharField(
+                label=_("Or from the hub"),
+                required=False,
+                max_length=300,
+                widget=forms.TextInput({"dir": "ltr", "spellcheck": "false"}),
+                help_text=_(
+                    "Its name and the commit, 40 digits, as owner/name@commit: so that it stays the same model. Or a "
+                    "folder that only the workers' machine has."
+                ),
+            ),
+        }
+
+    @staticmethod
+    def _endpoint_field() -> forms.Field:
+        names = list(settings.CAPTION_ENDPOINTS)
+        said = _("The operator names them, with address and key, in the environment (docs/settings.md).")
+        choices = [("", _now("Choose…")), *((name, name) for name in names)]
+        return forms.ChoiceField(label=_("Endpoint"), choices=choices, help_text=said)
+
+    def first_fields(self) -> list[forms.BoundField]:
+        """What it is; options come below."""
+        return [self[name] for name in self.fields if name not in (*self.kind.options, "more")]
+
+    def option_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name in (*self.kind.options, "more")]
+
+    def has_options_open(self) -> bool:
+        """Where an option has to be given, or was wrong, all are shown."""
+        return any(field.field.required or field.errors for field in self.option_fields())
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if self.kind.source == FOLDER_OR_HUB and not self.errors:
+            self._clean_folder(cleaned)
+        return cleaned
+
+    def _clean_folder(self, cleaned: Mapping[str, Any]) -> None:
+        folder, elsewhere = cleaned["folder"], cleaned["elsewhere"]
+        if bool(folder) == bool(elsewhere):
+            self.add_error("folder", _now("Choose a folder or name a model of the hub: one of the two."))
+        elif "/" in elsewhere and PINNED.fullmatch(elsewhere) is None:
+            self.add_error(
+                "elsewhere",
+                _now("This is not like owner/name@commit, with a commit of 40 digits in 0-9 and a-f."),
+            )
+
+    def about(self) -> dict[str, Any]:
+        """What it is registered with, of a form that is valid."""
+        cleaned = self.cleaned_data
+        options = {name: cleaned[name] for name in self.kind.options if cleaned[name] not in (None, "", {}, False)}
+        if "languages" in options:
+            options["languages"] = self._languages(options["languages"])
+        found = {
+            "name": cleaned["name"],
+            "description": cleaned["description"],
+            "source": cleaned.get("source") or cleaned.get("folder") or cleaned.get("elsewhere") or "",
+            "options": options | cleaned.get("more", {}),
+        }
+        return found | ({"is_pivot": cleaned["is_pivot"]} if self.kind.may_be_pivot else {})
+
+    def _languages(self, lines: Mapping[str, str]) -> Any:
+        # Behind an endpoint there are no codes, but names that the prompt gives.
+        if self.kind.source == ENDPOINT:
+            return {tag: said or tag for tag, said in lines.items()}
+        return languages_option(lines)
+
+
+class TranslatedModelForm(forms.Form):
+    """A model whose captions are another one's English captions, translated by a machine."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=MODEL_NAME_CHARACTERS,
+        help_text=_("The name it goes by here, such as “BLIP, translated by NLLB”."),
+    )
+    description = forms.CharField(label=_("Description"), required=False, widget=forms.Textarea({"rows": 2}))
+    english_model = forms.ModelChoiceField(
+        english_models(),
+        label=_("English captions by"),
+        empty_label=_("Choose…"),
+        help_text=_("Those that are there when it is run: of a picture without one there is nothing to translate."),
+    )
+    translator = forms.ModelChoiceField(translators(), label=_("Translated by"), empty_label=_("Choose…"))

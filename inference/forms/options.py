@@ -1,0 +1,68 @@
+"""Fields that are read line by line: what holds for single languages, and options of which there is no field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+
+class TagLinesField(forms.CharField):
+    """A language on each line, and after a colon what holds for it: a mapping of our tags to text.
+
+    With `has_bare_tags` a tag may stand alone; the text is empty then.
+    """
+
+    def __init__(self, *, has_bare_tags: bool = False, rows: int = 3, **more: Any) -> None:
+        attributes = {"rows": rows, "spellcheck": "false", "dir": "ltr"}
+        # Blanks at the ends of the first and the last line may be part of a separator.
+        super().__init__(required=False, strip=False, widget=forms.Textarea(attributes), **more)
+        self.has_bare_tags = has_bare_tags
+
+    def clean(self, value: Any) -> dict[str, str]:
+        return self._read(super().clean(value))
+
+    def _read(self, text: str) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for number, line in enumerate(text.splitlines(), start=1):
+            if not line.strip():
+                continue
+            tag, colon, said = line.partition(":")
+            tag, said = tag.strip(), said.removeprefix(" ")
+            if not tag or (not said.strip() and (colon or not self.has_bare_tags)):
+                raise ValidationError(
+                    _("Line %(number)d is not like “de: …”: %(line)s"), params={"number": number, "line": line}
+                )
+            if tag in found:
+                raise ValidationError(_("%(tag)s stands there twice."), params={"tag": tag})
+            found[tag] = said
+        return found
+
+
+class JsonObjectField(forms.CharField):
+    """An object in JSON; nothing is an empty one."""
+
+    def __init__(self, **more: Any) -> None:
+        attributes = {"rows": 3, "spellcheck": "false", "dir": "ltr"}
+        super().__init__(required=False, widget=forms.Textarea(attributes), **more)
+
+    def clean(self, value: Any) -> dict[str, Any]:
+        text = super().clean(value)
+        if not text:
+            return {}
+        try:
+            found = json.loads(text)
+        except ValueError as error:
+            raise ValidationError(_("This is no JSON: %(error)s"), params={"error": error}) from error
+        if not isinstance(found, dict):
+            raise ValidationError(_("It is to be an object, such as %(example)s."), params={"example": '{"seed": 1}'})
+        return found
+
+
+def languages_option(lines: Mapping[str, str]) -> list[str] | dict[str, str]:
+    """Tags alone where the model has no codes of its own for them."""
+    return {tag: code or tag for tag, code in lines.items()} if any(lines.values()) else list(lines)

@@ -1,0 +1,74 @@
+"""The kinds of models and translators that can be registered, as a page offers them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from inference.backends import registry
+
+ABOUT = {
+    "encoder-decoder": gettext_lazy(
+        "A model of transformers that sees a picture and writes a caption, from a folder or the hub. "
+        "Also pivot-stabilised ones."
+    ),
+    "chat": gettext_lazy(
+        "A model of transformers that is asked in words, with a prompt for each language: PaliGemma and "
+        "image-text chat models."
+    ),
+    "endpoint": gettext_lazy("A model on a server that speaks the protocol of OpenAI, on your network or elsewhere."),
+    "palette": gettext_lazy(
+        "Needs no model and no GPU: says which colours a picture has. To see how everything works."
+    ),
+}
+TRANSLATORS_ABOUT = {
+    "seq2seq": gettext_lazy("A translation model of transformers, such as M2M-100 or NLLB, from a folder or the hub."),
+    "endpoint": gettext_lazy("A language model on a server that speaks the protocol of OpenAI, asked to translate."),
+}
+
+
+@dataclass(frozen=True)
+class KindCard:
+    name: str
+    title: str
+    about: str
+    package: str
+    """The installed package that brings it; empty for our own."""
+    missing: Sequence[str]
+    """What this process lacks of what it needs. Workers may have it."""
+
+
+def model_kinds() -> list[KindCard]:
+    return _cards(registry.backends(), ABOUT)
+
+
+def translator_kinds() -> list[KindCard]:
+    return _cards(registry.translators(), TRANSLATORS_ABOUT)
+
+
+def broken_packages() -> list[str]:
+    """Of backends that could not be taken, what is wrong."""
+    return [
+        _("%(entry)s of the package %(package)s: %(reason)s")
+        % {"entry": one.entry, "package": one.package, "reason": one.reason}
+        for one in registry.broken()
+    ]
+
+
+def _cards(found: Mapping[str, Any], about: Mapping[str, object]) -> list[KindCard]:
+    """`found` by its names; our own in the order of `about`, those of packages below."""
+    order = [*(name for name in about if name in found), *(name for name in found if name not in about)]
+    return [
+        KindCard(
+            name=name,
+            title=str(found[name].title),
+            about=str(about.get(name, "")),
+            package=registry.package_of(found[name]),
+            missing=registry.missing_modules(found[name]),
+        )
+        for name in order
+    ]
