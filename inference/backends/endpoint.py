@@ -9,9 +9,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import random
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext
 from PIL import Image
@@ -26,7 +28,7 @@ from inference.backends.captioners import (
     Spec,
     Translation,
 )
-from inference.backends.endpoint_calls import Client, Unanswered, content_of
+from inference.backends.endpoint_calls import Client, Clock, Unanswered, Wait, content_of
 from inference.backends.endpoint_options import Options, check_decoding, endpoint_of, options_of
 from inference.rules.captions import CaptionRefused, caption_text
 
@@ -38,9 +40,17 @@ IN_A_ROW = 24
 JPEG_QUALITY = 90
 
 
-class EndpointBackend:
+class _EndpointBackend:
+    """`clock`, `wait` and `rng` are those of the questions; tests have their own."""
+
     name = "endpoint"
     queue = "default"
+    has_pictures: ClassVar[bool]
+
+    def __init__(
+        self, *, clock: Clock = time.monotonic, wait: Wait | None = None, rng: random.Random | None = None
+    ) -> None:
+        self._clock, self._wait, self._rng = clock, wait, rng
 
     @property
     def title(self) -> str:
@@ -49,44 +59,46 @@ class EndpointBackend:
     def check(self, spec: Spec) -> None:
         if spec.is_pivot:
             raise BackendRefused(
-                "Pivot-stabilised models do not run behind an endpoint: its answer begins where the prompt ends, so that "
-                "no stabiliser could be held fixed. Run the model from a folder or the hub."
+                "Pivot-stabilised models do not run behind an endpoint: its answer begins where the prompt ends, so "
+                "that no stabiliser could be held fixed. Run the model from a folder or the hub."
             )
-        options_of(spec, has_pictures=True)
+        options_of(spec, has_pictures=self.has_pictures)
         endpoint_of(spec)
 
     def check_decoding(self, spec: Spec, decoding: Decoding) -> None:
-        check_decoding(options_of(spec, has_pictures=True), decoding)
+        check_decoding(options_of(spec, has_pictures=self.has_pictures), decoding)
 
     def languages(self, spec: Spec) -> Mapping[str, str]:
-        return options_of(spec, has_pictures=True).languages
+        return options_of(spec, has_pictures=self.has_pictures).languages
+
+    def _asking(self, spec: Spec) -> _Asking:
+        self.check(spec)
+        options = options_of(spec, has_pictures=self.has_pictures)
+        address, key = endpoint_of(spec)
+        client = Client(
+            name=spec.source,
+            address=address,
+            key=key,
+            manners=options.manners,
+            clock=self._clock,
+            wait=self._wait,
+            rng=self._rng,
+        )
+        return _Asking(spec.source, options, client)
+
+
+class EndpointBackend(_EndpointBackend):
+    has_pictures = True
 
     def load(self, spec: Spec) -> Captioner:
-        self.check(spec)
-        return EndpointCaptioner(_Asking.of(spec, options_of(spec, has_pictures=True)))
+        return EndpointCaptioner(self._asking(spec))
 
 
-class EndpointTranslatorBackend:
-    name = "endpoint"
-    queue = "default"
-
-    @property
-    def title(self) -> str:
-        return gettext("Endpoint (OpenAI-compatible, over HTTP)")
-
-    def check(self, spec: Spec) -> None:
-        options_of(spec, has_pictures=False)
-        endpoint_of(spec)
-
-    def check_decoding(self, spec: Spec, decoding: Decoding) -> None:
-        check_decoding(options_of(spec, has_pictures=False), decoding)
-
-    def languages(self, spec: Spec) -> Mapping[str, str]:
-        return options_of(spec, has_pictures=False).languages
+class EndpointTranslatorBackend(_EndpointBackend):
+    has_pictures = False
 
     def load(self, spec: Spec) -> Translation:
-        self.check(spec)
-        return EndpointTranslation(_Asking.of(spec, options_of(spec, has_pictures=False)))
+        return EndpointTranslation(self._asking(spec))
 
 
 class _Asking:
@@ -96,11 +108,6 @@ class _Asking:
         self.endpoint, self.options, self.client = endpoint, options, client
         self._threads = ThreadPoolExecutor(options.manners.concurrency, thread_name_prefix="endpoint")
         self._failed_in_a_row = 0
-
-    @classmethod
-    def of(cls, spec: Spec, options: Options) -> _Asking:
-        address, key = endpoint_of(spec)
-        return cls(spec.source, options, Client(name=spec.source, address=address, key=key, manners=options.manners))
 
     def describe(self) -> dict[str, str]:
         manners = self.options.manners
@@ -157,7 +164,7 @@ class _Asking:
         answer = self.client.ask(body, private=private)
         text = content_of(answer, keep_cut=self.options.keep_cut, max_tokens=decoding.max_tokens)
         try:
-            return Said(caption_text(text))
+            return Said(caption_text(text, ""))
         except CaptionRefused as refused:
             raise Unanswered(str(refused)) from None
 

@@ -335,7 +335,8 @@ def _text_of(content: Any) -> str | None:
 def _unreachable(error: Exception) -> str:
     if isinstance(error, broken.NameResolutionError):
         return "has a host whose name leads nowhere"
-    if isinstance(error, broken.ConnectTimeoutError):
+    # What cannot connect is a kind of what takes too long to, for urllib3.
+    if not isinstance(error, broken.NewConnectionError):
         return "does not take connections: nobody answers in time"
     return "does not take connections"
 

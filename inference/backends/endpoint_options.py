@@ -15,8 +15,8 @@ from inference.rules.endpoints import NO_KEY, key_variable
 from languages.registry import LANGUAGES
 
 CAPTION_PROMPT = (
-    "Describe this picture in one sentence in {language} (language code {tag}), for somebody who cannot see it: what is "
-    "most important in it first, then what it does or how it looks, then where it is. "
+    "Describe this picture in one sentence in {language} (language code {tag}), for somebody who cannot see it: what "
+    "is most important in it first, then what it does or how it looks, then where it is. "
     "Answer with that sentence alone: no introduction, no quotation marks, no other language."
 )
 TRANSLATION_PROMPT = (

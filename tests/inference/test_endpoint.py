@@ -1,0 +1,423 @@
+"""Captioning and translating by an endpoint that times out, limits, refuses, breaks down and answers rubbish."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import re
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from inference.backends.captioners import BackendDown, BackendRefused, Captioner, Decoding, Failed, Said, Spec
+from inference.backends.endpoint import IN_A_ROW, EndpointBackend, EndpointTranslatorBackend, seed_of
+from inference.backends.endpoint_calls import LARGEST_ANSWER_BYTES
+from languages.registry import LANGUAGES
+from tests.inference.fake_endpoint import HANGS_S, KEY, Answer, FakeEndpoint, FakeTime, completion, free_port
+
+RED = Image.new("RGB", (40, 20), "red")
+WORDS = "a heron stands on one leg in the reeds"
+
+
+@pytest.fixture
+def server() -> Iterator[FakeEndpoint]:
+    endpoint = FakeEndpoint()
+    yield endpoint
+    endpoint.close()
+
+
+@pytest.fixture
+def fake_time() -> FakeTime:
+    return FakeTime()
+
+
+@pytest.fixture(autouse=True)
+def _named(server: FakeEndpoint, settings: Any) -> None:
+    settings.CAPTION_ENDPOINTS = {"lab": server.address, "other": "http://127.0.0.1:9/v1"}
+    settings.CAPTION_ENDPOINT_KEYS = {"lab": KEY}
+
+
+def spec(source: str = "lab", **options: Any) -> Spec:
+    return Spec("Tiny", source, {"model": "tiny-1", "connect_s": 5, "read_s": 10, **options})
+
+
+@pytest.fixture
+def backend(fake_time: FakeTime) -> EndpointBackend:
+    return EndpointBackend(clock=fake_time.clock, wait=fake_time.wait, rng=random.Random(1))
+
+
+@pytest.fixture
+def load(backend: EndpointBackend) -> Iterator[Any]:
+    loaded: list[Captioner] = []
+
+    def one(**options: Any) -> Captioner:
+        loaded.append(backend.load(spec(**options)))
+        return loaded[-1]
+
+    yield one
+    for captioner in loaded:
+        captioner.close()
+
+
+def ask(captioner: Captioner, *, images: int = 1, language: str = "en", **decoding: Any) -> list[Said | Failed]:
+    prepared = [captioner.prepare(RED)] * images
+    keys = [f"{number:064x}" for number in range(images)]
+    return captioner.caption(prepared, keys=keys, language=language, decoding=Decoding(**decoding))
+
+
+def reason(result: Said | Failed) -> str:
+    assert isinstance(result, Failed)
+    return result.reason
+
+
+def test_a_picture_goes_as_a_jpeg_in_a_vision_message_and_its_caption_comes_back(server, load):
+    server.answers = [Answer("  Eine rote Tu\u0308r.\n")]
+
+    captioner = load(side=32, detail="low", extra={"top_k": 5})
+
+    assert ask(captioner, language="de", max_tokens=60) == [Said("Eine rote T\u00fcr.")]
+    asked = server.asked[0]
+    content = asked.body["messages"][0]["content"]
+    assert asked.headers["Content-Type"] == "application/json"
+    assert asked.body["messages"][0]["role"] == "user"
+    assert [part["type"] for part in content] == ["text", "image_url"]
+    assert content[1]["image_url"]["detail"] == "low"
+    assert (asked.picture.format, asked.picture.mode, asked.picture.size) == ("JPEG", "RGB", (32, 16))
+    assert "in German (language code de)" in asked.prompt
+    assert {name: asked.body[name] for name in asked.body if name != "messages"} == {
+        "model": "tiny-1",
+        "max_tokens": 60,
+        "temperature": 0.0,
+        "top_k": 5,
+    }
+
+
+def test_a_small_picture_is_not_made_larger_and_the_side_is_768_if_nothing_is_said(server, load):
+    captioner = load()
+    ask(captioner)
+
+    assert captioner.side == 768
+    assert server.asked[0].picture.size == RED.size
+    assert captioner.prepare(RED) == captioner.prepare(RED)
+
+
+def test_all_36_languages_are_asked_for_by_their_english_names(server, backend, load):
+    captioner = load()
+    for language in LANGUAGES:
+        ask(captioner, language=language.tag)
+
+    assert list(backend.languages(spec())) == [language.tag for language in LANGUAGES]
+    for language, asked in zip(LANGUAGES, server.asked, strict=True):
+        assert f"in {language.english_name} (language code {language.tag})" in asked.prompt
+
+
+def test_a_researcher_chooses_other_languages_and_other_prompts(server, backend, load):
+    options = {
+        "languages": {"cy": "Welsh", "de": "German"},
+        "prompt": "{braces} in {language}",
+        "prompts": {"de": "Was ist zu sehen? ({tag})"},
+    }
+    captioner = load(**options)
+    ask(captioner, language="cy")
+    ask(captioner, language="de")
+
+    assert dict(backend.languages(spec(**options))) == {"cy": "Welsh", "de": "German"}
+    assert [asked.prompt for asked in server.asked] == ["{braces} in Welsh", "Was ist zu sehen? (de)"]
+
+
+def test_what_is_drawn_follows_from_image_language_and_seed(server, load):
+    captioner = load()
+    ask(captioner, images=2, temperature=0.7, top_p=0.9, seed=3)
+    ask(captioner, images=1, temperature=0.7, top_p=0.9, seed=3)
+    ask(captioner, images=1, language="de", temperature=0.7, seed=3)
+
+    seeds = [asked.body["seed"] for asked in server.asked]
+    first = seed_of(f"{0:064x}", "en", 3)
+    assert sorted(seeds[:2]) == sorted([first, seed_of(f"{1:064x}", "en", 3)])
+    assert seeds[2] == first
+    assert len(set(seeds)) == 3
+    assert all(0 <= seed < 2**31 for seed in seeds)
+    assert server.asked[0].body["top_p"] == 0.9
+    assert "top_p" not in server.asked[3].body
+
+
+def test_an_endpoint_that_calls_parameters_otherwise_is_sent_its_own_names(server, load):
+    ask(load(parameters={"max_tokens": "max_completion_tokens", "temperature": None}), max_tokens=50)
+
+    assert server.asked[0].body["max_completion_tokens"] == 50
+    assert not {"max_tokens", "temperature"} & set(server.asked[0].body)
+
+
+@pytest.mark.parametrize(
+    ("decoding", "said"),
+    [
+        ({"beams": 4}, "beams"),
+        ({"min_tokens": 5}, "least number of tokens"),
+        ({"length_penalty": 0.8}, "length penalty"),
+        ({"precision": "float16"}, "precision"),
+        ({"is_consistent": True}, "stabilisers"),
+    ],
+)
+def test_a_decoding_that_the_protocol_has_no_word_for_is_refused_and_nothing_is_sent(
+    server, backend, load, decoding, said
+):
+    with pytest.raises(BackendRefused, match=said):
+        backend.check_decoding(spec(), Decoding(**decoding))
+    with pytest.raises(BackendRefused, match=said):
+        ask(load(), **decoding)
+
+    backend.check_decoding(spec(), Decoding(temperature=1.0, top_p=0.5, seed=9))
+    assert server.asked == []
+
+
+def test_a_temperature_that_must_not_be_sent_is_refused(backend):
+    with pytest.raises(BackendRefused, match="leaves it out"):
+        backend.check_decoding(spec(parameters={"temperature": None}), Decoding(temperature=0.5))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"model": " "}, "option model"),
+        ({"sides": 3}, "Unknown options: sides"),
+        ({"side": 8}, "side is no whole number from 32"),
+        ({"side": 64.5}, "side is no whole number"),
+        ({"read_s": True}, "read_s is no number"),
+        ({"per_minute": float("nan")}, "per_minute is no number"),
+        ({"concurrency": 0}, "concurrency"),
+        ({"prompt": "Describe it."}, "names no language"),
+        ({"prompts": {"xx": "…"}}, "not the model's: xx"),
+        ({"prompts": {"de": 5}}, "prompts has a text"),
+        ({"languages": ["de"]}, "languages is no object"),
+        ({"extra": {"messages": []}}, "cannot set messages"),
+        ({"parameters": {"beams": "n"}}, "parameters says"),
+        ({"keep_cut": "yes"}, "neither true nor false"),
+        ({"detail": "huge"}, "detail is one of"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_by_name(backend, options, said):
+    with pytest.raises(BackendRefused, match=said):
+        backend.check(spec(**options))
+
+
+def test_an_endpoint_that_nobody_named_and_a_key_that_is_missing_are_told_with_the_variable_to_set(backend, settings):
+    with pytest.raises(BackendRefused, match=r"no endpoint 'http://evil/v1' here.*lab, other.*CAPTION_ENDPOINTS"):
+        backend.check(spec(source="http://evil/v1"))
+    with pytest.raises(BackendRefused, match=r"other has no key.*CAPTION_ENDPOINT_KEY_OTHER"):
+        backend.check(spec(source="other"))
+    settings.CAPTION_ENDPOINTS = {}
+    with pytest.raises(BackendRefused, match="There is none yet"):
+        backend.check(spec())
+
+
+def test_an_endpoint_that_asks_for_no_key_gets_none(server, load, settings):
+    settings.CAPTION_ENDPOINT_KEYS = {"lab": "none"}
+
+    with pytest.raises(BackendDown, match="does not accept the key in CAPTION_ENDPOINT_KEY_LAB"):
+        ask(load())
+
+    assert "Authorization" not in server.asked[0].headers
+
+
+def test_pivot_stabilised_models_are_refused(backend, load):
+    with pytest.raises(BackendRefused, match="Pivot-stabilised"):
+        backend.check(replace(spec(), is_pivot=True))
+    with pytest.raises(BackendRefused, match="Pivot-stabilised"):
+        load().stabilise([], keys=[], decoding=Decoding())
+
+
+RUBBISH = {
+    "HTML": (Answer(body=b"<html><body>Sign in, heron</body></html>"), "HTML, as of a proxy"),
+    "no JSON": (Answer(body=WORDS.encode()), "no JSON"),
+    "half a JSON": (Answer(body=completion(WORDS)[:-9]), "no JSON"),
+    "no UTF-8": (Answer(body=b'"\xff\xfe'), "no JSON"),
+    "too deep": (Answer(body=b"[" * 100_000), "no JSON"),
+    "nothing": (Answer(body=b""), "no JSON"),
+    "a list": (Answer(body=b"[1, 2]"), "no chat completion"),
+    "no choices": (Answer(body=b'{"choices": []}'), "no choices"),
+    "choices of the wrong kind": (Answer(body=b'{"choices": {"0": "heron"}}'), "no choices"),
+    "a choice of the wrong kind": (Answer(body=b'{"choices": ["heron"]}'), "no choices"),
+    "a message of the wrong kind": (Answer(body=b'{"choices": [{"message": "heron"}]}'), "no choices"),
+    "no content": (Answer(body=completion(None)), "no text"),
+    "content of the wrong kind": (Answer(body=completion(17)), "no text"),
+    "parts without text": (Answer(body=completion([{"type": "audio"}])), "no text"),
+    "empty": (Answer(body=completion(" \n ")), "empty"),
+    "no characters": (Answer(body=completion("\u0000heron")), "not valid"),
+    "half a character": (Answer(body=b'{"choices": [{"message": {"content": "heron \\ud800"}}]}'), "not valid"),
+    "a book": (Answer(body=completion(WORDS * 100)), "at most 2000 are taken"),
+    "reasoning": (Answer(body=completion(f"<think>heron</think> {WORDS}")), "reasoning"),
+    "a refusal": (Answer(body=completion(None, refusal="I cannot talk of a heron.")), "refused to answer"),
+    "a filter": (Answer(body=completion(WORDS, finish="content_filter")), "refused to answer"),
+    "cut": (Answer(body=completion(WORDS, finish="length")), "not at its end after 40 tokens"),
+    "huge": (Answer(body=b" " * (LARGEST_ANSWER_BYTES + 1)), "more than 1,000,000 bytes"),
+    "a picture it does not take": (Answer(body=b'{"error": {"message": "Bad picture"}}', status=400), "400, “Bad pict"),
+    "a filter before it": (Answer(body=b'{"error": "flagged"}', status=403), "403, “flagged”"),
+    "too large a picture": (Answer(body=b"<html>heron", status=413), r"refuses \(413\)"),
+    "what a validator found": (Answer(body=b'{"detail": [{"input": "heron"}]}', status=422), r"refuses \(422\)"),
+    "an error in a list": (Answer(body=b'{"error": ["heron"]}', status=400), r"refuses \(400\)"),
+}
+
+
+@pytest.mark.parametrize("kind", RUBBISH)
+def test_rubbish_fails_its_image_alone_and_the_reason_has_no_words_of_the_caption(server, load, kind):
+    rubbish, said = RUBBISH[kind]
+    server.answers = [Answer("A red door."), rubbish, Answer("A green door.")]
+
+    first, second, third = ask(load(concurrency=1), images=3)
+
+    assert (first, third) == (Said("A red door."), Said("A green door."))
+    assert re.search(said, reason(second))
+    assert "heron" not in reason(second)
+    assert len(server.asked) == 3
+
+
+def test_an_answer_in_parts_and_one_that_is_cut_and_wanted_so_are_taken(server, load):
+    parts = [{"type": "text", "text": "A red"}, {"type": "text", "text": " door."}]
+    server.answers = [Answer(body=completion(parts)), Answer(body=completion("A red", finish="length"))]
+
+    captioner = load(keep_cut=True)
+
+    assert [ask(captioner), ask(captioner)] == [[Said("A red door.")], [Said("A red")]]
+
+
+def test_many_without_a_caption_in_a_row_stop_the_run_but_refusals_do_not(server, load):
+    captioner = load(concurrency=1)
+    server.always = lambda asked: Answer(body=completion(None, refusal="No."))
+    assert len(ask(captioner, images=2 * IN_A_ROW)) == 2 * IN_A_ROW
+
+    server.always = lambda asked: Answer(body=b"<html>")
+    assert len(ask(captioner, images=IN_A_ROW - 1)) == IN_A_ROW - 1
+    with pytest.raises(BackendDown, match=f"no caption of {IN_A_ROW} in a row.*HTML"):
+        ask(captioner)
+
+    # Whoever goes on after a look at it is given as many again.
+    assert reason(ask(captioner)[0])
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Answer(body=b'{"error": {"message": "Bad key"}}', status=401), "CAPTION_ENDPOINT_KEY_LAB .401, “Bad key”"),
+        (Answer(body=b'{"error": {"message": "No credit"}}', status=402), "wants to be paid first .402, “No credit”"),
+        (Answer(body=b'{"message": "No tiny-1"}', status=404), "no such model or address .404, “No tiny-1”"),
+        (Answer(status=302, body=b"", headers={"Location": "/v2/chat/completions"}), "redirect .302.*not followed"),
+    ],
+)
+def test_what_is_wrong_for_every_image_stops_the_batch_at_once(server, load, answer, said):
+    server.always = lambda asked: answer
+
+    with pytest.raises(BackendDown, match=said):
+        ask(load(concurrency=1), images=5)
+
+    assert len(server.asked) == 1
+
+
+def test_after_a_breakdown_the_same_captioner_goes_on(server, load):
+    captioner = load()
+    server.answers = [Answer(body=b"{}", status=404)]
+    with pytest.raises(BackendDown):
+        ask(captioner)
+
+    assert ask(captioner) == [Said("A red door.")]
+
+
+def test_nobody_there_at_all_stops_the_batch_with_a_sentence_without_the_address(settings, load, fake_time):
+    port = free_port()
+    settings.CAPTION_ENDPOINTS = {"lab": f"http://127.0.0.1:{port}/v1"}
+
+    with pytest.raises(BackendDown) as down:
+        ask(load(concurrency=1), images=50)
+
+    assert str(down.value) == "The endpoint lab does not take connections. It was asked 6 times."
+    # 1, 2, 4, 8 and 16 s at most, half of it at least; once, and not for each image.
+    assert 15.5 <= fake_time.now - 1000 <= 31
+
+
+def test_a_name_that_leads_nowhere_and_a_server_without_tls_are_told_apart(settings, load, server, monkeypatch):
+    def lost(*arguments: Any, **more: Any) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    settings.CAPTION_ENDPOINTS = {"lab": "http://nowhere.invalid/v1"}
+    with monkeypatch.context() as patch, pytest.raises(BackendDown, match="whose name leads nowhere"):
+        patch.setattr(socket, "getaddrinfo", lost)
+        ask(load(retries=0))
+    settings.CAPTION_ENDPOINTS = {"lab": server.address.replace("http:", "https:")}
+    with pytest.raises(BackendDown, match="speaks no TLS"):
+        ask(load())
+
+
+def test_neither_key_nor_words_are_in_logs_descriptions_or_refusals(server, load, caplog):
+    caplog.set_level(logging.DEBUG)
+    echo = json.dumps({"error": {"message": f"{KEY} may not\n{'x' * 500}"}}).encode()
+    server.answers = [Answer(WORDS), Answer(body=echo, status=400)]
+    captioner = load(concurrency=1)
+
+    said, failed = ask(captioner, images=2)
+
+    assert said == Said(WORDS)
+    assert "… may not x" in reason(failed)
+    assert len(reason(failed)) < 300
+    everything = f"{caplog.text} {captioner.describe()} {failed!r} {captioner!r} {vars(captioner)!r}"
+    assert caplog.text
+    assert KEY not in everything
+    assert "heron" not in everything
+    assert server.address not in str(captioner.describe())
+    assert captioner.describe()["endpoint"] == "lab"
+
+
+@pytest.fixture
+def translation(fake_time):
+    backend = EndpointTranslatorBackend(clock=fake_time.clock, wait=fake_time.wait)
+    loaded = backend.load(spec())
+    yield loaded
+    loaded.close()
+
+
+def test_captions_are_translated_by_the_prompt_of_the_language(server, translation):
+    server.always = lambda asked: Answer("Ein Reiher." if asked.prompt.endswith(f"\n\n{WORDS} {{tag}}") else "?")
+
+    found = translation.translate([f"{WORDS} {{tag}}"], keys=["k"], language="de", decoding=Decoding())
+
+    assert found == [Said("Ein Reiher.")]
+    assert server.asked[0].body["messages"][0]["content"].startswith("Translate this caption of a picture from English")
+    assert "into German (language code de)" in server.asked[0].prompt
+
+
+def test_a_translator_has_every_language_but_english_and_options_of_its_own():
+    backend = EndpointTranslatorBackend()
+
+    assert len(backend.languages(spec())) == 35
+    assert "en" not in backend.languages(spec())
+    with pytest.raises(BackendRefused, match="Unknown options: side"):
+        backend.check(spec(side=64))
+    with pytest.raises(BackendRefused, match=r"needs \{text\}"):
+        backend.check(spec(prompt="Into {language}."))
+    with pytest.raises(BackendRefused, match="beams"):
+        backend.check_decoding(spec(), Decoding(beams=2))
+
+
+@pytest.mark.parametrize("echoed", [WORDS, f"Invalid: {WORDS.upper()[3:20]}", "data:image/jpeg;base64,AAAA"])
+def test_what_the_server_says_is_left_out_where_it_repeats_what_it_was_sent(server, translation, echoed):
+    server.answers = [Answer(body=json.dumps({"error": {"message": echoed}}).encode(), status=400)]
+
+    (failed,) = translation.translate([WORDS], keys=["k"], language="de", decoding=Decoding())
+
+    assert reason(failed) == "The endpoint lab refuses (400; what it says repeats what it was sent)."
+
+
+def test_a_server_that_hangs_does_so_for_one_image_only(server, load):
+    """With the clock of the machine, as it is the machine that waits."""
+    backend = EndpointBackend()
+    captioner = backend.load(spec(read_s=0.3, retries=0, concurrency=2))
+    server.answers = [Answer("A door.", takes_s=HANGS_S)]
+
+    results = ask(captioner, images=2)
+    captioner.close()
+
+    assert sorted(type(result).__name__ for result in results) == ["Failed", "Said"]
+    assert "did not answer within 0.3 s" in reason(next(one for one in results if isinstance(one, Failed)))

@@ -1,0 +1,271 @@
+"""How often and how fast an endpoint is asked: again after trouble, and no more at once or a minute than allowed."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from itertools import pairwise
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from inference.backends.captioners import BackendDown, Decoding, Failed, Said, Spec
+from inference.backends.endpoint import EndpointBackend, EndpointCaptioner
+from inference.backends.endpoint_calls import Gate
+from tests.inference.fake_endpoint import HANGS_S, KEY, Answer, FakeEndpoint, FakeTime
+
+BUSY = b'{"error": {"message": "Slow down"}}'
+
+
+@pytest.fixture
+def server() -> Iterator[FakeEndpoint]:
+    endpoint = FakeEndpoint()
+    yield endpoint
+    endpoint.close()
+
+
+@pytest.fixture
+def fake_time() -> FakeTime:
+    return FakeTime()
+
+
+@pytest.fixture
+def load(server: FakeEndpoint, fake_time: FakeTime, settings: Any) -> Iterator[Any]:
+    settings.CAPTION_ENDPOINTS = {"lab": server.address}
+    settings.CAPTION_ENDPOINT_KEYS = {"lab": KEY}
+    loaded: list[Any] = []
+
+    def one(*, real: bool = False, **options: Any) -> Any:
+        backend = EndpointBackend()
+        if not real:
+            backend = EndpointBackend(clock=fake_time.clock, wait=fake_time.wait, rng=random.Random(1))
+        loaded.append(backend.load(Spec("Tiny", "lab", {"model": "tiny-1", "read_s": 10, **options})))
+        return loaded[-1]
+
+    yield one
+    for captioner in loaded:
+        captioner.close()
+
+
+def ask(captioner: EndpointCaptioner, *, images: int = 1) -> list[Said | Failed]:
+    keys = [str(number) for number in range(images)]
+    return captioner.caption(["data:image/jpeg;base64,AA=="] * images, keys=keys, language="en", decoding=Decoding())
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+def test_an_answer_that_may_be_better_next_time_is_asked_for_again(server, load, fake_time, status):
+    server.answers = [Answer(body=BUSY, status=status)] * 2
+
+    assert ask(load()) == [Said("A red door.")]
+    assert len(server.asked) == 3
+    # Twice as long each time, by chance up to half of it less.
+    assert len(fake_time.waits) == 2
+    assert 0.5 <= fake_time.waits[0] <= 1 <= fake_time.waits[1] <= 2
+
+
+@pytest.mark.parametrize("answer", [Answer(drops=True), Answer("A red door.", cuts=True)])
+def test_a_broken_connection_is_made_anew(server, load, answer):
+    server.answers = [answer]
+
+    assert ask(load()) == [Said("A red door.")]
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("status", [400, 403, 413, 422])
+def test_an_answer_that_will_not_be_better_is_not_asked_for_again(server, load, status, fake_time):
+    server.answers = [Answer(body=BUSY, status=status)]
+
+    (failed,) = ask(load())
+
+    assert failed == Failed(f"The endpoint lab refuses ({status}, “Slow down”).")
+    assert len(server.asked) == 1
+    assert fake_time.waits == []
+
+
+def test_pauses_differ_by_chance_so_that_workers_do_not_come_back_together(server, load, settings, fake_time):
+    server.answers = [Answer(body=BUSY, status=500)] * 5
+    ask(load())
+    first, fake_time.waits = fake_time.waits, []
+    server.answers = [Answer(body=BUSY, status=500)] * 5
+    backend = EndpointBackend(clock=fake_time.clock, wait=fake_time.wait, rng=random.Random(2))
+    captioner = backend.load(Spec("Tiny", "lab", {"model": "tiny-1"}))
+    ask(captioner)
+    captioner.close()
+
+    assert len(first) == len(fake_time.waits) == 5
+    assert not set(first) & set(fake_time.waits)
+
+
+def test_as_long_is_waited_as_the_server_asks_for(server, load, fake_time):
+    server.answers = [Answer(body=BUSY, status=429, headers={"Retry-After": "37"})]
+
+    assert ask(load()) == [Said("A red door.")]
+    assert fake_time.waits == [37]
+
+
+def test_a_date_to_come_back_at_is_understood_too(server, load, fake_time):
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
+    server.answers = [Answer(body=BUSY, status=503, headers={"Retry-After": later})]
+
+    assert ask(load()) == [Said("A red door.")]
+    assert 40 <= fake_time.now - 1000 <= 60
+
+
+def test_a_time_to_come_back_at_that_makes_no_sense_is_as_none(server, load, fake_time):
+    server.answers = [Answer(body=BUSY, status=429, headers={"Retry-After": "soon"})]
+
+    assert ask(load()) == [Said("A red door.")]
+    assert 0.5 <= fake_time.now - 1000 <= 1
+
+
+def test_a_server_that_wants_to_be_left_alone_for_long_ends_the_run(server, load, fake_time):
+    server.answers = [Answer(body=BUSY, status=429, headers={"Retry-After": "3600"})]
+
+    with pytest.raises(BackendDown, match=r"too many requests .429, “Slow down”. and asks to wait 3,600 s"):
+        ask(load())
+    assert fake_time.waits == []
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_limits_that_do_not_end_stop_the_batch_and_blame_no_image(server, load, status):
+    server.always = lambda asked: Answer(body=BUSY, status=status)
+
+    with pytest.raises(BackendDown, match="It was asked 3 times"):
+        ask(load(retries=2, concurrency=1), images=9)
+
+    assert len(server.asked) == 3
+
+
+def test_a_picture_that_a_server_breaks_on_fails_alone(server, load):
+    server.answers = [Answer("One."), *[Answer(body=BUSY, status=500)] * 3, Answer("Three.")]
+
+    first, second, third = ask(load(retries=2, concurrency=1), images=3)
+
+    assert (first, third) == (Said("One."), Said("Three."))
+    assert second == Failed("The endpoint lab fails (500, “Slow down”). It was asked 3 times.")
+
+
+def test_where_nothing_is_answered_an_easy_question_tells_whether_the_endpoint_is_down(server, load):
+    captioner = load(retries=0)
+    server.always = lambda asked: Answer(body=b"<html>Bad gateway", status=502)
+    assert [type(one) for one in ask(captioner, images=2)] == [Failed, Failed]
+
+    server.models = Answer(body=b"<html>Bad gateway", status=502)
+    with pytest.raises(BackendDown, match=r"The endpoint lab is down\. The endpoint lab fails .502."):
+        ask(captioner, images=2)
+
+
+def test_an_answer_that_trickles_in_for_ever_is_given_up(server, load):
+    server.always = lambda asked: Answer("A red door.", trickles=True)
+
+    (failed,) = ask(load(real=True, connect_s=0.1, read_s=0.3, retries=0))
+
+    assert "did not answer within 0.3 s" in failed.reason
+
+
+def test_as_many_are_asked_about_at_once_as_allowed_and_no_more(server, load):
+    together = threading.Barrier(3, timeout=10)
+
+    def meet(asked: Any) -> Answer:
+        # Passed only where three are under way at the same time.
+        together.wait()
+        return Answer("A red door.")
+
+    server.always = meet
+
+    assert len(ask(load(concurrency=3), images=12)) == 12
+    assert server.most_at_once == 3
+
+
+def test_answers_stand_in_the_order_of_their_images(server, load):
+    late = {"0": 0.3, "1": 0.0, "2": 0.15}
+    server.always = lambda asked: Answer(asked.prompt, takes_s=late[asked.prompt])
+    captioner = load(concurrency=3)
+    contents = [(number, "") for number in late]
+
+    found = captioner._asking.all(contents, keys=list(late), language="en", decoding=Decoding())
+
+    assert found == [Said("0"), Said("1"), Said("2")]
+
+
+def test_no_more_are_asked_a_minute_than_allowed(server, load, fake_time):
+    times: list[float] = []
+
+    def answer(asked: Any) -> Answer:
+        times.append(fake_time.clock())
+        return Answer("A red door.")
+
+    server.always = answer
+    ask(load(per_minute=30, concurrency=1), images=8)
+
+    assert [after - before for before, after in pairwise(times)] == pytest.approx([2.0] * 7)
+
+
+def test_what_is_asked_again_counts_towards_the_limit(server, load, fake_time):
+    server.answers = [Answer(body=BUSY, status=500)]
+
+    ask(load(per_minute=0.5, concurrency=1))
+
+    assert fake_time.now - 1000 == pytest.approx(120)
+
+
+def test_threads_share_the_limit():
+    time = FakeTime()
+    gate = Gate(60, clock=time.clock, wait=time.wait)
+    threads = [threading.Thread(target=gate.enter) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=10)
+
+    assert time.now - 1000 >= 9
+
+
+def test_a_pause_for_one_is_a_pause_for_all():
+    time = FakeTime()
+    gate = Gate(None, clock=time.clock, wait=time.wait)
+    gate.enter()
+    gate.close_for(20)
+    gate.enter()
+
+    assert time.waits == [20]
+
+
+def test_one_that_finds_the_endpoint_down_wakes_those_that_wait(server, load):
+    """With the machine's own time."""
+    server.answers = [
+        Answer(body=BUSY, status=429, headers={"Retry-After": "100"}),
+        Answer(body=b'{"message": "No tiny-1"}', status=404, takes_s=0.2),
+    ]
+    began = monotonic()
+
+    with pytest.raises(BackendDown, match="No tiny-1"):
+        ask(load(real=True, concurrency=2), images=2)
+
+    assert monotonic() - began < 50
+
+
+def test_closing_ends_what_waits(server, load):
+    server.always = lambda asked: Answer(body=BUSY, status=429, headers={"Retry-After": "100"})
+    captioner = load(real=True)
+    ended: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            ask(captioner)
+        except BackendDown as down:
+            ended.append(down)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while not server.asked:
+        thread.join(0.01)
+    captioner.close()
+    thread.join(HANGS_S / 2)
+
+    assert not thread.is_alive()
+    assert len(ended) == 1
