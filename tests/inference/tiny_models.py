@@ -10,52 +10,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-WORDS = tuple(
-    [
-        "a",
-        "the",
-        "red",
-        "blue",
-        "small",
-        "dog",
-        "cat",
-        "boat",
-        "house",
-        "runs",
-        "sleeps",
-        "stands",
-        "on",
-        "near",
-        "under",
-    ]
-)
-GERMAN = tuple(
-    [
-        "ein",
-        "der",
-        "rote",
-        "blaue",
-        "kleine",
-        "hund",
-        "katze",
-        "boot",
-        "haus",
-        "läuft",
-        "schläft",
-        "steht",
-        "auf",
-        "bei",
-        "unter",
-    ]
-)
+WORDS = "a the red blue small dog cat boat house runs sleeps stands on near under"
+GERMAN = "ein der rote blaue kleine hund katze boot haus läuft schläft steht auf bei unter"
 SIDE = 32
 SMALL = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
 EYE = {**SMALL, "image_size": SIDE, "patch_size": 16}
 SPREAD = 0.6
 """Standard deviation of the weights: with the usual 0.02, every picture would get the same words."""
+RARE = 0.15
+"""How large the vectors are of tokens that are hardly ever said."""
 
 
-def save_blip(folder: Path, words: Sequence[str] = WORDS, **text: Any) -> Path:
+def save_blip(folder: Path, words: str = WORDS, **text: Any) -> Path:
     """BLIP, whose decoder begins with a token of its own and ends with [SEP]."""
     from transformers import BlipConfig, BlipForConditionalGeneration, BlipImageProcessorPil, BlipProcessor
 
@@ -79,7 +45,7 @@ def save_blip(folder: Path, words: Sequence[str] = WORDS, **text: Any) -> Path:
     return _saved(BlipForConditionalGeneration, config, folder)
 
 
-def save_git(folder: Path, words: Sequence[str] = WORDS) -> Path:
+def save_git(folder: Path, words: str = WORDS) -> Path:
     """GIT: one decoder over picture and words."""
     from transformers import CLIPImageProcessorPil, GitConfig, GitForCausalLM, GitProcessor
 
@@ -99,7 +65,7 @@ def save_git(folder: Path, words: Sequence[str] = WORDS) -> Path:
     return _saved(GitForCausalLM, config, folder)
 
 
-def save_vit_gpt2(folder: Path, words: Sequence[str] = WORDS) -> Path:
+def save_vit_gpt2(folder: Path, words: str = WORDS) -> Path:
     """A ViT before a GPT-2: image processor and tokenizer are saved apart, with no processor of both."""
     from transformers import (
         GPT2Config,
@@ -129,7 +95,7 @@ def save_vit_gpt2(folder: Path, words: Sequence[str] = WORDS) -> Path:
     return _saved(VisionEncoderDecoderModel, config, folder)
 
 
-def save_paligemma(folder: Path, words: Sequence[str] = WORDS) -> Path:
+def save_paligemma(folder: Path, words: str = WORDS) -> Path:
     """PaliGemma, which is prompted with “caption en”."""
     from transformers import (
         PaliGemmaConfig,
@@ -139,7 +105,7 @@ def save_paligemma(folder: Path, words: Sequence[str] = WORDS) -> Path:
     )
 
     marks = ["<pad>", "<unk>", "<bos>", "<eos>", "<image>", "\n"]
-    tokenizer = _words(marks, ["caption", "en", "de", *words], ends=None, bos="<bos>", eos="<eos>")
+    tokenizer = _words(marks, f"caption en de {words}", ends=None, bos="<bos>", eos="<eos>")
     eye = SiglipImageProcessorPil(size={"height": SIDE, "width": SIDE})
     eye.image_seq_length = (SIDE // 16) ** 2
     known = len(tokenizer)
@@ -167,7 +133,7 @@ TEMPLATE = (
 )
 
 
-def save_llava(folder: Path, words: Sequence[str] = WORDS) -> Path:
+def save_llava(folder: Path, words: str = WORDS) -> Path:
     """LLaVA, a chat model with a chat template."""
     from transformers import (
         CLIPImageProcessorPil,
@@ -176,8 +142,8 @@ def save_llava(folder: Path, words: Sequence[str] = WORDS) -> Path:
         LlavaProcessor,
     )
 
-    asked = ["user", "assistant", ":", ".", "Describe", "this", "picture", "in", "one", "sentence", "English", "German"]
-    tokenizer = _words(["<pad>", "<unk>", "<s>", "</s>", "<image>"], [*asked, *words], ends=("<s>", None))
+    asked = "user assistant : . Describe this picture in one sentence English German"
+    tokenizer = _words(["<pad>", "<unk>", "<s>", "</s>", "<image>"], f"{asked} {words}", ends=("<s>", None))
     tokenizer.add_special_tokens({"additional_special_tokens": ["<image>"]})
     ids = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
     config = LlavaConfig(
@@ -206,13 +172,13 @@ def save_llava(folder: Path, words: Sequence[str] = WORDS) -> Path:
     return _saved(LlavaForConditionalGeneration, config, folder)
 
 
-def save_m2m_100(folder: Path, sentences: Sequence[str] = (" ".join(WORDS), " ".join(GERMAN))) -> Path:
-    """M2M-100 with all its hundred languages, and a SentencePiece model learned from `sentences`."""
+def save_m2m_100(folder: Path, words: str = f"{WORDS} {GERMAN}") -> Path:
+    """M2M-100 with all its hundred languages, and a SentencePiece model learned from `words`."""
     import json
 
     from transformers import M2M100Config, M2M100ForConditionalGeneration, M2M100Tokenizer
 
-    pieces = _sentencepiece(folder, sentences)
+    pieces = _sentencepiece(folder, words)
     places = {mark: place for place, mark in enumerate(["<s>", "<pad>", "</s>", "<unk>"])}
     for piece in pieces:
         places.setdefault(piece, len(places))
@@ -220,18 +186,18 @@ def save_m2m_100(folder: Path, sentences: Sequence[str] = (" ".join(WORDS), " ".
     tokenizer = M2M100Tokenizer(str(folder / "vocab.json"), str(folder / "sentencepiece.bpe.model"))
     tokenizer.save_pretrained(folder)
     config = M2M100Config(**_translating(len(places) + 108))
-    silent = [place for place in range(config.vocab_size) if place in (0, 1, 3) or place >= len(places)]
-    return _saved(M2M100ForConditionalGeneration, config, folder, suppress_tokens=silent)
+    rare = [place for place in range(config.vocab_size) if place in (0, 1, 3) or place >= len(places)]
+    return _saved(M2M100ForConditionalGeneration, config, folder, rare=rare)
 
 
-def save_nllb(folder: Path, sentences: Sequence[str] = (" ".join(WORDS), " ".join(GERMAN))) -> Path:
+def save_nllb(folder: Path, words: str = f"{WORDS} {GERMAN}") -> Path:
     """NLLB with all its 202 languages; every word is a token."""
     from transformers import M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer
 
-    letters = sorted({"▁", *"".join(sentences).replace(" ", "")})
+    letters = sorted({"▁", *words.replace(" ", "")})
     vocabulary = {mark: place for place, mark in enumerate(["<s>", "<pad>", "</s>", "<unk>", *letters])}
     merges: list[tuple[str, str]] = []
-    for word in " ".join(sentences).split():
+    for word in words.split():
         whole = "▁"
         for letter in word:
             if whole + letter not in vocabulary:
@@ -240,19 +206,17 @@ def save_nllb(folder: Path, sentences: Sequence[str] = (" ".join(WORDS), " ".joi
             whole += letter
     tokenizer = NllbTokenizer(vocab=vocabulary, merges=merges)
     tokenizer.save_pretrained(folder)
-    whole_words = {"▁" + word for sentence in sentences for word in sentence.split()}
-    spoken = {vocabulary["</s>"], *(vocabulary[word] for word in whole_words)}
-    silent = [place for place in range(len(tokenizer)) if place not in spoken]
-    config = M2M100Config(**_translating(len(tokenizer)))
-    return _saved(M2M100ForConditionalGeneration, config, folder, suppress_tokens=silent)
+    spoken = {vocabulary["</s>"], *(vocabulary["▁" + word] for word in words.split())}
+    rare = [place for place in range(len(tokenizer)) if place not in spoken]
+    return _saved(M2M100ForConditionalGeneration, M2M100Config(**_translating(len(tokenizer))), folder, rare=rare)
 
 
-def _words(marks: list[str], words: Sequence[str], *, ends: Any, **named: str) -> Any:
+def _words(marks: list[str], words: str, *, ends: Any, **named: str) -> Any:
     """A tokenizer that knows whole words."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    places = {word: place for place, word in enumerate(dict.fromkeys([*marks, *words]))}
+    places = {word: place for place, word in enumerate(dict.fromkeys([*marks, *words.split()]))}
     unknown = next(mark for mark in marks if "unk" in mark.lower())
     tokenizer = Tokenizer(models.WordLevel(places, unk_token=unknown))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -271,17 +235,16 @@ def _words(marks: list[str], words: Sequence[str], *, ends: Any, **named: str) -
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token=unknown, model_max_length=64, **given)
 
 
-def _sentencepiece(folder: Path, sentences: Sequence[str]) -> list[str]:
+def _sentencepiece(folder: Path, words: str) -> list[str]:
     import sentencepiece
 
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "sentencepiece.bpe.model"
-    words = {word for sentence in sentences for word in sentence.split()}
     with path.open("wb") as file:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(sentences),
+            sentence_iterator=iter([words]),
             model_writer=file,
-            vocab_size=len(words) + 3,
+            vocab_size=len(set(words.split())) + 3,
             model_type="word",
             minloglevel=2,
         )
@@ -301,13 +264,16 @@ def _translating(vocabulary: int) -> dict[str, Any]:
     }
 
 
-def _saved(kind: Any, config: Any, folder: Path, **generation: Any) -> Path:
+def _saved(kind: Any, config: Any, folder: Path, *, rare: Sequence[int] = (), **generation: Any) -> Path:
+    """`rare`: tokens that are hardly ever said, such as those of languages."""
     import torch
 
     # Apart from the numbers that a test draws itself.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = kind(config)
+    with torch.no_grad():
+        model.get_input_embeddings().weight[list(rare)] *= RARE
     model.generation_config.update(**generation)
     model.save_pretrained(folder)
     return folder

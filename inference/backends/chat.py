@@ -1,0 +1,257 @@
+"""Models of pictures and text that are asked for a caption: PaliGemma, and those that are talked to, as LLaVA is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from django.utils.translation import gettext as _
+from PIL import Image
+
+from inference.backends import language_codes
+from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, Said, Spec
+from inference.backends.encoder_decoder import KINDS as ENCODER_DECODERS
+from inference.backends.encoder_decoder import MARGIN
+from inference.backends.generation import NEEDS, LoadedModel, check_decoding, generation, loaded, side_of
+from inference.backends.transformer_files import (
+    COMMON_OPTIONS,
+    check_options,
+    family_here,
+    folder_here,
+    folder_of,
+    has_chat_template,
+)
+from inference.backends.writing import Writing, check_texts
+
+PALIGEMMA = "paligemma"
+KIND = "AutoModelForImageTextToText"
+OPTIONS = {
+    **COMMON_OPTIONS,
+    "prompt": str,
+    "prompts": dict,
+    "template": str,
+    "separators": dict,
+    "stabiliser_prompt": str,
+    "side": int,
+}
+PROMPTS = {PALIGEMMA: ("caption {code}", "caption")}
+"""What is asked in a language, and of pivot-stabilised models in none."""
+PROMPT = ("Describe this picture in one sentence in {language}.", "Describe this picture in one sentence.")
+SIDE = 1024
+"""Pixels of the shorter side, for models that look at large pictures in more detail."""
+PROBES = ((48, 32), (200, 640))
+
+
+class ChatBackend:
+    name = "chat"
+    queue = "gpu"
+    needs = NEEDS
+
+    @property
+    def title(self) -> str:
+        return _("Asked by a prompt (PaliGemma, LLaVA, Idefics, Qwen-VL)")
+
+    def check(self, spec: Spec) -> None:
+        check_options(spec.options, OPTIONS)
+        languages = self.languages(spec)
+        check_texts(spec.options, languages)
+        template = spec.options.get("template")
+        if template is not None and "{prompt}" not in template:
+            raise BackendRefused(_("The option “template” has {prompt} where the prompt is to stand."))
+        prompt, prompts = spec.options.get("prompt"), spec.options.get("prompts") or {}
+        if prompt and "{code}" not in prompt and "{language}" not in prompt and len(languages) > len(prompts) + 1:
+            raise BackendRefused(
+                _("The option “prompt” has {code} or {language}: the model is to know what to write in.")
+            )
+        family, folder = family_here(spec), folder_here(spec.source)
+        if family in ENCODER_DECODERS:
+            raise BackendRefused(
+                _("“%(source)s” is a model of the kind %(family)s: it is not asked anything. Use the backend %(name)s.")
+                % {"source": spec.source, "family": family, "name": "encoder-decoder"}
+            )
+        if folder is not None and family != PALIGEMMA and template is None and not has_chat_template(folder):
+            raise BackendRefused(
+                _("“%(source)s” has no chat template. Give one: option %(option)s.")
+                % {"source": spec.source, "option": '{"template": "USER: <image>\\n{prompt} ASSISTANT:"}'}
+            )
+
+    def check_decoding(self, spec: Spec, decoding: Decoding) -> None:
+        check_decoding(decoding)
+
+    def languages(self, spec: Spec) -> Mapping[str, str]:
+        is_paligemma = family_here(spec) == PALIGEMMA
+        return language_codes.codes(spec.options, language_codes.PALIGEMMA if is_paligemma else language_codes.ANY)
+
+    def load(self, spec: Spec) -> Captioner:
+        self.check(spec)
+        return Chat(spec, self.languages(spec))
+
+
+class Chat:
+    """A loaded model. `side` is of the pictures' shorter side."""
+
+    side: int | None
+
+    def __init__(self, spec: Spec, codes: Mapping[str, str]) -> None:
+        folder = folder_of(spec)
+        self._spec, self._codes, self._family = spec, codes, family_here(spec)
+        self._loaded = LoadedModel(spec, folder, KIND)
+        self._processor = loaded(spec, self._loaded.library.AutoProcessor.from_pretrained, folder)
+        self._tokenizer = self._processor.tokenizer
+        self._tokenizer.padding_side = "left"
+        self._writing = Writing(spec, self._tokenizer, codes)
+        self._asked: dict[str, dict[str, Any]] = {}
+        self._is_fixed = self._looks_alike_at_all()
+        needed = side_of(self._processor.image_processor) if self._is_fixed else None
+        self.side = int(spec.options.get("side") or (MARGIN * needed if needed else SIDE))
+        self.batch_size = self._loaded.batch_size()
+
+    def describe(self) -> dict[str, str]:
+        pictures = type(self._processor.image_processor).__name__
+        return {**self._loaded.describe(), "pictures": pictures, "side": f"{self.side} pixels"}
+
+    def prepare(self, image: Image.Image | None) -> Any:
+        if image is None:
+            raise BackendRefused(_("The model describes pictures, and was given none."))
+        # Of the others, how much text they see depends on the picture: it is made when they are asked.
+        return self._seen(image) if self._is_fixed else image
+
+    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
+        asked = partial(generation, decoding, language="")
+        outputs = self._written(prepared, "", [""] * len(prepared), keys, decoding.precision, asked)
+        return [self._writing.stabiliser(output) for output in outputs]
+
+    def caption(
+        self,
+        prepared: Sequence[Any],
+        *,
+        keys: Sequence[str],
+        language: str,
+        decoding: Decoding,
+        stabilisers: Sequence[str] | None = None,
+    ) -> list[Said | Failed]:
+        held = self._writing.held(stabilisers, language, len(prepared))
+        asked = partial(generation, decoding, language=language, parts=self._writing.parts(stabilisers))
+        outputs = self._written(prepared, language, held, keys, decoding.precision, asked)
+        return self._writing.captions(outputs, language, stabilisers)
+
+    def close(self) -> None:
+        self._loaded.close()
+
+    def _written(
+        self,
+        prepared: Sequence[Any],
+        tag: str,
+        held: Sequence[str],
+        keys: Sequence[str],
+        precision: str,
+        asked: Callable[..., dict[str, Any]],
+    ) -> list[str]:
+        """What the model answers, from where `held` ends."""
+        answers = [self._writing.tokens(one) for one in held]
+        together: dict[int, list[int]] = defaultdict(list)
+        for number, answer in enumerate(answers):
+            together[len(answer)].append(number)
+        outputs = [""] * len(answers)
+        for numbers in together.values():
+            inputs = self._inputs([prepared[one] for one in numbers], tag, [answers[one] for one in numbers])
+            model = self._loaded.at(precision)
+            named = {name: _on(model, value) for name, value in inputs.items()}
+            named |= asked(keys=[keys[one] for one in numbers])
+            tokens = self._loaded.computed(partial(model.generate, **named)).tolist()
+            for number, prompt, output in zip(numbers, inputs["input_ids"].tolist(), tokens, strict=True):
+                # Some give the answer alone.
+                is_repeated = output[: len(prompt)] == prompt
+                outputs[number] = self._writing.text(output[len(prompt) :] if is_repeated else output)
+        return outputs
+
+    def _inputs(self, prepared: Sequence[Any], tag: str, answers: list[list[int]]) -> dict[str, Any]:
+        library = self._loaded.torch
+        if self._is_fixed:
+            inputs = {name: value.repeat(len(prepared), 1) for name, value in self._prompt(tag).items()}
+            for name in prepared[0]:
+                inputs[name] = library.cat([one[name] for one in prepared])
+        else:
+            inputs = self._processed(self._text(tag), prepared)
+        if not answers[0]:
+            return inputs
+        ids = library.tensor(answers)
+        # Of PaliGemma: what is answered sees only what stands before it, unlike what is asked.
+        kinds = {"input_ids": ids, "attention_mask": library.ones_like(ids)}
+        if self._family == PALIGEMMA:
+            kinds["token_type_ids"] = library.ones_like(ids)
+        of_tokens = [name for name, value in inputs.items() if value.shape[:2] == inputs["input_ids"].shape[:2]]
+        for name in of_tokens:
+            inputs[name] = library.cat([inputs[name], kinds.get(name, library.zeros_like(ids))], dim=1)
+        return inputs
+
+    def _prompt(self, tag: str) -> dict[str, Any]:
+        """The tokens of what is asked in a language, with the picture's places, as a batch of one."""
+        if tag not in self._asked:
+            inputs = self._processed(self._text(tag), [Image.new("RGB", PROBES[0])])
+            self._asked[tag] = {name: value for name, value in inputs.items() if name not in self._of_pictures}
+        return self._asked[tag]
+
+    def _text(self, tag: str) -> str:
+        prompt = prompt_of(self._spec, self._family, tag, self._codes.get(tag, ""))
+        if self._spec.options.get("template"):
+            return str(self._spec.options["template"]).replace("{prompt}", prompt)
+        if self._family == PALIGEMMA:
+            return f"<image>{prompt}"
+        content = [{"type": "image"}, {"type": "text", "text": prompt}]
+        text: str = self._processor.apply_chat_template(
+            [{"role": "user", "content": content}], add_generation_prompt=True, tokenize=False
+        )
+        return text
+
+    def _processed(self, text: str, images: Sequence[Image.Image]) -> dict[str, Any]:
+        begins = self._tokenizer.bos_token
+        inputs = self._processor(
+            text=[text] * len(images),
+            images=[[image] for image in images],
+            return_tensors="pt",
+            padding=True,
+            # Templates that write the first token themselves would get two.
+            add_special_tokens=not (begins and text.startswith(begins)),
+        )
+        return {name: value for name, value in inputs.items() if name != "labels"}
+
+    def _seen(self, image: Image.Image) -> dict[str, Any]:
+        return dict(self._processor.image_processor(images=[image], return_tensors="pt"))
+
+    def _looks_alike_at_all(self) -> bool:
+        """Whether each picture becomes as many numbers and tokens as any other, so that it can be prepared alone."""
+        text, blank = self._text(next(iter(self._codes))), [Image.new("RGB", size) for size in PROBES]
+        whole = [self._processed(text, [image]) for image in blank]
+        alone = [self._seen(image) for image in blank]
+        self._of_pictures = set(alone[0])
+        return (
+            self._of_pictures <= set(whole[0])
+            and _shapes(whole[0]) == _shapes(whole[1])
+            and _shapes(alone[0]) == {name: whole[0][name].shape for name in self._of_pictures}
+            and self._loaded.torch.equal(whole[0]["input_ids"], whole[1]["input_ids"])
+        )
+
+
+def prompt_of(spec: Spec, family: str, tag: str, code: str) -> str:
+    """What a model is asked in a language, or with no `tag` in none.
+
+    Raises
+    ------
+    BackendRefused
+    """
+    in_language, in_none = PROMPTS.get(family, PROMPT)
+    if not tag:
+        return str(spec.options.get("stabiliser_prompt", in_none))
+    given = (spec.options.get("prompts") or {}).get(tag) or spec.options.get("prompt") or in_language
+    return str(given).replace("{code}", code).replace("{language}", language_codes.name_of(tag, code))
+
+
+def _shapes(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value.shape for name, value in inputs.items()}
+
+
+def _on(model: Any, value: Any) -> Any:
+    return value.to(model.device, model.dtype) if value.is_floating_point() else value.to(model.device)

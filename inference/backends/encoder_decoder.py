@@ -1,0 +1,162 @@
+"""Captioning models that see a picture and write: BLIP, GIT, and any vision encoder before any text decoder.
+
+They may be pivot-stabilised. What is held fixed (a prompt, a stabiliser) is what their decoder begins with.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from django.utils.translation import gettext as _
+from PIL import Image
+
+from inference.backends import language_codes
+from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, Said, Spec
+from inference.backends.generation import (
+    NEEDS,
+    LoadedModel,
+    check_decoding,
+    first_token,
+    generation,
+    loaded,
+    side_of,
+)
+from inference.backends.transformer_files import COMMON_OPTIONS, check_options, family_here, folder_of
+from inference.backends.writing import Writing, check_texts
+
+KINDS = {
+    "blip": "AutoModelForImageTextToText",
+    "git": "AutoModelForImageTextToText",
+    "vision-encoder-decoder": "VisionEncoderDecoderModel",
+}
+OPTIONS = {**COMMON_OPTIONS, "prompts": dict, "separators": dict, "stabiliser_prompt": str}
+MARGIN = 2
+"""Pictures may be made smaller ahead to this many times what the model sees: to less would blur what it sees."""
+
+
+class EncoderDecoderBackend:
+    name = "encoder-decoder"
+    queue = "gpu"
+    needs = NEEDS
+
+    @property
+    def title(self) -> str:
+        return _("Encoder–decoder (BLIP, GIT, ViT-GPT2)")
+
+    def check(self, spec: Spec) -> None:
+        check_options(spec.options, OPTIONS)
+        check_texts(spec.options, self.languages(spec))
+        family = family_here(spec)
+        if family and family not in KINDS:
+            raise BackendRefused(
+                _("“%(source)s” is a model of the kind %(family)s. This backend takes: %(known)s.")
+                % {"source": spec.source, "family": family, "known": ", ".join(KINDS)}
+            )
+
+    def check_decoding(self, spec: Spec, decoding: Decoding) -> None:
+        check_decoding(decoding)
+
+    def languages(self, spec: Spec) -> Mapping[str, str]:
+        return language_codes.codes(spec.options, language_codes.ENGLISH_ONLY)
+
+    def load(self, spec: Spec) -> Captioner:
+        self.check(spec)
+        return EncoderDecoder(spec, self.languages(spec))
+
+
+class EncoderDecoder:
+    """A loaded model. `side` is of the pictures' shorter side."""
+
+    side: int | None
+
+    def __init__(self, spec: Spec, codes: Mapping[str, str]) -> None:
+        folder = folder_of(spec)
+        self._family = family_here(spec)
+        self._loaded = LoadedModel(spec, folder, KINDS[self._family])
+        library = self._loaded.library
+        self._eye = loaded(spec, library.AutoImageProcessor.from_pretrained, folder)
+        self._writing = Writing(spec, loaded(spec, library.AutoTokenizer.from_pretrained, folder), codes)
+        self._prompts: Mapping[str, str] = spec.options.get("prompts") or {}
+        self._stabiliser_prompt = str(spec.options.get("stabiliser_prompt", ""))
+        self._first, self._last = self._ends()
+        self.side = MARGIN * (side_of(self._eye) or 512)
+        self.batch_size = self._loaded.batch_size()
+
+    def describe(self) -> dict[str, str]:
+        return {**self._loaded.describe(), "pictures": type(self._eye).__name__}
+
+    def prepare(self, image: Image.Image | None) -> Any:
+        if image is None:
+            raise BackendRefused(_("The model describes pictures, and was given none."))
+        return self._eye(images=image, return_tensors="pt")["pixel_values"][0]
+
+    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
+        begins = [self._stabiliser_prompt] * len(prepared)
+        asked = partial(generation, decoding, language="")
+        outputs = self._written(prepared, begins, keys, decoding.precision, asked)
+        return [self._writing.stabiliser(output) for output in outputs]
+
+    def caption(
+        self,
+        prepared: Sequence[Any],
+        *,
+        keys: Sequence[str],
+        language: str,
+        decoding: Decoding,
+        stabilisers: Sequence[str] | None = None,
+    ) -> list[Said | Failed]:
+        held = self._writing.held(stabilisers, language, len(prepared))
+        begins = [f"{self._prompts.get(language, '')} {one}".strip() for one in held]
+        asked = partial(generation, decoding, language=language, parts=self._writing.parts(stabilisers))
+        outputs = self._written(prepared, begins, keys, decoding.precision, asked)
+        return self._writing.captions(outputs, language, stabilisers)
+
+    def close(self) -> None:
+        self._loaded.close()
+
+    def _written(
+        self,
+        prepared: Sequence[Any],
+        begins: Sequence[str],
+        keys: Sequence[str],
+        precision: str,
+        asked: Callable[..., dict[str, Any]],
+    ) -> list[str]:
+        """What the model writes after each of `begins`, which is not repeated."""
+        rows = [[self._first, *self._writing.tokens(begin)] for begin in begins]
+        # What begins alike long is decoded together: with blanks before them, words would stand in other places.
+        together: dict[int, list[int]] = defaultdict(list)
+        for number, row in enumerate(rows):
+            together[len(row)].append(number)
+        outputs = [""] * len(rows)
+        for numbers in together.values():
+            named = self._inputs([prepared[one] for one in numbers], [rows[one] for one in numbers], precision)
+            named |= asked(keys=[keys[one] for one in numbers])
+            tokens = self._loaded.computed(partial(self._loaded.at(precision).generate, **named)).tolist()
+            for number, output in zip(numbers, tokens, strict=True):
+                outputs[number] = self._writing.text(output[len(rows[number]) :])
+        return outputs
+
+    def _inputs(self, prepared: Sequence[Any], rows: list[list[int]], precision: str) -> dict[str, Any]:
+        library, model = self._loaded.torch, self._loaded.at(precision)
+        pixels = library.stack(list(prepared)).to(model.device, model.dtype)
+        # BLIP takes away the last token that it is given, since its tokenizer ends every text with one.
+        last = [self._last] if self._family == "blip" else []
+        tokens = library.tensor([[*row, *last] for row in rows], device=model.device)
+        if self._family == "vision-encoder-decoder":
+            return {"pixel_values": pixels, "decoder_input_ids": tokens}
+        return {"pixel_values": pixels, "input_ids": tokens, "attention_mask": library.ones_like(tokens)}
+
+    def _ends(self) -> tuple[int, int]:
+        """The token that the decoder begins with, and the one that it ends with."""
+        config, decoding = self._loaded.config, self._loaded.generation_config
+        if self._family == "blip":
+            return int(config.text_config.bos_token_id), int(config.text_config.sep_token_id)
+        if self._family == "git":
+            return first_token(decoding.bos_token_id, config.bos_token_id), first_token(config.eos_token_id)
+        decoder = config.decoder
+        first = (decoding.decoder_start_token_id, getattr(config, "decoder_start_token_id", None), decoder.bos_token_id)
+        return first_token(*first), first_token(decoder.eos_token_id)

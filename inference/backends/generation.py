@@ -1,0 +1,248 @@
+"""What our backends of transformers have in common: a model on its device, and how what is asked of it is decoded."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from django.utils.translation import gettext as _
+
+from inference.backends.captioners import BackendRefused, Decoding, Failed, OutOfMemory, Said, Spec
+from inference.backends.encoders import device, torch, transformers
+from inference.backends.sampling import Drawing, stream
+from inference.backends.transformer_files import PINNED, digest_of, first_line
+
+NEEDS = ("torch", "transformers")
+PRECISIONS = ("auto", "float32", "float16", "bfloat16")
+ON_CPU, ON_GPU = 8, 32
+"""Images at once, to begin with."""
+HARMLESS = re.compile(r"(^|\.)(pooler|position_ids|masked_bias|embed_positions)(\.|$)")
+"""Weights that checkpoints may lack: captions do not follow from them."""
+MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
+DRAWN = ("temperature", "top_p", "top_k", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
+"""What a checkpoint may say of drawing words, which is ours to say."""
+
+Result = TypeVar("Result")
+
+
+class LoadedModel:
+    """A model with its weights.
+
+    Parameters
+    ----------
+    kind : str
+        The class of transformers that loads it.
+
+    Raises
+    ------
+    BackendRefused
+    inference.backends.encoders.ExtraMissing
+    """
+
+    def __init__(self, spec: Spec, folder: Path, kind: str) -> None:
+        self.library, self.torch, self.device = quiet_transformers(), torch(), device()
+        self._spec, self._folder, self._kind = spec, folder, kind
+        self._model = self._read()
+        self._stored = self._model.dtype
+
+    def at(self, precision: str) -> Any:
+        """The model as a run wants it. It is read anew where it was rounded for another."""
+        wanted = self._type(precision)
+        if self._model.dtype != wanted and self._model.dtype != self._stored:
+            self._model = self._read()
+        # Parameters that are kept in another precision on purpose would be changed by asking for their own.
+        if self._model.dtype != wanted:
+            self._model = self._model.to(wanted)
+        if self._model.device.type != self.device:
+            self._model = self._model.to(self.device)
+        return self._model
+
+    @property
+    def config(self) -> Any:
+        return self._model.config
+
+    @property
+    def generation_config(self) -> Any:
+        return self._model.generation_config
+
+    def batch_size(self) -> int:
+        return int(self._spec.options.get("batch_size") or (ON_GPU if self.device == "cuda" else ON_CPU))
+
+    def describe(self) -> dict[str, str]:
+        cuda = self.torch.cuda
+        pinned = PINNED.fullmatch(self._spec.source)
+        threads = f"CPU, {self.torch.get_num_threads()} threads"
+        return {
+            "architecture": type(self._model).__name__,
+            "parameters": f"{sum(one.numel() for one in self._model.parameters()):,}",
+            "device": cuda.get_device_name() if self.device == "cuda" else threads,
+            "precision": f"auto is {_name_of(self._type('auto'))} here; stored as {_name_of(self._stored)}",
+            **({"revision": pinned["revision"]} if pinned else {}),
+            "files": digest_of(self._folder),
+            "versions": f"transformers {self.library.__version__}, torch {self.torch.__version__}",
+        }
+
+    def close(self) -> None:
+        del self._model
+        if self.device == "cuda":
+            self.torch.cuda.empty_cache()
+
+    def computed(self, compute: Callable[[], Result]) -> Result:
+        """
+        Raises
+        ------
+        OutOfMemory
+        """
+        try:
+            with self.torch.inference_mode():
+                return compute()
+        except (RuntimeError, MemoryError) as error:
+            if not isinstance(error, MemoryError) and not any(said in str(error).lower() for said in MEMORY):
+                raise
+        # Here the error is gone, and with it the frames that hold the tensors of the batch.
+        if self.device == "cuda":
+            self.torch.cuda.empty_cache()
+        raise OutOfMemory
+
+    def _type(self, precision: str) -> Any:
+        if precision != "auto":
+            return getattr(self.torch, precision)
+        if self.device != "cuda":
+            return self.torch.float32
+        return self.torch.bfloat16 if self.torch.cuda.is_bf16_supported() else self.torch.float16
+
+    def _read(self) -> Any:
+        options = self._spec.options
+        model, report = loaded(
+            self._spec,
+            getattr(self.library, self._kind).from_pretrained,
+            self._folder,
+            dtype="auto",
+            use_safetensors=None if options.get("allow_pickled_weights") else True,
+            output_loading_info=True,
+        )
+        missing = sorted(name for name in report["missing_keys"] if not HARMLESS.search(name))
+        if missing and not options.get("allow_missing_weights"):
+            raise BackendRefused(
+                _(
+                    "“%(source)s” lacks %(number)d weights of its architecture, which would be random; the first is "
+                    "%(name)s. If that is right, set the option %(option)s."
+                )
+                % {
+                    "source": self._spec.source,
+                    "number": len(missing),
+                    "name": missing[0],
+                    "option": '{"allow_missing_weights": true}',
+                }
+            )
+        for name in DRAWN:
+            setattr(model.generation_config, name, None)
+        model.generation_config.do_sample = False
+        return model.eval()
+
+
+def quiet_transformers() -> Any:
+    """
+    Raises
+    ------
+    inference.backends.encoders.ExtraMissing
+    """
+    library = transformers()
+    library.utils.logging.set_verbosity_error()
+    library.utils.logging.disable_progress_bar()
+    return library
+
+
+def loaded(spec: Spec, load: Callable[..., Any], folder: Path, **named: Any) -> Any:
+    """What `load` makes of the files, and never of code that lies among them.
+
+    Raises
+    ------
+    BackendRefused
+    """
+    try:
+        return load(folder, local_files_only=True, trust_remote_code=False, **named)
+    except Exception as error:  # of broken files, missing packages, unknown architectures: nearly anything
+        raise BackendRefused(
+            _("“%(source)s” cannot be loaded by transformers: %(error)s")
+            % {"source": spec.source, "error": first_line(error)}
+        ) from error
+
+
+def check_decoding(decoding: Decoding) -> None:
+    """
+    Raises
+    ------
+    BackendRefused
+    """
+    if decoding.beams > 1 and decoding.temperature > 0:
+        raise BackendRefused(_("Either beams or a temperature: of drawn words there is one row, not the best of many."))
+    if not 0 < decoding.top_p <= 1:
+        raise BackendRefused(_("top_p is to be above 0 and at most 1."))
+    if decoding.beams < 1 or decoding.temperature < 0 or decoding.max_tokens < max(1, decoding.min_tokens):
+        raise BackendRefused(
+            _("At least one beam and one token, no negative temperature, and no fewer tokens at most than at least.")
+        )
+    if decoding.precision not in PRECISIONS:
+        raise BackendRefused(_("The precision is one of: %(names)s.") % {"names": ", ".join(PRECISIONS)})
+
+
+def generation(
+    decoding: Decoding, *, keys: Sequence[str], language: str, parts: int = 1, more: int = 0
+) -> dict[str, Any]:
+    """What `generate` is told: all of it, so that nothing that came with a checkpoint decides.
+
+    Parameters
+    ----------
+    parts : int
+        How many times as long the output may be as a caption: 2 where a stabiliser comes before it.
+    more : int
+        Tokens that are in the output and in no caption, such as that of the language.
+    """
+    check_decoding(decoding)
+    draws = decoding.temperature > 0
+    streams = [stream(seed=decoding.seed, key=key, language=language) for key in keys]
+    drawing = Drawing(streams, temperature=decoding.temperature, top_p=decoding.top_p) if draws else None
+    return {
+        "num_beams": decoding.beams,
+        "max_new_tokens": decoding.max_tokens * parts + more,
+        "min_length": 0,
+        **({"min_new_tokens": decoding.min_tokens + more} if decoding.min_tokens else {}),
+        **({"length_penalty": decoding.length_penalty, "early_stopping": False} if decoding.beams > 1 else {}),
+        # Drawn by `drawing`: the largest of what it gives is the word drawn.
+        "do_sample": False,
+        "num_return_sequences": 1,
+        **({"logits_processor": [drawing]} if drawing else {}),
+    }
+
+
+def side_of(processor: Any) -> int | None:
+    """Pixels to which an image processor brings pictures, or None where that follows from the picture."""
+    named = [getattr(processor, "size", None), getattr(processor, "crop_size", None)]
+    sizes = [size if isinstance(size, dict) else dict(size) for size in named if size]
+    if any(size.get(name) for size in sizes for name in ("longest_edge", "max_pixels", "min_pixels", "max_height")):
+        return None
+    found = [int(size[name]) for size in sizes for name in ("height", "width", "shortest_edge") if size.get(name)]
+    return max(found, default=None)
+
+
+def plain(text: str) -> str:
+    """In NFC, on one line, one blank between words."""
+    return unicodedata.normalize("NFC", " ".join(text.split()))
+
+
+def said(text: str, stabiliser: str = "") -> Said | Failed:
+    text = plain(text)
+    return Said(text, plain(stabiliser)) if text else Failed(_("The model wrote nothing."))
+
+
+def first_token(*named: Any) -> int:
+    """The first that is set of what models call the token to begin with."""
+    return int(next(one for one in named if one is not None))
+
+
+def _name_of(kind: Any) -> str:
+    return str(kind).removeprefix("torch.")

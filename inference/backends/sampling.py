@@ -1,0 +1,75 @@
+"""Words drawn by chance, such that what is drawn for an image does not depend on what else is in its batch.
+
+Gumbel-max: the largest of log p + G, where each G is drawn from a Gumbel distribution of its own, is a draw from p
+(R. D. Luce 1959; C. J. Maddison, D. Tarlow and T. Minka 2014, A* Sampling). Each G here is computed from the image, the
+language, the seed, the place in the caption and the token alone, by SplitMix64 (G. L. Steele, D. Lea and C. H. Flood
+2014): no state to be kept, the same numbers on every device, and a whole batch at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from inference.backends.encoders import torch
+
+GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+"""The constants of SplitMix64."""
+
+
+def stream(*, seed: int, key: str, language: str) -> int:
+    """The number, signed and of 64 bits, that all draws for an image in a language follow from."""
+    said = f"{seed}\0{key}\0{language}".encode()
+    return int.from_bytes(hashlib.sha256(said).digest()[:8], "little", signed=True)
+
+
+class Drawing:
+    """A logits processor: what it gives is largest at the token drawn, one row for each of `streams`.
+
+    Made anew for each call of `generate`, of whose steps it counts the places.
+    """
+
+    def __init__(self, streams: Sequence[int], *, temperature: float, top_p: float) -> None:
+        self._torch = torch()
+        self._streams, self._temperature, self._top_p = list(streams), temperature, top_p
+        self._place = 0
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        kept = self._kept(scores.double() / self._temperature)
+        place, self._place = self._place, self._place + 1
+        return kept + self._gumbel(place, kept.shape[1], kept.device)
+
+    def _kept(self, scores: Any) -> Any:
+        """Log-probabilities of the fewest tokens that hold `top_p` of them together, and the rest at minus infinity."""
+        logs = scores.log_softmax(dim=-1)
+        if self._top_p >= 1:
+            return logs
+        ordered, places = logs.sort(dim=-1, descending=True)
+        before = ordered.exp().cumsum(dim=-1) - ordered.exp()
+        left_out = (before >= self._top_p).scatter(-1, places, before >= self._top_p)
+        return logs.masked_fill(left_out, float("-inf"))
+
+    def _gumbel(self, place: int, tokens: int, device: Any) -> Any:
+        library = self._torch
+        streams = library.tensor(self._streams, dtype=library.int64, device=device)
+        # Rows are mixed with the place first: streams of neighbouring places have nothing in common.
+        rows = self._mixed(streams + _signed(GOLDEN * (place + 1)))
+        numbers = self._mixed(rows[:, None] + library.arange(1, tokens + 1, device=device) * _signed(GOLDEN))
+        uniform = (self._shifted(numbers, 11).double() + 0.5) * 2.0**-53
+        return -(-uniform.log()).log()
+
+    def _mixed(self, numbers: Any) -> Any:
+        numbers = (numbers ^ self._shifted(numbers, 30)) * _signed(FIRST)
+        numbers = (numbers ^ self._shifted(numbers, 27)) * _signed(SECOND)
+        return numbers ^ self._shifted(numbers, 31)
+
+    @staticmethod
+    def _shifted(numbers: Any, bits: int) -> Any:
+        """To the right, as unsigned numbers are: the sign is not carried along."""
+        return (numbers >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def _signed(number: int) -> int:
+    number &= (1 << 64) - 1
+    return number - (1 << 64) if number >> 63 else number

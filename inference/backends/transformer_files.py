@@ -1,0 +1,231 @@
+"""Where models of transformers lie: in the operator's folder of models, by name, or on the hub, by name and commit.
+
+What is asked here on web pages reads at most `config.json` and its like, and needs no package but Django.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from inference.backends.captioners import BackendRefused, Spec
+
+PINNED = re.compile(r"(?P<name>[\w-][\w.-]*/[\w-][\w.-]*)@(?P<revision>[0-9a-f]{40})")
+NAME = re.compile(r"[\w-][\w. -]*")
+FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.spm", "*.safetensors")
+"""What of a model is read: never code, and no weights that are Python's pickles unless they are asked for."""
+PICKLED = ("*.bin",)
+COMMON_OPTIONS = {
+    "family": str,
+    "languages": (dict, list),
+    "batch_size": int,
+    "allow_pickled_weights": bool,
+    "allow_missing_weights": bool,
+}
+"""Options of all our backends of transformers, and of which kind they are."""
+
+
+def check_options(options: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    """
+    Raises
+    ------
+    BackendRefused
+        Where an option is not known or of another kind: misspelt, it would be passed over for ever.
+    """
+    for name, value in options.items():
+        if name not in known:
+            raise BackendRefused(
+                _("There is no option “%(option)s”. There are: %(known)s.")
+                % {"option": name, "known": ", ".join(known)}
+            )
+        is_flag, is_number = isinstance(value, bool), isinstance(value, int)
+        fits = isinstance(value, known[name]) and is_flag == (known[name] is bool)
+        if not fits or (is_number and not is_flag and value < 1):
+            raise BackendRefused(
+                _("The option “%(option)s” is %(value)s, which is not what it takes (docs/models.md).")
+                % {"option": name, "value": json.dumps(value, ensure_ascii=False)}
+            )
+
+
+def folders_here() -> list[str]:
+    """Names of the models in the operator's folder, as far as this machine sees it."""
+    root = Path(settings.MODELS_FOLDER)
+    if not root.is_dir():
+        return []
+    return sorted(path.parent.name for path in root.glob("*/config.json") if NAME.fullmatch(path.parent.name))
+
+
+def folder_here(source: str) -> Path | None:
+    """The model's folder, if it lies on this machine: nothing is fetched.
+
+    Raises
+    ------
+    BackendRefused
+        Where it can be no source, or no machine could have what is missing here.
+    """
+    pinned = PINNED.fullmatch(source)
+    if pinned:
+        return _cached(pinned["name"], pinned["revision"])
+    if "/" in source or "@" in source or NAME.fullmatch(source) is None:
+        raise BackendRefused(
+            _(
+                "“%(source)s” is neither the name of a folder in the folder of models nor a model of the hub with its "
+                "commit, such as owner/name@ and 40 digits. Without the commit, nobody could say what made captions."
+            )
+            % {"source": source}
+        )
+    folder = Path(settings.MODELS_FOLDER) / source
+    if folder.is_dir():
+        return folder
+    if Path(settings.MODELS_FOLDER).is_dir() and folders_here():
+        raise BackendRefused(
+            _("There is no folder “%(name)s” in %(root)s. There are: %(names)s.")
+            % {"name": source, "root": settings.MODELS_FOLDER, "names": ", ".join(folders_here())}
+        )
+    # Only the machine with the GPU may have them.
+    return None
+
+
+def folder_of(spec: Spec) -> Path:
+    """The folder with the model's files, fetched from the hub where they are to come from there.
+
+    Raises
+    ------
+    BackendRefused
+    """
+    pinned = PINNED.fullmatch(spec.source)
+    folder = _fetched(pinned["name"], pinned["revision"], spec) if pinned else folder_here(spec.source)
+    if folder is None:
+        raise BackendRefused(
+            _("There is no folder “%(name)s” in %(root)s on this machine, nor any other model.")
+            % {"name": spec.source, "root": settings.MODELS_FOLDER}
+        )
+    check_files(folder, spec)
+    return folder
+
+
+def check_files(folder: Path, spec: Spec) -> None:
+    """
+    Raises
+    ------
+    BackendRefused
+        Where a file is missing without which it cannot be loaded.
+    """
+    read_json(folder, "config.json")
+    if any(folder.glob("*.safetensors")):
+        return
+    if any(folder.glob("*.bin")):
+        if spec.options.get("allow_pickled_weights"):
+            return
+        raise BackendRefused(
+            _(
+                "The weights of “%(source)s” are Python's pickles. Save them as safetensors, or, where you trust them, "
+                "set the option %(option)s."
+            )
+            % {"source": spec.source, "option": '{"allow_pickled_weights": true}'}
+        )
+    raise BackendRefused(_("“%(source)s” holds no weights: no file *.safetensors.") % {"source": spec.source})
+
+
+def config_here(spec: Spec) -> dict[str, Any] | None:
+    """`config.json`, or None where the model does not lie on this machine, so that nothing can be said of it yet.
+
+    Raises
+    ------
+    BackendRefused
+        Where the source can be none, or what lies here is not whole.
+    """
+    folder = folder_here(spec.source)
+    if folder is None:
+        return None
+    if not PINNED.fullmatch(spec.source):
+        check_files(folder, spec)
+    return read_json(folder, "config.json")
+
+
+def family_here(spec: Spec) -> str:
+    """`model_type` of `config.json`; where the model is not on this machine, the option `family`, or nothing."""
+    config = config_here(spec)
+    return str(spec.options.get("family", "") if config is None else config.get("model_type", ""))
+
+
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    """
+    Raises
+    ------
+    BackendRefused
+    """
+    try:
+        found = json.loads((folder / name).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise BackendRefused(
+            _("There is no model in “%(folder)s”: %(name)s is missing.") % {"folder": folder.name, "name": name}
+        ) from error
+    except (OSError, ValueError) as error:
+        raise BackendRefused(
+            _("%(name)s in “%(folder)s” cannot be read: %(error)s")
+            % {"folder": folder.name, "name": name, "error": error}
+        ) from error
+    if not isinstance(found, dict):
+        raise BackendRefused(
+            _("%(name)s in “%(folder)s” is not an object in JSON.") % {"folder": folder.name, "name": name}
+        )
+    return found
+
+
+def digest_of(folder: Path) -> str:
+    """One digest of all files that are read, in 16 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in (*FILES, *PICKLED) for path in folder.glob(pattern)}):
+        about = path.stat()
+        digest.update(f"{path.name} {_sha256(path, about.st_size, about.st_mtime_ns)}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+@lru_cache(maxsize=256)
+def _sha256(path: Path, size: int, changed_at: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _cached(name: str, revision: str) -> Path | None:
+    try:
+        from huggingface_hub import try_to_load_from_cache
+    except ImportError:
+        return None
+    found = try_to_load_from_cache(name, "config.json", revision=revision)
+    return Path(found).parent if isinstance(found, str) else None
+
+
+def _fetched(name: str, revision: str, spec: Spec) -> Path:
+    from huggingface_hub import snapshot_download
+
+    patterns = [*FILES, *(PICKLED if spec.options.get("allow_pickled_weights") else ())]
+    try:
+        # Whatever lies deeper is another format of the same weights.
+        folder = snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"])
+    except Exception as error:  # of the hub's own, of the network, of the disk
+        raise BackendRefused(
+            _("%(source)s cannot be fetched from the hub, nor was it before: %(error)s")
+            % {"source": spec.source, "error": first_line(error)}
+        ) from error
+    return Path(folder)
+
+
+def first_line(error: BaseException) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def has_chat_template(folder: Path) -> bool:
+    if any(folder.glob("chat_template.*")):
+        return True
+    named = [folder / name for name in ("processor_config.json", "tokenizer_config.json")]
+    return any("chat_template" in read_json(folder, path.name) for path in named if path.is_file())

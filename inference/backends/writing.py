@@ -1,0 +1,89 @@
+"""Tokens and text of models that write, and of pivot-stabilised ones what is a stabiliser and what a caption."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from inference.backends.captioners import BackendRefused, Failed, Said, Spec
+from inference.backends.generation import plain, said
+from inference.rules.pivot import separators_of, split
+
+
+class Writing:
+    """A tokenizer, and how what it decodes is cut.
+
+    Parameters
+    ----------
+    codes : mapping
+        Our tags of the languages, and the model's own codes.
+    """
+
+    def __init__(self, spec: Spec, tokenizer: Any, codes: Mapping[str, str]) -> None:
+        self._tokenizer, self.is_pivot = tokenizer, spec.is_pivot
+        self._separators = separators_of(spec.options, codes) if spec.is_pivot else {}
+        kept = {token for separator in self._separators.values() for token in self.tokens(separator.strip())}
+        # A separator may be a special token, which decoding would otherwise leave out.
+        self._left_out = set(tokenizer.all_special_ids) - kept
+
+    def tokens(self, text: str) -> list[int]:
+        """Of a text that stands after others, so that nothing is put before or behind it."""
+        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"]) if text else []
+
+    def text(self, tokens: Sequence[int]) -> str:
+        kept = [token for token in tokens if token not in self._left_out]
+        return plain(self._tokenizer.decode(kept, skip_special_tokens=not self.is_pivot))
+
+    def held(self, stabilisers: Sequence[str] | None, tag: str, number: int) -> list[str]:
+        """What each of the captions is to follow, besides a prompt."""
+        if stabilisers is None or not self.is_pivot:
+            return [""] * number
+        # The blank before a word belongs to the word where tokens are parts of words.
+        return [(stabiliser + self._separators[tag]).rstrip() for stabiliser in stabilisers]
+
+    def parts(self, stabilisers: Sequence[str] | None) -> int:
+        """How many texts as long as a caption the model is to write."""
+        return 2 if self.is_pivot and stabilisers is None else 1
+
+    def captions(self, outputs: Sequence[str], tag: str, stabilisers: Sequence[str] | None) -> list[Said | Failed]:
+        if not self.is_pivot:
+            return [said(output) for output in outputs]
+        if stabilisers is None:
+            return [self._parted(output, tag) for output in outputs]
+        return [said(output, stabiliser) for output, stabiliser in zip(outputs, stabilisers, strict=True)]
+
+    def _parted(self, output: str, tag: str) -> Said | Failed:
+        parts = split(output, self._separators[tag])
+        if parts is None:
+            return Failed(_("The model did not write a stabiliser, the separator of the language and a caption."))
+        stabiliser, caption = parts
+        return said(caption, stabiliser)
+
+    def stabiliser(self, output: str) -> str | Failed:
+        """What stands before the first separator, of whatever language."""
+        if not self.is_pivot:
+            raise BackendRefused(_("The model is not registered as pivot-stabilised."))
+        found = [output.find(separator.strip()) for separator in self._separators.values()]
+        end = min((place for place in found if place >= 0), default=len(output))
+        return plain(output[:end]) or Failed(_("The model wrote no stabiliser."))
+
+
+def check_texts(options: Mapping[str, Any], languages: Mapping[str, str]) -> None:
+    """
+    Raises
+    ------
+    BackendRefused
+        Where the prompts or separators are of languages that the model does not have.
+    """
+    for name in ("prompts", "separators"):
+        given = options.get(name) or {}
+        if not all(isinstance(text, str) and text.strip() for text in given.values()):
+            raise BackendRefused(_("The option “%(option)s” has a text for each language.") % {"option": name})
+        unknown = sorted(set(given) - set(languages))
+        if unknown:
+            raise BackendRefused(
+                _("The option “%(option)s” has %(tags)s, which the model does not have: see the option “languages”.")
+                % {"option": name, "tags": ", ".join(unknown)}
+            )
