@@ -136,7 +136,7 @@ def _colours(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
             hue < 68,
             hue < 165,
             hue < 255,
-            hue < 300,
+            (hue < 300) | ((hue < 325) & (value < 0.65)),
         ],
         [COLOURS.index(name) for name in CASES],
         COLOURS.index("pink"),

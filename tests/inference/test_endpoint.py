@@ -343,9 +343,11 @@ def test_a_name_that_leads_nowhere_and_a_server_without_tls_are_told_apart(setti
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     settings.CAPTION_ENDPOINTS = {"lab": "http://nowhere.invalid/v1"}
-    with monkeypatch.context() as patch, pytest.raises(BackendDown, match="whose name leads nowhere"):
+    captioner = load(retries=0)
+    with monkeypatch.context() as patch:
         patch.setattr(socket, "getaddrinfo", lost)
-        ask(load(retries=0))
+        with pytest.raises(BackendDown, match="whose name leads nowhere"):
+            ask(captioner)
     settings.CAPTION_ENDPOINTS = {"lab": server.address.replace("http:", "https:")}
     with pytest.raises(BackendDown, match="speaks no TLS"):
         ask(load())
