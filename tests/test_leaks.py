@@ -31,7 +31,7 @@ from corpus.models import Collection, ImportJob, ImportKind, ImportRow, JobState
 from corpus.rules.derive import derive
 from corpus.selectors import picture_of
 from corpus.services import files
-from inference.models import CaptioningModel, EmbeddingSet, ModelCaption, Run, Trial
+from inference.models import CaptioningModel, EmbeddingSet, ModelCaption, Run, RunEvent, RunFailure, RunState, Trial
 from languages.models import Language
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
 from people.requests import user_of
@@ -62,6 +62,12 @@ MANAGERS_MAY_KNOW = dict.fromkeys(
         "annotation:project-create",
         "annotation:language-add",
         "inference:model-list",
+        "inference:model-create",
+        "inference:model-show",
+        "inference:run-list",
+        "inference:run-create",
+        "inference:run-show",
+        "inference:run-failures",
         "sxs_eval:comparison-list",
         "sxs_eval:comparison-create",
         "sxs_eval:comparison-show",
@@ -206,6 +212,18 @@ class World:
         for model in CaptioningModel.objects.all():
             run(make_scoring(references, model=model))
 
+    def caption(self) -> None:
+        """Runs of the model over the pictures, in which all of them failed: one that goes on and one that is done."""
+        captioner, now = CaptioningModel.objects.get(name=MODEL), timezone.now()
+        for state in (RunState.PAUSED, RunState.DONE):
+            run = Run.objects.create(
+                model=captioner, collection=self.collection, queue="gpu", state=state, total=IMAGES, created_at=now
+            )
+            run.languages.set(["en"])
+            RunEvent.objects.create(run=run, at=now, message="7 failed: the file is cut off (7)", is_warning=True)
+            for entry in self.collection.entries.all():
+                RunFailure.objects.create(run=run, image=entry.image, language_id="en", reason="Cut off.", at=now)
+
     def walk(self, may_know: Mapping[str, Sequence[str]] | None = None) -> Walk:
         client = Client(raise_request_exception=False)
         client.force_login(self.annotator)
@@ -287,12 +305,13 @@ def in_screen_2_with_other_rounds(world: World) -> None:
 
 
 def in_screen_2_and_manager_of_another_project(world: World) -> None:
-    """And there the model is compared with another one over the same pictures, and scored."""
+    """And there the model is compared with another one over the same pictures, scored, and run."""
     in_screen_2(world)
     project = world.rounds["B"].project
     Membership.objects.create(project=project, user=world.annotator, role=Role.MANAGER)
     world.compare(project)
     world.score(project)
+    world.caption()
 
 
 def in_screen_2_and_rater(world: World) -> None:
@@ -352,6 +371,7 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(stand: Callable[[World], Non
     if is_manager:
         reached |= {"scoring:score-list", "scoring:scoring-show", "scoring:reference-show", "sxs_eval:metrics-show"}
         reached |= {"annotation:project-show", "corpus:collection-show", "corpus:import-show", "people:member-list"}
+        reached |= {"inference:model-show", "inference:run-show", "inference:run-failures", "inference:worker-list"}
     assert reached <= walk.reached()
     of_batches = [answer for answers in walk.answers.values() for answer in answers if answer.status == 200]
     for answer in of_batches:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -70,9 +71,16 @@ class DecodingForm(forms.Form):
         help_text=_("It is decoded first, with no language given, and held fixed."),
     )
 
-    def __init__(self, *args: Any, of: Decoding | None = None, is_pivot: bool = False, **more: Any) -> None:
-        initial = (of or Decoding()).stored() | more.pop("initial", {})
-        super().__init__(*args, initial=initial, **more)
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        files: Any = None,
+        *,
+        of: Decoding | None = None,
+        is_pivot: bool = False,
+        initial: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(data, files, initial=(of or Decoding()).stored() | dict(initial or {}))
         if not is_pivot:
             del self.fields["is_consistent"]
 

@@ -7,7 +7,7 @@ registered with a source and such options alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django import forms
@@ -32,19 +32,61 @@ class Kind:
     may_be_pivot: bool = False
     has_more: bool = True
     """Whether other options can be given as JSON."""
+    helps: Mapping[str, Any] = field(default_factory=dict)
+    """What is said of a field, where it means something of its own here."""
 
 
 OF_FILES = ("languages", "batch_size", "allow_pickled_weights")
 OF_ENDPOINTS = ("model", "prompt", "prompts", "languages", "concurrency", "per_minute")
+LANGUAGES_BESIDES_ENGLISH = _(
+    "English, unless others stand here: a tag on each line, and after a colon the model's own code where it has "
+    "one, such as “de: ger”."
+)
+ENDPOINT_PROMPT = _(
+    "What it is asked; {language} stands for the language's name and {tag} for its tag. Left empty, it is a request "
+    "for one sentence for somebody who cannot see the picture."
+)
+ENDPOINT_LANGUAGES = _(
+    "Those of the platform, unless others stand here: a tag on each line, and after a colon the name to ask in, such "
+    "as “cy: Welsh”."
+)
 KINDS: Mapping[str, Kind] = {
-    "encoder-decoder": Kind(FOLDER_OR_HUB, ("prompts", "separators", *OF_FILES), may_be_pivot=True),
-    "chat": Kind(FOLDER_OR_HUB, ("prompt", "prompts", "separators", *OF_FILES), may_be_pivot=True),
-    "endpoint": Kind(ENDPOINT, OF_ENDPOINTS),
+    "encoder-decoder": Kind(
+        FOLDER_OR_HUB,
+        ("prompts", "separators", *OF_FILES),
+        may_be_pivot=True,
+        helps={
+            "prompts": _("What its captions begin with: a language on each line, such as “en: a picture of”."),
+            "languages": LANGUAGES_BESIDES_ENGLISH,
+        },
+    ),
+    "chat": Kind(
+        FOLDER_OR_HUB,
+        ("prompt", "prompts", "separators", *OF_FILES),
+        may_be_pivot=True,
+        helps={
+            "prompt": _(
+                "What it is asked; {language} stands for the language's English name, {code} for the model's own code. "
+                "Left empty, it is that of the family, or “Describe this picture in one sentence in {language}.”"
+            )
+        },
+    ),
+    "endpoint": Kind(ENDPOINT, OF_ENDPOINTS, helps={"prompt": ENDPOINT_PROMPT, "languages": ENDPOINT_LANGUAGES}),
     "palette": Kind(NOTHING, has_more=False),
 }
 TRANSLATOR_KINDS: Mapping[str, Kind] = {
     "seq2seq": Kind(FOLDER_OR_HUB, OF_FILES),
-    "endpoint": Kind(ENDPOINT, OF_ENDPOINTS),
+    "endpoint": Kind(
+        ENDPOINT,
+        OF_ENDPOINTS,
+        helps={
+            "prompt": _(
+                "What it is asked; {text} stands for the English caption, {language} for the language's name and {tag} "
+                "for its tag. Left empty, it is a request for a translation alone."
+            ),
+            "languages": ENDPOINT_LANGUAGES,
+        },
+    ),
 }
 OF_ANOTHER_PACKAGE = Kind(may_be_pivot=True)
 OF_ANOTHER_TRANSLATOR = Kind()
@@ -60,14 +102,10 @@ def _option_fields() -> dict[str, forms.Field]:
             label=_("Prompt"),
             required=False,
             widget=forms.Textarea({"rows": 3}),
-            help_text=_(
-                "What it is asked, in every language; {language} stands for the language's name or the model's code, "
-                "{tag} for our tag. Left empty, it is the usual one."
-            ),
         ),
         "prompts": TagLinesField(
             label=_("Prompts of single languages"),
-            help_text=_("A language on each line, such as “de: Beschreibe das Bild.”"),
+            help_text=_("Asked instead in these: a language on each line, such as “de: Beschreibe das Bild.”"),
         ),
         "separators": TagLinesField(
             label=_("Separators"),
@@ -135,6 +173,8 @@ class RegisterForm(forms.Form):
             )
         options = _option_fields()
         self.fields |= {name: options[name] for name in kind.options}
+        for name, text in kind.helps.items():
+            self.fields[name].help_text = text
         if kind.has_more:
             self.fields["more"] = JsonObjectField(
                 label=_("Other options"),

@@ -72,7 +72,7 @@ def model_details(model: CaptioningModel) -> ModelDetails:
         model=model,
         captions=_named(counts, languages_by_tag()),
         total=sum(counts.values()),
-        runs=runs[:NEWEST_RUNS],
+        runs=list(runs[:NEWEST_RUNS]),
         more_runs=max(0, runs.count() - NEWEST_RUNS),
         variants=list(model.variants.order_by("name")),
         translated=list(model.translated_models.order_by("name")),
