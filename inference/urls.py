@@ -16,6 +16,7 @@ urlpatterns = [
     path("models/gallery/", gallery.gallery, name="gallery"),
     path("models/workers/", workers.worker_list, name="worker-list"),
     path("models/trials/<int:trial_id>/", trials.trial_show, name="trial-show"),
+    path("models/trials/<int:trial_id>/picture/", trials.trial_picture, name="trial-picture"),
     path(f"{ONE}/", models.model_show, name="model-show"),
     path(f"{ONE}/try/", trials.model_try, name="model-try"),
     path(f"{ONE}/stabilisers/", stabilisers.model_stabilisers, name="model-stabilisers"),

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from inference import tasks
 from inference.backends.encoders import EncoderRefused
 from inference.forms.embeddings import EmbeddingForm, EncoderForm
 from inference.pages.embeddings import neighbours_page, set_line, set_page
@@ -64,6 +65,7 @@ def embedding_create(request: HttpRequest) -> HttpResponse:
         except RunRefused as refused:
             form.add_error(None, str(refused))
         else:
+            tasks.ask_for_run(run)
             return redirect("inference:run-show", run.pk)
     return render(request, "inference/embedding_create.html", {"form": form}, status=422 if form.is_bound else 200)
 

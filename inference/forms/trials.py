@@ -1,0 +1,114 @@
+"""Trying a model on one image: one of a collection, or one that is sent along."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from corpus.models import Collection, Image
+from corpus.services.images import sha256_of
+from inference.backends.captioners import Decoding
+from inference.forms.decoding import DecodingForm
+from inference.models import CaptioningModel
+from inference.selectors.gallery import hidden_from
+from inference.services.lookup import images_named
+from languages.models import Language
+from people.models import User
+
+ENGLISH = "en"
+LONGEST_KEY = 255
+BOXES = {"class": "choices"}
+
+
+class TryForm(DecodingForm):
+    """`codes`: the languages that the model can write, with its own code for each."""
+
+    collection = forms.ModelChoiceField(
+        Collection.objects.order_by("name"),
+        to_field_name="slug",
+        label=_("Collection"),
+        required=False,
+        empty_label=_("any"),
+    )
+    key = forms.CharField(
+        label=_("Key or file name of an image"), required=False, max_length=LONGEST_KEY, empty_value=""
+    )
+    picture = forms.FileField(
+        label=_("Or a picture of your own"),
+        required=False,
+        help_text=_("JPEG, PNG, WebP, TIFF or GIF. It is seen by nobody else, and deleted with the trial after a day."),
+        widget=forms.FileInput(attrs={"accept": "image/jpeg,image/png,image/webp,image/tiff,image/gif"}),
+    )
+    languages = forms.MultipleChoiceField(label=_("Languages"), widget=forms.CheckboxSelectMultiple(attrs=BOXES))
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        files: MultiValueDict[str, UploadedFile[Any]] | None = None,
+        *,
+        model: CaptioningModel,
+        codes: Mapping[str, str],
+        viewer: User,
+        initial: Mapping[str, Any],
+    ) -> None:
+        able = {language.tag: language for language in Language.objects.filter(pk__in=list(codes))}
+        usual = ENGLISH if ENGLISH in able else next(iter(able), "")
+        super().__init__(
+            data,
+            files,
+            of=Decoding.from_stored(model.decoding),
+            is_pivot=model.is_pivot,
+            initial={"languages": [usual], **initial},
+        )
+        self.viewer, self.by_tag = viewer, able
+        field: Any = self.fields["languages"]
+        field.choices = [(tag, f"{language.name} [{codes[tag]}]") for tag, language in able.items()]
+
+    def clean_languages(self) -> list[Language]:
+        return [self.by_tag[tag] for tag in self.cleaned_data["languages"]]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        key, picture = cleaned.get("key", ""), cleaned.get("picture")
+        if "key" in self.errors or "collection" in self.errors or "picture" in self.errors:
+            return cleaned
+        if bool(key) == bool(picture):
+            self.add_error("key", _now("Name an image, or send a picture; not both."))
+            return cleaned
+        image = self._named(key, cleaned.get("collection")) if key else self._same(picture)
+        if image is not None and hidden_from(self.viewer, [image.pk]):
+            self.add_error(
+                "key" if key else "picture",
+                _now("You have this picture in a batch of your own. Hand that in first, or take another picture."),
+            )
+        cleaned["image"] = image if key else None
+        return cleaned
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What a trial is started with, of a form that is valid."""
+        given, picture = self.cleaned_data, self.cleaned_data["picture"]
+        name = picture.name if picture else ""
+        about = {"image": given["image"], "upload": picture, "upload_name": name, "languages": given["languages"]}
+        return about | {"decoding": self.decoding}
+
+    def _named(self, key: str, collection: Collection | None) -> Image | None:
+        found = images_named([key], collection)[key]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            self.add_error("key", _now("Several images have this name. Choose the collection that is meant."))
+        else:
+            self.add_error("key", _now("No image has this key or file name."))
+        return None
+
+    @staticmethod
+    def _same(picture: UploadedFile[Any]) -> Image | None:
+        """The image of a collection that this very file is."""
+        return Image.objects.filter(sha256=sha256_of(picture)).first()

@@ -1,0 +1,96 @@
+"""Trials as who began them sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.core.files.storage import default_storage
+from django.db.models import QuerySet
+
+from corpus.models import CollectionImage, JobState
+from corpus.rules.derive import derive
+from corpus.rules.pictures import HEAD_BYTES, sniffed
+from corpus.selectors import SHOWN_SIZE, Picture, picture_of
+from inference.models import CaptioningModel, Trial
+from inference.selectors.gallery import hidden_from
+from inference.selectors.workers import worker_rows
+from languages.models import Language
+from people.models import User
+
+NEWEST_TRIALS = 8
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What came of one language: a caption, or `error`, why there is none."""
+
+    language: Language
+    text: str
+    stabiliser: str
+    error: str
+
+
+@dataclass(frozen=True)
+class TrialDetails:
+    """`picture` and `key` are of an image of a collection. Where the viewer has that in hand, `is_hidden`, and there is
+    neither picture nor caption. `seconds` is from asking to the end, None until then."""
+
+    trial: Trial
+    picture: Picture | None
+    key: str
+    is_hidden: bool
+    tried: Sequence[Tried]
+    seconds: float | None
+
+    @property
+    def is_open(self) -> bool:
+        return self.trial.state in (JobState.QUEUED, JobState.RUNNING)
+
+
+def trial_details(trial: Trial, viewer: User) -> TrialDetails:
+    image = trial.image
+    is_hidden = image is not None and bool(hidden_from(viewer, [image.pk]))
+    took = trial.finished_at - trial.created_at if trial.finished_at else None
+    return TrialDetails(
+        trial=trial,
+        picture=picture_of(image, viewer) if image is not None and not is_hidden else None,
+        key="" if image is None or is_hidden else _key_of(image.pk),
+        is_hidden=is_hidden,
+        tried=[] if is_hidden else _tried(trial),
+        seconds=None if took is None else took.total_seconds(),
+    )
+
+
+def newest_trials(model: CaptioningModel, viewer: User) -> QuerySet[Trial]:
+    return Trial.objects.filter(model=model, created_by=viewer).order_by("-pk")[:NEWEST_TRIALS]
+
+
+def is_listened_to(queue: str, *, now: datetime) -> bool:
+    """Whether a worker is there that takes from `queue`."""
+    return any(row.is_there and queue in row.queues for row in worker_rows(now=now))
+
+
+def upload_of(trial: Trial) -> bytes | None:
+    """The picture that was sent, as WebP and without what its file said besides; None where it is gone."""
+    try:
+        with default_storage.open(trial.upload) as file:
+            kind = sniffed(file.read(HEAD_BYTES))
+            sizes = derive(file, kind=kind) if kind else iter(())
+            return next((content for size, content in sizes if size <= SHOWN_SIZE), None)
+    except FileNotFoundError:
+        return None
+
+
+def _key_of(image_id: int) -> str:
+    keys = CollectionImage.objects.filter(image=image_id).order_by("-pk").values_list("key", flat=True)
+    return keys.first() or ""
+
+
+def _tried(trial: Trial) -> list[Tried]:
+    return [
+        Tried(language, made.get("text", ""), made.get("stabiliser", ""), made.get("error", ""))
+        for language in trial.languages.all()
+        if (made := trial.results.get(language.tag)) is not None
+    ]

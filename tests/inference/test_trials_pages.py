@@ -1,0 +1,273 @@
+"""Trying one image: of a collection or sent along, for nobody but who asked, and for no picture in one's own hands."""
+
+from __future__ import annotations
+
+import io
+from datetime import timedelta
+from html import unescape
+
+import pytest
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+from PIL import Image as Pillow
+
+from corpus.models import CollectionImage, JobState
+from corpus.rules import limits
+from corpus.services import files
+from inference.models import CaptioningModel, ModelCaption, Trial, Worker
+from inference.services import trials
+from people.models import Membership, Role
+from tests.annotation.handing_in import take
+from tests.factories import (
+    NOW,
+    make_annotator,
+    make_captioner,
+    make_collection,
+    make_image,
+    make_project,
+    make_round,
+    make_user,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
+
+DECODING = {
+    "beams": 1,
+    "max_tokens": 40,
+    "min_tokens": 0,
+    "length_penalty": 1,
+    "temperature": 0,
+    "top_p": 1,
+    "seed": 0,
+    "precision": "auto",
+}
+
+
+@pytest.fixture
+def model():
+    return CaptioningModel.objects.create(name="Colours", backend="palette")
+
+
+@pytest.fixture
+def collection():
+    made = make_collection(images=2)
+    for entry in made.entries.select_related("image"):
+        files.put(entry.image.original, picture("green"))
+    return made
+
+
+@pytest.fixture
+def client():
+    return client_of(make_researcher("res"))
+
+
+def make_researcher(name):
+    person = make_user(name)
+    Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
+    return person
+
+
+def client_of(person):
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+def picture(colour="red", *, comment=b"where I live"):
+    content = io.BytesIO()
+    Pillow.new("RGB", (64, 48), colour).save(content, "JPEG", comment=comment)
+    return content.getvalue()
+
+
+def ask(client, model, **sent):
+    sent = DECODING | {"languages": ["en", "ar"]} | sent
+    return client.post(reverse("inference:model-try", args=[model.pk]), sent)
+
+
+def text_of(response):
+    return unescape(response.content.decode())
+
+
+def show(client, trial, **headers):
+    return client.get(reverse("inference:trial-show", args=[trial.pk]), headers=headers)
+
+
+def work(trial):
+    trials.run_trial(trial_id=trial.pk, worker="bench-1", clock=lambda: NOW + timedelta(days=9999))
+
+
+def test_an_image_of_a_collection_is_described_in_each_language_and_nothing_is_kept(client, model, collection):
+    key = collection.entries.first().key
+    response = ask(client, model, key=key, collection=collection.slug)
+    trial = Trial.objects.get()
+    assert response["Location"] == reverse("inference:trial-show", args=[trial.pk])
+    waiting = text_of(show(client, trial))
+    assert 'hx-trigger="every 1s"' in waiting
+    assert "celery --app config worker --queues default" in waiting
+    work(trial)
+    page = text_of(show(client, trial))
+    trial.refresh_from_db()
+    for tag, direction in (("en", "ltr"), ("ar", "rtl")):
+        assert f'lang="{tag}" dir="{direction}">{trial.results[tag]["text"]}</dd>' in page
+    assert "bench-1" in page
+    assert "waiting included" in page
+    assert key in page
+    assert "hx-get" not in page
+    assert not ModelCaption.objects.exists()
+    assert str(trial.created_at.year) in text_of(client.get(reverse("inference:model-try", args=[model.pk])))
+
+
+def test_the_script_is_sent_only_the_result(client, model, collection):
+    ask(client, model, key=collection.entries.first().key)
+    part = text_of(show(client, Trial.objects.get(), **{"HX-Request": "true"}))
+    assert "<html" not in part
+    assert 'id="trial-result"' in part
+
+
+def test_where_a_worker_listens_nobody_is_told_to_start_one(client, model, collection):
+    ask(client, model, key=collection.entries.first().key)
+    trial = Trial.objects.get()
+    Worker.objects.create(name="w", queues="default", started_at=trial.created_at, seen_at=trial.created_at)
+    assert "celery --app" not in text_of(show(client, trial))
+
+
+def test_a_picture_sent_along_is_seen_without_what_its_file_says_and_by_nobody_else(client, model):
+    ask(client, model, picture=SimpleUploadedFile("me.jpg", picture()))
+    trial = Trial.objects.get()
+    work(trial)
+    assert "bench-1" in text_of(show(client, trial))
+    where = reverse("inference:trial-picture", args=[trial.pk])
+    assert where in text_of(show(client, trial))
+    response = client.get(where)
+    assert response["Content-Type"] == "image/webp"
+    assert Pillow.open(io.BytesIO(response.content)).size == (64, 48)
+    assert b"where I live" not in response.content
+    assert b"where I live" in default_storage.open(trial.upload).read()
+
+    for person in (make_researcher("other"), make_user()):
+        stranger = client_of(person)
+        assert (show(stranger, trial).status_code, stranger.get(where).status_code) == (404, 404)
+
+
+def test_the_picture_of_a_trial_goes_with_it_after_a_day(client, model):
+    ask(client, model, picture=SimpleUploadedFile("me.jpg", picture()))
+    trial = Trial.objects.get()
+    trials.forget_old(now=trial.created_at + timedelta(hours=23))
+    assert default_storage.exists(trial.upload)
+    trials.forget_old(now=trial.created_at + timedelta(hours=25))
+    assert not default_storage.exists(trial.upload)
+    assert show(client, trial).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("sent", "says"),
+    [
+        ({}, "Name an image, or send a picture; not both"),
+        ({"key": "gone"}, "No image has this key"),
+        ({"key": "twice"}, "Several images have this name"),
+        ({"key": "a\0b"}, "Null characters"),
+        ({"key": "twice", "picture": ("me.jpg", picture())}, "not both"),
+        ({"picture": ("me.txt", b"words")}, "taken are JPEG"),
+        ({"picture": ("me.png", picture())}, "Rename it"),
+        ({"picture": ("me.jpg", picture()[:200])}, "broken or was cut off"),
+        ({"key": "once", "languages": ["tlh"]}, "not one of the available choices"),
+        ({"key": "once", "beams": 0}, "greater than or equal to 1"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused_with_the_reason(client, model, collection, sent, says):
+    other = make_collection(images=0)
+    CollectionImage.objects.create(collection=other, image=make_image(), key="once", position=1)
+    for one in (collection, other):
+        CollectionImage.objects.create(collection=one, image=make_image(), key="twice", position=9)
+    if "picture" in sent:
+        sent = sent | {"picture": SimpleUploadedFile(*sent["picture"])}
+    response = ask(client, model, **sent)
+    assert response.status_code == 422
+    assert says in text_of(response)
+    assert not Trial.objects.exists()
+
+
+def test_more_than_a_picture_may_have_is_refused_unread(client, model, monkeypatch):
+    monkeypatch.setattr(limits, "MAX_PICTURE_BYTES", 100)
+    monkeypatch.setattr("inference.views.trials.FORM_BYTES", 100)
+    response = ask(client, model, picture=SimpleUploadedFile("me.jpg", picture()))
+    assert response.status_code == 413
+    assert "Save the picture smaller" in text_of(response)
+
+
+def test_a_picture_in_hand_is_not_tried_nor_is_the_result_shown(client, model, collection):
+    captioner = make_captioner(collection)
+    round = make_round(collection=collection, captioners=[captioner], batch_size=1)
+    person = make_annotator(round, "ann")
+    Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
+    busy = client_of(person)
+    entries = list(collection.entries.select_related("image"))
+    for entry in entries:
+        ask(busy, model, key=entry.key)
+    tried = {trial.image_id: trial for trial in Trial.objects.all()}
+    for trial in tried.values():
+        work(trial)
+    (item,) = take(round, person).items.all()
+
+    pages = {image: text_of(show(busy, trial)) for image, trial in tried.items()}
+    said = {image: Trial.objects.get(pk=trial.pk).results["en"]["text"] for image, trial in tried.items()}
+    assert [image for image, page in pages.items() if said[image] in page] == [
+        entry.image_id for entry in entries if entry.image_id != item.image_id
+    ]
+    mine = next(entry for entry in entries if entry.image_id == item.image_id)
+    assert mine.image.public_id.hex not in pages[mine.image_id].replace("-", "")
+    assert mine.key not in pages[mine.image_id]
+    same = SimpleUploadedFile("me.jpg", picture("blue"))
+    mine.image.sha256 = trials.sha256_of(io.BytesIO(picture("blue")))
+    mine.image.save()
+    for sent in ({"key": mine.key}, {"picture": same}):
+        refused = ask(busy, model, **sent)
+        assert refused.status_code == 422
+        assert "in a batch of your own" in text_of(refused)
+    assert ask(client, model, key=mine.key).status_code == 302
+
+
+def test_a_model_whose_captions_come_from_files_cannot_be_tried(client):
+    model = make_captioner(make_collection())
+    where = reverse("inference:model-try", args=[model.pk])
+    for response in (client.get(where), ask(client, model, key="x")):
+        assert "nothing to run" in text_of(response)
+    gone = CaptioningModel.objects.create(name="Gone", backend="gone")
+    assert "cannot be run here" in text_of(client.get(reverse("inference:model-try", args=[gone.pk])))
+    assert not Trial.objects.exists()
+
+
+def test_a_form_of_another_site_is_refused(model, collection):
+    person = make_researcher("res")
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(person)
+    assert ask(client, model, key=collection.entries.first().key).status_code == 403
+    assert not Trial.objects.exists()
+
+
+def test_what_failed_says_why(client, model, collection):
+    entry = collection.entries.select_related("image").first()
+    default_storage.delete(entry.image.original)
+    ask(client, model, key=entry.key)
+    trial = Trial.objects.get()
+    work(trial)
+    trial.refresh_from_db()
+    assert trial.state == JobState.FAILED
+    assert trial.error in text_of(show(client, trial))
+
+
+def test_who_does_no_research_is_told_that_nothing_is_there(client, model, collection):
+    ask(client, model, key=collection.entries.first().key)
+    trial = Trial.objects.get()
+    addresses = [
+        reverse("inference:model-try", args=[model.pk]),
+        reverse("inference:trial-show", args=[trial.pk]),
+        reverse("inference:trial-picture", args=[trial.pk]),
+    ]
+    for person in (make_annotator(make_round(collection=collection)), make_user()):
+        # Also where it was theirs while they did research.
+        Trial.objects.update(created_by=person)
+        for address in addresses:
+            assert client_of(person).get(address).status_code == 404
