@@ -7,6 +7,7 @@ they say is nonsense made of `words`, another for each picture, since their rand
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ SMALL = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "nu
 EYE = {**SMALL, "image_size": SIDE, "patch_size": 16}
 SPREAD = 0.6
 """Standard deviation of the weights: with the usual 0.02, every picture would get the same words."""
-RARE = 0.15
-"""How large the vectors are of tokens that are hardly ever said."""
+RARE = 0.1
+"""Of the weights of tokens that are hardly ever said."""
 
 
 def save_blip(folder: Path, words: str = WORDS, **text: Any) -> Path:
@@ -42,6 +43,20 @@ def save_blip(folder: Path, words: str = WORDS, **text: Any) -> Path:
         projection_dim=16,
     )
     BlipProcessor(BlipImageProcessorPil(size={"height": SIDE, "width": SIDE}), tokenizer).save_pretrained(folder)
+    return _saved(BlipForConditionalGeneration, config, folder)
+
+
+def save_blip_base(folder: Path) -> Path:
+    """BLIP of the size of the published base model (some 900 MB), for benchmarks: what it says is nonsense."""
+    from transformers import BlipConfig, BlipForConditionalGeneration, BlipImageProcessorPil, BlipProcessor
+
+    config = BlipConfig()
+    config.text_config.bos_token_id, config.text_config.sep_token_id = 4, 3
+    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[DEC]"]
+    words = " ".join(f"word{number}" for number in range(config.text_config.vocab_size - len(marks)))
+    tokenizer = _words(marks, words, ends=("[CLS]", "[SEP]"), bos="[DEC]", eos="[SEP]", cls="[CLS]")
+    size = config.vision_config.image_size
+    BlipProcessor(BlipImageProcessorPil(size={"height": size, "width": size}), tokenizer).save_pretrained(folder)
     return _saved(BlipForConditionalGeneration, config, folder)
 
 
@@ -93,6 +108,42 @@ def save_vit_gpt2(folder: Path, words: str = WORDS) -> Path:
     tokenizer.save_pretrained(folder)
     ViTImageProcessorPil(size={"height": SIDE, "width": SIDE}).save_pretrained(folder)
     return _saved(VisionEncoderDecoderModel, config, folder)
+
+
+def save_chain(folder: Path, chains: Sequence[str]) -> Path:
+    """A ViT before a GPT-2 that is made to write: each word is followed by the one after it in the one of `chains` that
+    it stands in, whatever the picture. It begins with the first of them, and what ends one ends the caption."""
+    import torch
+    from transformers import (
+        GPT2Config,
+        ViTConfig,
+        ViTImageProcessorPil,
+        VisionEncoderDecoderConfig,
+        VisionEncoderDecoderModel,
+    )
+
+    end = "<|endoftext|>"
+    tokenizer = _words([end, "<unk>"], " ".join(chains), pad=end, bos=end, eos=end, ends=None)
+    size = len(tokenizer)
+    heads = {"n_layer": 1, "n_head": 1, "n_embd": size, "tie_word_embeddings": False}
+    decoder = GPT2Config(vocab_size=size, n_positions=64, bos_token_id=0, eos_token_id=0, **heads)
+    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(ViTConfig(**EYE), decoder)
+    config.decoder_start_token_id = config.pad_token_id = config.eos_token_id = 0
+    model = VisionEncoderDecoderModel(config)
+    places = tokenizer.get_vocab()
+    rows = [[end, *chains[0].split(), end], *([*chain.split(), end] for chain in chains[1:])]
+    with torch.no_grad():
+        for weight in model.decoder.parameters():
+            weight.zero_()
+        model.decoder.transformer.ln_f.weight.fill_(1)
+        model.decoder.transformer.wte.weight.copy_(torch.eye(size))
+        for row in rows:
+            for one, following in pairwise(row):
+                model.decoder.lm_head.weight[places[following], places[one]] = 1
+    tokenizer.save_pretrained(folder)
+    ViTImageProcessorPil(size={"height": SIDE, "width": SIDE}).save_pretrained(folder)
+    model.save_pretrained(folder)
+    return folder
 
 
 def save_paligemma(folder: Path, words: str = WORDS) -> Path:
@@ -186,7 +237,7 @@ def save_m2m_100(folder: Path, words: str = f"{WORDS} {GERMAN}") -> Path:
     tokenizer = M2M100Tokenizer(str(folder / "vocab.json"), str(folder / "sentencepiece.bpe.model"))
     tokenizer.save_pretrained(folder)
     config = M2M100Config(**_translating(len(places) + 108))
-    rare = [place for place in range(config.vocab_size) if place in (0, 1, 3) or place >= len(places)]
+    rare = [place for place in range(config.vocab_size) if place < 4 or place >= len(places)]
     return _saved(M2M100ForConditionalGeneration, config, folder, rare=rare)
 
 
@@ -206,7 +257,7 @@ def save_nllb(folder: Path, words: str = f"{WORDS} {GERMAN}") -> Path:
             whole += letter
     tokenizer = NllbTokenizer(vocab=vocabulary, merges=merges)
     tokenizer.save_pretrained(folder)
-    spoken = {vocabulary["</s>"], *(vocabulary["▁" + word] for word in words.split())}
+    spoken = {vocabulary["▁" + word] for word in words.split()}
     rare = [place for place in range(len(tokenizer)) if place not in spoken]
     return _saved(M2M100ForConditionalGeneration, M2M100Config(**_translating(len(tokenizer))), folder, rare=rare)
 
@@ -261,6 +312,8 @@ def _translating(vocabulary: int) -> dict[str, Any]:
         "max_position_embeddings": 64,
         "init_std": SPREAD,
         "scale_embedding": True,
+        # With one matrix for what is read and what is written, they would say one word again and again.
+        "tie_word_embeddings": False,
     }
 
 
@@ -273,7 +326,8 @@ def _saved(kind: Any, config: Any, folder: Path, *, rare: Sequence[int] = (), **
         torch.manual_seed(0)
         model = kind(config)
     with torch.no_grad():
-        model.get_input_embeddings().weight[list(rare)] *= RARE
+        if rare:
+            model.get_output_embeddings().weight[list(rare)] *= RARE
     model.generation_config.update(**generation)
     model.save_pretrained(folder)
     return folder

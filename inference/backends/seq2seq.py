@@ -1,0 +1,171 @@
+"""Machine translation out of English by models of transformers: M2M-100, NLLB, mBART-50, MarianMT, MADLAD-400 (T5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from inference.backends import language_codes
+from inference.backends.captioners import BackendRefused, Decoding, Failed, Said, Spec, Translation
+from inference.backends.generation import NEEDS, LoadedModel, check_decoding, generation, loaded, plain, said
+from inference.backends.transformer_files import (
+    COMMON_OPTIONS,
+    check_options,
+    config_here,
+    folder_here,
+    folder_of,
+    read_json,
+)
+
+KIND = "AutoModelForSeq2SeqLM"
+NLLB, M2M_100, MBART, MARIAN, T5 = "nllb", "m2m_100", "mbart", "marian", "t5"
+TABLES = {NLLB: language_codes.NLLB, M2M_100: language_codes.M2M_100, MBART: language_codes.MBART_50}
+"""Families that are told the language by the first token that they write."""
+BY_PREFIX = (MARIAN, T5)
+"""Families that are told by the first word that they read, such as >>deu<<, or know one language only."""
+OPTIONS = {**COMMON_OPTIONS, "source_language": str}
+LONGEST = 512
+"""Tokens of an English caption; what is longer is cut."""
+
+
+class Seq2SeqBackend:
+    name = "seq2seq"
+    queue = "gpu"
+    needs = NEEDS
+
+    @property
+    def title(self) -> str:
+        return _("Translation model (M2M-100, NLLB, mBART-50, MarianMT)")
+
+    def check(self, spec: Spec) -> None:
+        check_options(spec.options, OPTIONS)
+        self.languages(spec)
+
+    def check_decoding(self, spec: Spec, decoding: Decoding) -> None:
+        check_decoding(decoding)
+
+    def languages(self, spec: Spec) -> Mapping[str, str]:
+        family = family_of(spec)
+        if family in BY_PREFIX and "languages" not in spec.options:
+            raise BackendRefused(
+                _(
+                    "Nothing in “%(source)s” says which languages it translates into: give the option %(option)s, with "
+                    "the word that is to stand before the English text, if any."
+                )
+                % {"source": spec.source, "option": '{"languages": {"de": ">>deu<<"}}'}
+            )
+        codes = language_codes.codes(spec.options, TABLES.get(family, {}))
+        return {tag: code for tag, code in codes.items() if tag != language_codes.ENGLISH}
+
+    def load(self, spec: Spec) -> Translation:
+        self.check(spec)
+        return Seq2Seq(spec, self.languages(spec))
+
+
+def family_of(spec: Spec) -> str:
+    """NLLB's models say that they are M2M-100's: their tokenizers tell them apart.
+
+    Raises
+    ------
+    BackendRefused
+    """
+    config, given = config_here(spec), spec.options.get("family")
+    if config is None:
+        found = given
+    else:
+        found = config.get("model_type")
+        folder = folder_here(spec.source)
+        if found == M2M_100 and folder is not None and _is_nllb(folder):
+            found = NLLB
+    if found is None:
+        raise BackendRefused(
+            _("“%(source)s” is not on this machine. Say what it is: option %(option)s.")
+            % {"source": spec.source, "option": '{"family": "nllb"}'}
+        )
+    if found not in (*TABLES, *BY_PREFIX):
+        raise BackendRefused(
+            _("“%(source)s” is a model of the kind %(family)s. This backend takes: %(known)s.")
+            % {"source": spec.source, "family": found, "known": ", ".join((*TABLES, *BY_PREFIX))}
+        )
+    return str(found)
+
+
+class Seq2Seq:
+    """A loaded model."""
+
+    def __init__(self, spec: Spec, codes: Mapping[str, str]) -> None:
+        folder = folder_of(spec)
+        self._codes, self._family = codes, family_of(spec)
+        self._loaded = LoadedModel(spec, folder, KIND)
+        english = spec.options.get("source_language", TABLES.get(self._family, {}).get(language_codes.ENGLISH))
+        tokenizer = self._loaded.library.AutoTokenizer
+        told = {"src_lang": english} if self._family in TABLES else {}
+        self._tokenizer = loaded(spec, tokenizer.from_pretrained, folder, **told)
+        self._firsts = {tag: self._first(spec, code) for tag, code in codes.items()} if told else {}
+        self.batch_size = self._loaded.batch_size()
+
+    def describe(self) -> dict[str, str]:
+        return self._loaded.describe()
+
+    def translate(
+        self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
+    ) -> list[Said | Failed]:
+        there = [number for number, text in enumerate(texts) if plain(text)]
+        found: list[Said | Failed] = [Failed(_("There is nothing to translate.")) for _text in texts]
+        if not there:
+            return found
+        outputs = self._written(
+            [plain(texts[number]) for number in there], [keys[number] for number in there], language, decoding
+        )
+        for number, output in zip(there, outputs, strict=True):
+            found[number] = said(output)
+        return found
+
+    def close(self) -> None:
+        self._loaded.close()
+
+    def _written(self, texts: Sequence[str], keys: Sequence[str], tag: str, decoding: Decoding) -> list[str]:
+        model, first = self._loaded.at(decoding.precision), self._firsts.get(tag)
+        before = f"{self._codes[tag]} " if first is None and self._codes[tag] else ""
+        read = self._tokenizer(
+            [before + text for text in texts],
+            return_tensors="pt",
+            padding=True,
+            truncation=True,
+            max_length=min(self._tokenizer.model_max_length, LONGEST),
+        )
+        asked = generation(decoding, keys=keys, language=tag, more=0 if first is None else 1)
+        if first is not None:
+            asked["forced_bos_token_id"] = first
+        named = {name: value.to(model.device) for name, value in read.items() if name != "token_type_ids"}
+        tokens = self._loaded.computed(partial(model.generate, **named, **asked)).tolist()
+        # The decoder's own beginning, and the language.
+        begins = 1 if first is None else 2
+        return [self._text(one[begins:]) for one in tokens]
+
+    def _text(self, tokens: Sequence[int]) -> str:
+        # Not every checkpoint says that its tokens of languages are no text.
+        languages = getattr(self._tokenizer, "lang_token_to_id", {}).values()
+        kept = [token for token in tokens if token not in languages]
+        return str(self._tokenizer.decode(kept, skip_special_tokens=True))
+
+    def _first(self, spec: Spec, code: str) -> int:
+        written = f"__{code}__" if self._family == M2M_100 else code
+        found = self._tokenizer.convert_tokens_to_ids(written)
+        if found is None or found == self._tokenizer.unk_token_id:
+            raise BackendRefused(
+                _("“%(source)s” has no language of the code %(code)s: see the option “languages”.")
+                % {"source": spec.source, "code": code}
+            )
+        return int(found)
+
+
+def _is_nllb(folder: Any) -> bool:
+    if (folder / "tokenizer_config.json").is_file():
+        name = str(read_json(folder, "tokenizer_config.json").get("tokenizer_class", ""))
+        if name.startswith(("Nllb", "M2M")):
+            return name.startswith("Nllb")
+    return not (folder / "vocab.json").is_file()
