@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from metrics.undefined import Reason, UndefinedFigure
 
 PERCENT = 100.0
+ROWS_AT_ONCE = 1024
 
 
 @dataclass(frozen=True)
@@ -190,14 +191,23 @@ def _sum(*parts: ArrayLike) -> NDArray[np.float64]:
 
 
 def _cosines(one: ArrayLike, other: ArrayLike, name: str, other_name: str) -> NDArray[np.float64]:
-    a, b = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    a, b = np.asarray(one), np.asarray(other)
     if a.ndim != 2 or a.shape != b.shape or not len(a):
         raise ValueError(f"The vectors have the shapes {a.shape} and {b.shape}; both need one row for each image.")
+    found = [_cosines_of(a, b, start, name, other_name) for start in range(0, len(a), ROWS_AT_ONCE)]
+    return np.concatenate(found)
+
+
+def _cosines_of(
+    one: NDArray[np.floating], other: NDArray[np.floating], start: int, name: str, other_name: str
+) -> NDArray[np.float64]:
+    """Of some rows, in 64 bits: in these, all of 100,000 images would take GB."""
     products = []
-    for rows, what in ((a, name), (b, other_name)):
+    for given, what in ((one, name), (other, other_name)):
+        rows = given[start : start + ROWS_AT_ONCE].astype(np.float64)
         lengths = np.linalg.norm(rows, axis=1)
         wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0)))
         if wrong.size:
-            raise ValueError(f"The vector of {what} {wrong[0]} is zero throughout or not finite.")
+            raise ValueError(f"The vector of {what} {start + wrong[0]} is zero throughout or not finite.")
         products.append(rows / lengths[:, None])
     return np.clip(np.einsum("nd,nd->n", *products), -1.0, 1.0)

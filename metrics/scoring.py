@@ -85,12 +85,15 @@ class Projections:
         Of English references. CMedRel does without.
     images : array_like of float, shape (n_images, dimensions), optional
         Features of the images. CLinRel does without.
+    english : str, optional
+        Digest of the English references (`metrics.signatures.references_digest`): it stands in the signature.
     """
 
     encoder: str
     candidates: ArrayLike
     references: ArrayLike | None = None
     images: ArrayLike | None = None
+    english: str | None = None
 
 
 @dataclass(frozen=True)
@@ -355,7 +358,8 @@ def _clinrel(prepared: Prepared) -> list[Scored]:
     if given.references is None:
         raise NotGiven("CLinRel needs projections of the English references; none were given.")
     scores = _of_images(clin_rel(given.candidates, given.references))
-    return [Scored("clinrel", prepared.signature("clinrel", encoder=given.encoder), scores)]
+    signature = prepared.signature("clinrel", encoder=given.encoder, english=given.english)
+    return [Scored("clinrel", signature, scores)]
 
 
 def _cmedrel(prepared: Prepared) -> list[Scored]:
@@ -369,7 +373,8 @@ def _cmedrel(prepared: Prepared) -> list[Scored]:
 def _wcc(prepared: Prepared) -> list[Scored]:
     parts = [prepared.scored(name)[0] for name in ("wmdrel", "clinrel", "cmedrel")]
     settings = {key: parts[0].signature.get(key) for key in ("z", "vectors")}
-    signature = prepared.signature("wcc", **settings, encoder=parts[1].signature.get("encoder"))
+    settings |= {key: parts[1].signature.get(key) for key in ("encoder", "english")}
+    signature = prepared.signature("wcc", **settings)
     return [Scored("wcc", signature, _summed(wcc, [part.scores for part in parts]), parts[0].notes)]
 
 

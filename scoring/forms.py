@@ -6,24 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from corpus.models import Collection
-from inference.models import CaptioningModel
+from inference.models import CaptioningModel, EmbeddingSet, Encoder
+from inference.services.encoders import visual_encoders
 from languages.models import Language
 from metrics.java import ToolMissing, java
 from metrics.scoring import METRICS
 from people.models import Project
 from scoring.models import ReferenceKind, ReferenceSet, Scoring, Tokenizer
-from scoring.rules.metrics import MetricsRefused, check_metrics, needs_vectors
-from scoring.selectors.setup import Coverage, vectors_for
+from scoring.rules.metrics import ENGLISH, MetricsRefused, check_metrics, needs_projections, needs_vectors
+from scoring.selectors.setup import Coverage, english_for, features_for, vectors_for
 
 LONGEST_NAME = 120
-NEEDS_JAVA, NEEDS_VECTORS = "java", "vectors"
-KNOWN_NEEDS = frozenset({NEEDS_JAVA, NEEDS_VECTORS})
-"""What a page can give; metrics that need more are computed from files."""
+NEEDS_JAVA = "java"
 BASIC_METRICS = ("cider", "cider-d", "bleu", "rouge-l")
 IMPORTED_KINDS = (ReferenceKind.IMPORTED, ReferenceKind.TRANSLATED)
 
@@ -97,14 +97,15 @@ class ScoringForm(forms.Form):
         models: Any = self.fields["models"]
         models.choices = [(row.model.pk, self._label(row, references)) for row in coverage]
         has_vectors = self.vectors.exists()
+        self.encoders = visual_encoders()
         metrics: Any = self.fields["metrics"]
         metrics.choices = [
             (name, ", ".join(figure.title for figure in metric.figures))
             for name, metric in METRICS.items()
-            if metric.needs <= KNOWN_NEEDS and (has_vectors or not needs_vectors(name))
+            if (has_vectors or not needs_vectors(name)) and (self.encoders or not needs_projections(name))
         ]
         self.why_no_java = why_no_java()
-        metrics.help_text = self._about_java()
+        metrics.help_text = " ".join([self._about_java(), *self._about_encoders()])
         if has_vectors:
             self.fields["vectors"] = forms.ModelChoiceField(
                 label=_("Word vectors"),
@@ -113,6 +114,8 @@ class ScoringForm(forms.Form):
                 empty_label=_("none"),
                 help_text=_("For WMDRel, which compares words by their vectors."),
             )
+        if self.encoders:
+            self.fields |= visual_fields(references, self.encoders)
 
     @staticmethod
     def _label(row: Coverage, references: ReferenceSet) -> str:
@@ -128,6 +131,11 @@ class ScoringForm(forms.Form):
         }
         return f"{said} {self.why_no_java or _now('Java is there.')}"
 
+    def _about_encoders(self) -> list[str]:
+        if self.encoders:
+            return []
+        return [_now("CLinRel, CMedRel and WCC need an encoder of captions in a space of images: register one first.")]
+
     def clean_models(self) -> list[CaptioningModel]:
         return [self.by_key[key] for key in self.cleaned_data["models"]]
 
@@ -140,10 +148,61 @@ class ScoringForm(forms.Form):
                     cleaned["metrics"],
                     language=self.references.language_id,
                     vectors_language=vectors.language_id if vectors else None,
+                    has_encoder=cleaned.get("encoder") is not None,
+                    has_english=self.references.language_id == ENGLISH or cleaned.get("english") is not None,
+                    has_features=cleaned.get("features") is not None,
                 )
         except MetricsRefused as refused:
             self.add_error("metrics", str(refused))
         return cleaned
+
+
+def visual_fields(references: ReferenceSet, encoders: Sequence[Encoder]) -> dict[str, forms.Field]:
+    """What CLinRel, CMedRel and WCC need, each left out where there is nothing to choose from."""
+    by_key = Encoder.objects.filter(pk__in=[one.pk for one in encoders]).order_by("name")
+    fields: dict[str, forms.Field] = {
+        "encoder": forms.ModelChoiceField(
+            by_key,
+            label=_("Encoder of the captions"),
+            required=False,
+            empty_label=_("none"),
+            help_text=_(
+                "For CLinRel, CMedRel and WCC: a CLIP-like model that knows the language, or a projection of it."
+            ),
+        ),
+    }
+    english, features = english_for(references), features_for(references)
+    if english.exists():
+        fields["english"] = forms.ModelChoiceField(
+            english,
+            label=_("English references"),
+            required=False,
+            empty_label=_("none"),
+            help_text=_("For CLinRel and WCC, which hold the captions against them."),
+        )
+        fields["english_encoder"] = forms.ModelChoiceField(
+            by_key,
+            label=_("Encoder of the English references"),
+            required=False,
+            empty_label=_("the same as of the captions"),
+            help_text=_("Where that of the captions is a projection: the one of English in the same space."),
+        )
+    if features.exists():
+        fields["features"] = _FeaturesField(
+            features,
+            label=_("Features of the images"),
+            required=False,
+            empty_label=_("none"),
+            help_text=_("For CMedRel and WCC: vectors of the collection, in the space of the encoder."),
+        )
+    return fields
+
+
+class _FeaturesField(forms.ModelChoiceField):  # type: ignore[type-arg]
+    def label_from_instance(self, obj: EmbeddingSet) -> str:
+        text = ngettext("%(encoder)s, %(number)d image, %(day)s", "%(encoder)s, %(number)d images, %(day)s", obj.rows)
+        day = date_format(obj.created_at, "DATE_FORMAT")
+        return text % {"encoder": obj.encoder.name, "number": obj.rows, "day": day}
 
 
 class ReferencesForm(forms.Form):

@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from corpus.models import Collection, Image, JobState
-from inference.models import CaptioningModel, WordVectorSet
+from inference.models import CaptioningModel, EmbeddingSet, Encoder, WordVectorSet
 from languages.models import Language
 from people.models import Project
 
@@ -89,7 +89,8 @@ class Tokenizer(models.TextChoices):
 class Scoring(models.Model):
     """The wish to know how good one model's captions are by some metrics, now and whenever captions change.
 
-    The metrics are names of `metrics.scoring.METRICS`. `vectors` are for metrics that need word vectors.
+    The metrics are names of `metrics.scoring.METRICS`. `vectors` are for metrics that need word vectors;
+    `encoder` brings the captions into a space of image features, for CLinRel, CMedRel and WCC.
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="scorings")
@@ -99,6 +100,31 @@ class Scoring(models.Model):
     tokenizer = models.CharField(max_length=10, choices=Tokenizer.choices)
     normalise = models.BooleanField()
     vectors = models.ForeignKey(WordVectorSet, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    encoder = models.ForeignKey(Encoder, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    english = models.ForeignKey(
+        ReferenceSet,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="English references, for CLinRel.",
+    )
+    english_encoder = models.ForeignKey(
+        Encoder,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Of the English references, where it is another than that of the captions.",
+    )
+    features = models.ForeignKey(
+        EmbeddingSet,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Features of the images, for CMedRel.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
 

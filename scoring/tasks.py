@@ -17,7 +17,11 @@ from scoring.services import passes, reference_imports, sweeping
 
 @shared_task
 def run_pass(pass_id: int) -> None:
-    passes.run_pass(pass_id=pass_id, clock=timezone.now)
+    queue = passes.queue_elsewhere(pass_id=pass_id, now=timezone.now())
+    if queue:
+        run_pass.apply_async((pass_id,), queue=queue)
+    else:
+        passes.run_pass(pass_id=pass_id, clock=timezone.now)
 
 
 @shared_task

@@ -117,6 +117,7 @@ class DualEncoderBackend:
     name = "dual-encoder"
     title = "CLIP-like model of transformers: images and captions"
     queue = "gpu"
+    is_visual = True
 
     def check(self, spec: Spec) -> None:
         folder_here(spec.source)

@@ -85,11 +85,14 @@ class EncoderBackend(Protocol):
     queue: str
     """Of the workers that can run it: "gpu" where a device helps, "default" where none is needed."""
 
+    is_visual: bool
+    """Whether the vectors lie in a space of image features."""
+
     def check(self, spec: Spec) -> None:
         """
         Raises
         ------
-        EncoderRefused
+        inference.backends.captioners.BackendRefused
             Where the source or an option is not what it takes.
         """
 

@@ -58,7 +58,8 @@ class ProjectionEncoder:
 class ProjectionBackend:
     name = "projection"
     title = "W2VV++ of train_projection: captions of one language, in a space of images"
-    queue = "default"
+    queue = "gpu"
+    is_visual = True
 
     def check(self, spec: Spec) -> None:
         if NAME.fullmatch(spec.source) is None:

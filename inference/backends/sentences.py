@@ -52,6 +52,7 @@ class SentencesBackend:
     name = "sentences"
     title = "Universal Sentence Encoder, from a package: captions"
     queue = "default"
+    is_visual = False
 
     def check(self, spec: Spec) -> None:
         if spec.source:

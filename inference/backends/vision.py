@@ -175,6 +175,7 @@ class VisionBackend:
     name = "vision"
     title = "Vision model of transformers or timm: images"
     queue = "gpu"
+    is_visual = True
 
     def check(self, spec: Spec) -> None:
         folder_here(spec.source)

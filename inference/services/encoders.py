@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from inference.backends.captioners import BackendRefused, Spec
 from inference.backends.encoders import EncoderRefused, Loaded, Subject
-from inference.backends.registry import encoder_named
+from inference.backends.registry import encoder_named, encoders
 from inference.models import Encoder
 from inference.services import loading
+from inference.services.workers import DEFAULT
 from people.models import User
 
 
@@ -57,12 +58,30 @@ def spec_of(encoder: Encoder) -> Spec:
     return Spec(encoder.name, encoder.source, encoder.options)
 
 
+def queue_of(encoder: Encoder) -> str:
+    """Of the workers that can load it; that of all where its backend is not installed here."""
+    try:
+        return encoder_named(encoder.backend).queue
+    except EncoderRefused:
+        return DEFAULT
+
+
 def subjects_of(encoder: Encoder) -> frozenset[Subject]:
     """What it can put into vectors; nothing where its backend is not installed here."""
     try:
         return encoder_named(encoder.backend).subjects(spec_of(encoder))
     except EncoderRefused:
         return frozenset()
+
+
+def visual_encoders() -> list[Encoder]:
+    """Those that bring captions into a space of image features."""
+    there = encoders()
+    return [
+        one
+        for one in Encoder.objects.order_by("name")
+        if one.backend in there and there[one.backend].is_visual and Subject.CAPTIONS in subjects_of(one)
+    ]
 
 
 def load(encoder: Encoder) -> Loaded:
@@ -78,28 +97,41 @@ def load(encoder: Encoder) -> Loaded:
     return found
 
 
-def keep_facts(encoder: Encoder, loaded: Loaded) -> None:
+class Facts(Protocol):
+    """What is known of an encoder once it was loaded."""
+
+    @property
+    def signature(self) -> str: ...
+
+    @property
+    def space(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+
+def keep_facts(encoder: Encoder, facts: Facts) -> None:
     """Write down what is known now. What others wrote meanwhile is the same, or the encoder is refused.
 
     Raises
     ------
     EncoderRefused
     """
-    about = {"signature": loaded.signature, "space": loaded.space, "dimensions": loaded.dimensions}
+    about = {"signature": facts.signature, "space": facts.space, "dimensions": facts.dimensions}
     if not Encoder.objects.filter(pk=encoder.pk, signature="").update(**about):
         encoder.refresh_from_db()
-        _check_same(encoder, loaded)
+        _check_same(encoder, facts)
     for name, value in about.items():
         setattr(encoder, name, value)
 
 
-def _check_same(encoder: Encoder, loaded: Loaded) -> None:
-    if encoder.signature in ("", loaded.signature):
+def _check_same(encoder: Encoder, facts: Facts) -> None:
+    if encoder.signature in ("", facts.signature):
         return
     raise EncoderRefused(
         _(
             "The files of “%(name)s” are not those that its vectors were made with (%(then)s; now %(now)s). "
             "Put them back, or register them as another encoder."
         )
-        % {"name": encoder.name, "then": encoder.signature, "now": loaded.signature}
+        % {"name": encoder.name, "then": encoder.signature, "now": facts.signature}
     )

@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("corpus", "0003_imports_of_items"),
-        ("inference", "0002_word_vector_sets"),
+        ("inference", "0003_runs_and_embeddings"),
         ("languages", "0002_seed_the_36_languages"),
         ("people", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
@@ -229,6 +229,49 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="inference.wordvectorset",
+                    ),
+                ),
+                (
+                    "encoder",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="inference.encoder",
+                    ),
+                ),
+                (
+                    "english",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="English references, for CLinRel.",
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="scoring.referenceset",
+                    ),
+                ),
+                (
+                    "english_encoder",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="Of the English references, where it is another than that of the captions.",
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="inference.encoder",
+                    ),
+                ),
+                (
+                    "features",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="Features of the images, for CMedRel.",
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="inference.embeddingset",
                     ),
                 ),
             ],

@@ -8,8 +8,9 @@ from django.utils.translation import gettext as _
 
 from metrics.scoring import METRICS, Need
 
-GIVEN_HERE = frozenset({Need.JAVA, Need.VECTORS})
-"""What metrics may need besides captions and references. Projections are given to commands only."""
+ENGLISH = "en"
+NEED_ENGLISH = frozenset({"clinrel", "wcc"})
+NEED_FEATURES = frozenset({"cmedrel", "wcc"})
 
 
 class MetricsRefused(ValueError):
@@ -20,13 +21,25 @@ def needs_vectors(metric: str) -> bool:
     return Need.VECTORS in METRICS[metric].needs
 
 
-def check_metrics(metrics: Sequence[str], *, language: str, vectors_language: str | None) -> None:
+def needs_projections(metric: str) -> bool:
+    return Need.PROJECTIONS in METRICS[metric].needs
+
+
+def check_metrics(
+    metrics: Sequence[str],
+    *,
+    language: str,
+    vectors_language: str | None,
+    has_encoder: bool = False,
+    has_english: bool = False,
+    has_features: bool = False,
+) -> None:
     """
     Raises
     ------
     MetricsRefused
-        Where no metric is named or one is not known or cannot be computed here, or word vectors are needed and not
-        given in `language`.
+        Where no metric is named or one is not known, or one lacks what it needs: word vectors in `language`, an encoder
+        of the captions, English references, features of the images.
     """
     if not metrics:
         raise MetricsRefused(_("Choose a metric."))
@@ -36,16 +49,23 @@ def check_metrics(metrics: Sequence[str], *, language: str, vectors_language: st
             _("There is no metric “%(name)s”. Those there are: %(known)s.")
             % {"name": unknown[0], "known": ", ".join(METRICS)}
         )
-    elsewhere = [metric for metric in metrics if not METRICS[metric].needs <= GIVEN_HERE]
-    if elsewhere:
-        raise MetricsRefused(
-            _("%(metric)s needs projections of captions, which only the command has.") % {"metric": elsewhere[0]}
-        )
-    needing = [metric for metric in metrics if needs_vectors(metric)]
-    if needing and vectors_language != language:
-        raise MetricsRefused(
-            _("%(metric)s needs word vectors in the language of the references. Choose some.") % {"metric": needing[0]}
-        )
+    for metric in metrics:
+        if needs_vectors(metric) and vectors_language != language:
+            raise MetricsRefused(
+                _("%(metric)s needs word vectors in the language of the references. Choose some.") % {"metric": metric}
+            )
+        if needs_projections(metric) and not has_encoder:
+            raise MetricsRefused(
+                _("%(metric)s needs an encoder that brings the captions into a space of image features. Choose one.")
+                % {"metric": metric}
+            )
+        if metric in NEED_ENGLISH and not has_english:
+            raise MetricsRefused(_("%(metric)s needs English references. Choose some.") % {"metric": metric})
+        if metric in NEED_FEATURES and not has_features:
+            raise MetricsRefused(
+                _("%(metric)s needs features of the images: vectors of their collection. Choose some.")
+                % {"metric": metric}
+            )
 
 
 def figures_of(metric: str) -> list[str]:

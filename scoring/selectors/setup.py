@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from django.db.models import Count, QuerySet
 
-from inference.models import CaptioningModel, ModelCaption, WordVectorSet
+from inference.models import CaptioningModel, EmbeddingSet, ModelCaption, WordVectorSet
+from inference.selectors.embeddings import whole_sets
 from people.models import Project
 from scoring.models import Reference, ReferenceKind, ReferenceSet
+from scoring.rules.metrics import ENGLISH
 from scoring.selectors.captions import marks_of
 from scoring.selectors.scores import ScoringRow
 
@@ -42,6 +44,17 @@ def vectors_for(references: ReferenceSet) -> QuerySet[WordVectorSet]:
     if references.kind != ReferenceKind.TRANSLATED:
         return WordVectorSet.objects.none()
     return WordVectorSet.objects.filter(language=references.language_id)
+
+
+def features_for(references: ReferenceSet) -> QuerySet[EmbeddingSet]:
+    """Vectors of images of the collection that the references are of."""
+    return whole_sets(collections=[references.collection])
+
+
+def english_for(references: ReferenceSet) -> QuerySet[ReferenceSet]:
+    """References in English of the same collection; none where they are in English themselves."""
+    found = ReferenceSet.objects.filter(project=references.project_id, collection=references.collection_id)
+    return found.filter(language=ENGLISH).exclude(language=references.language_id)
 
 
 def is_outdated(row: ScoringRow) -> bool:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from datetime import datetime, timedelta
+from importlib.util import find_spec
 from typing import TypeVar
 
 from django.conf import settings
@@ -18,7 +20,12 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from corpus.models import JobState
+from inference.backends.captioners import BackendRefused
+from inference.backends.encoders import ExtraMissing
+from inference.selectors.embeddings import EmbeddingsUnavailable
 from inference.selectors.word_vectors import VectorsUnavailable, vectors_of
+from inference.services import workers
+from inference.services.encoders import queue_of
 from metrics.java import ToolFailed, ToolMissing
 from metrics.meteor import LanguageUnknown
 from metrics.scoring import NotGiven, Prepared, Scored, prepare
@@ -26,9 +33,10 @@ from metrics.undefined import UndefinedFigure
 from metrics.word_vectors import Vectors
 from scoring.models import OPEN_STATES, Pass, Score, Scoring
 from scoring.rules.figures import MESSAGES
-from scoring.rules.metrics import figures_of, needs_vectors
+from scoring.rules.metrics import figures_of, needs_projections, needs_vectors
 from scoring.rules.packing import pack_floats, pack_integers
 from scoring.selectors.captions import Material, material_of
+from scoring.services.visual import visual_of
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +54,8 @@ SKIP_AFTER_ATTEMPTS = 3
 
 MAX_ATTEMPTS = 6
 REASON_CHARACTERS = 200
+NOT_HERE = (ToolMissing, ToolFailed, BackendRefused, ExtraMissing, EmbeddingsUnavailable)
+"""What a metric needs and this machine does not have."""
 
 
 class LeaseLost(Exception):
@@ -67,6 +77,16 @@ def run_pass(*, pass_id: int, clock: Clock) -> None:
             _run(found, clock)
         except LeaseLost:
             log.info("Pass %s went on elsewhere.", found.pk)
+
+
+def queue_elsewhere(*, pass_id: int, now: datetime) -> str:
+    """The queue of workers that have what an encoder of the pass needs, where this one lacks it; else empty."""
+    if find_spec("torch") is not None:
+        return ""
+    found = Pass.objects.filter(pk=pass_id).select_related("scoring__encoder", "scoring__english_encoder").first()
+    named = [found.scoring.encoder, found.scoring.english_encoder] if found else []
+    queues = [queue for one in named if one is not None and (queue := queue_of(one)) != workers.DEFAULT]
+    return next((queue for queue in queues if workers.listening(queue=queue, now=now)), "")
 
 
 def claim(*, pass_id: int, now: datetime) -> Pass | None:
@@ -95,7 +115,7 @@ def _run(found: Pass, clock: Clock) -> None:
             raise CannotScore(_nothing(scoring, material))
         texts = _Texts(scoring, material)
         while (scoring_now := _scoring_or_end(found, now=clock())) is not None:
-            if scoring_now.vectors_id != texts.scoring.vectors_id:
+            if _named_by(scoring_now) != _named_by(texts.scoring):
                 texts = _Texts(scoring_now, material)
             metric = scoring_now.metrics[found.done]
             _keep(found, _scores(found, texts, metric, clock), now=clock())
@@ -115,6 +135,7 @@ class _Texts:
             self.vectors = vectors_of(scoring.vectors.signature) if scoring.vectors else None
         except VectorsUnavailable as error:
             self.why_no_vectors = str(error)
+        self.visual = visual_of(scoring, material)
         self._prepared: Prepared | None = None
 
     def scored(self, metric: str) -> list[Scored]:
@@ -130,11 +151,31 @@ class _Texts:
                 )
             except (ToolMissing, ToolFailed) as error:
                 raise CannotScore(str(error)) from error
+        if needs_projections(metric) and self.visual is not None:
+            # What was computed before is kept along.
+            self._prepared = replace(self._prepared, projections=self.visual.projections(metric))
         return self._prepared.scored(metric)
+
+    def keep_facts(self) -> None:
+        if self.visual is not None:
+            self.visual.keep_facts()
+
+
+def _named_by(scoring: Scoring) -> tuple[int | None, ...]:
+    """What metrics need besides captions and references."""
+    return (
+        scoring.vectors_id,
+        scoring.encoder_id,
+        scoring.english_id,
+        scoring.english_encoder_id,
+        scoring.features_id,
+    )
 
 
 def _scoring_of(found: Pass) -> Scoring:
-    scorings = Scoring.objects.select_related("references__language", "model", "vectors")
+    scorings = Scoring.objects.select_related(
+        "references__language", "model", "vectors", "encoder", "english", "english_encoder", "features__encoder"
+    )
     scoring = scorings.filter(pk=found.scoring_id).first()
     if scoring is None:
         raise LeaseLost(found.pk)
@@ -190,9 +231,10 @@ def _scores(found: Pass, texts: _Texts, metric: str, clock: Clock) -> list[Score
         return _undefined(found, metric, texts.why_no_vectors, clock())
     try:
         scored = _meanwhile_renewing(found, lambda: texts.scored(metric), clock)
+        texts.keep_facts()
     except UndefinedFigure as undefined:
         return _undefined(found, metric, str(MESSAGES.get(undefined.reason, undefined)), clock())
-    except (ToolMissing, ToolFailed, LanguageUnknown, NotGiven) as error:
+    except (*NOT_HERE, LanguageUnknown, NotGiven) as error:
         return _undefined(found, metric, str(error), clock())
     except (CannotScore, LeaseLost, InterfaceError, OperationalError):
         raise
@@ -215,7 +257,9 @@ def _scores(found: Pass, texts: _Texts, metric: str, clock: Clock) -> list[Score
 
 
 def _meanwhile_renewing(found: Pass, compute: Callable[[], T], clock: Clock) -> T:
-    with ThreadPoolExecutor(max_workers=1) as beside:
+    # Sentences that are made in there are in the language of who asked, too.
+    language = translation.get_language()
+    with ThreadPoolExecutor(1, initializer=translation.activate, initargs=(language,)) as beside:
         result: Future[T] = beside.submit(compute)
         while not wait([result], timeout=RENEW_EVERY_S).done:
             _extend(found, now=clock())

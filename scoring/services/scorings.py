@@ -8,11 +8,20 @@ from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 
-from inference.models import CaptioningModel, WordVectorSet
+from inference.models import CaptioningModel, EmbeddingSet, Encoder, WordVectorSet
 from people.models import Project, User
 from scoring.models import OPEN_STATES, Pass, ReferenceSet, Scoring
-from scoring.rules.metrics import MetricsRefused, check_metrics
+from scoring.rules.metrics import ENGLISH, MetricsRefused, check_metrics
+
+WHAT = {
+    "vectors": _lazy("word vectors"),
+    "encoder": _lazy("encoders"),
+    "english": _lazy("English references"),
+    "english_encoder": _lazy("encoders"),
+    "features": _lazy("features"),
+}
 
 
 def create_scorings(
@@ -24,6 +33,10 @@ def create_scorings(
     tokenizer: str,
     normalise: bool,
     vectors: WordVectorSet | None = None,
+    encoder: Encoder | None = None,
+    english: ReferenceSet | None = None,
+    english_encoder: Encoder | None = None,
+    features: EmbeddingSet | None = None,
     by: User | None,
     now: datetime,
 ) -> list[Scoring]:
@@ -34,21 +47,37 @@ def create_scorings(
     Raises
     ------
     MetricsRefused
-        Where a metric is not known, or needs word vectors that are not given, or of another language.
+        Where a metric is not known, or needs something that is not given, or of another language.
     """
-    if references.project_id != project.pk:
-        raise ValueError(f"References {references.pk} are not of project {project.pk}.")
-    check_metrics(metrics, language=references.language_id, vectors_language=vectors.language_id if vectors else None)
+    for one in (references, english):
+        if one is not None and one.project_id != project.pk:
+            raise ValueError(f"References {one.pk} are not of project {project.pk}.")
+    check_metrics(
+        metrics,
+        language=references.language_id,
+        vectors_language=vectors.language_id if vectors else None,
+        has_encoder=encoder is not None,
+        has_english=ENGLISH in (references.language_id, english.language_id if english else None),
+        has_features=features is not None,
+    )
+    needed = {
+        "vectors": vectors,
+        "encoder": encoder,
+        "english": english,
+        "english_encoder": english_encoder,
+        "features": features,
+    }
     scorings = []
     with transaction.atomic():
         # Always in the same order, so that two who ask at once never wait for each other.
         for model in sorted(models, key=lambda model: model.pk):
             about = {"model": model, "references": references, "tokenizer": tokenizer, "normalise": normalise}
             scoring = _locked(about, defaults={"project": project, "created_by": by})
-            _check_vectors(scoring, vectors)
+            _check_same(scoring, needed)
             scoring.metrics = list(dict.fromkeys([*scoring.metrics, *metrics]))
-            scoring.vectors = vectors or scoring.vectors
-            scoring.save(update_fields=["metrics", "vectors"])
+            for name, value in needed.items():
+                setattr(scoring, name, value or getattr(scoring, name))
+            scoring.save(update_fields=["metrics", *needed])
             _ask(scoring, now=now)
             scorings.append(scoring)
     return scorings
@@ -91,13 +120,18 @@ def _ask(scoring: Scoring, *, now: datetime) -> Pass:
     return there or Pass.objects.create(scoring=scoring, total=len(scoring.metrics), asked_at=now)
 
 
-def _check_vectors(scoring: Scoring, vectors: WordVectorSet | None) -> None:
-    if vectors is None or scoring.vectors_id in (None, vectors.pk):
-        return
-    raise MetricsRefused(
-        _(
-            "The captions of “%(model)s” are scored against these references with other word vectors already. "
-            "Remove that scoring first."
+def _check_same(scoring: Scoring, needed: Mapping[str, Any]) -> None:
+    """What metrics need is the same for all of a scoring. Features of more images take the place of those before."""
+    for name, value in needed.items():
+        before = getattr(scoring, name)
+        if value is None or before in (None, value):
+            continue
+        if name == "features" and value.encoder_id == before.encoder_id and value.precision == before.precision:
+            continue
+        raise MetricsRefused(
+            _(
+                "The captions of “%(model)s” are scored against these references with other %(what)s already. "
+                "Remove that scoring first."
+            )
+            % {"model": scoring.model.name, "what": WHAT[name]}
         )
-        % {"model": scoring.model.name}
-    )

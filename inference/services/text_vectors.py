@@ -1,0 +1,89 @@
+"""Vectors of texts that are no captions of a model, such as references: computed at once, and kept on this machine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.utils.translation import gettext as _
+from numpy.typing import NDArray
+
+from inference.backends.captioners import OutOfMemory
+from inference.backends.encoders import EncoderRefused, TextEncoder
+from inference.files.vector_cache import cached
+from inference.models import Encoder
+from inference.services.encoders import load
+
+
+@dataclass(frozen=True)
+class TextVectors:
+    """A row for each text, shape (n_texts, dimensions), and what made them."""
+
+    signature: str
+    space: str
+    dimensions: int
+    rows: NDArray[np.float32]
+
+
+def text_vectors(*, encoder: Encoder, texts: Sequence[str], language: str) -> TextVectors:
+    """Vectors of texts in `language`; the same ones again are read and not computed. It asks no database.
+
+    What is known of the encoder then is to be kept by `services.encoders.keep_facts`.
+
+    Raises
+    ------
+    EncoderRefused
+        Also where it is of another language.
+    inference.backends.encoders.ExtraMissing
+    """
+    if encoder.signature and encoder.dimensions:
+        signature, space, dimensions = encoder.signature, encoder.space, encoder.dimensions
+    else:
+        facts = load(encoder)
+        signature, space, dimensions = facts.signature, facts.space, facts.dimensions
+
+    def make(path: Path) -> None:
+        loaded: Any = load(encoder)
+        # That of a projection, which has one.
+        of = getattr(loaded, "language", language)
+        if of != language:
+            raise EncoderRefused(
+                _("“%(name)s” is an encoder of captions in %(theirs)s; these are in %(ours)s.")
+                % {"name": encoder.name, "theirs": of, "ours": language}
+            )
+        with path.open("wb") as file:
+            np.save(file, _computed(loaded, texts), allow_pickle=False)
+
+    rows = np.load(cached(f"{_digest(signature, language, texts)}-texts.npy", make), mmap_mode="r")
+    return TextVectors(signature, space, dimensions, rows)
+
+
+def _computed(encoder: TextEncoder, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Each text once, in batches that fit; those of like length together, so that little is filled up."""
+    different = sorted(set(texts), key=lambda text: (len(text), text))
+    rows = np.empty((len(different), encoder.dimensions), dtype=np.float32)
+    start, size = 0, encoder.batch_size
+    while start < len(different):
+        try:
+            rows[start : start + size] = encoder.vectors(different[start : start + size])
+        except OutOfMemory:
+            if size == 1:
+                raise
+            size //= 2
+            continue
+        start += size
+    place = {text: number for number, text in enumerate(different)}
+    return rows[[place[text] for text in texts]]
+
+
+def _digest(signature: str, language: str, texts: Sequence[str]) -> str:
+    digest = hashlib.sha256(f"{signature}\0{language}\0".encode())
+    for text in texts:
+        content = text.encode("utf-8", "replace")
+        digest.update(len(content).to_bytes(8, "little"))
+        digest.update(content)
+    return digest.hexdigest()

@@ -1,0 +1,169 @@
+"""Captions, English references and images as vectors of one space: what CLinRel, CMedRel and WCC compare."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from numpy.typing import NDArray
+
+from inference.models import EmbeddingSet, Encoder, Precision
+from inference.selectors.embeddings import newest_covering, open_set, whole_sets
+from inference.services.encoders import keep_facts, load
+from inference.services.text_vectors import TextVectors, text_vectors
+from metrics.scoring import NotGiven, Projections
+from metrics.signatures import references_digest
+from scoring.models import Reference, Scoring
+from scoring.rules.metrics import ENGLISH, NEED_ENGLISH, NEED_FEATURES
+from scoring.selectors.captions import Material
+
+SETS_LOOKED_AT = 3
+LENGTHS_AT_ONCE = 4096
+
+
+class Visual:
+    """Made beside the database; what it gives then takes long, and asks the database for nothing."""
+
+    def __init__(self, scoring: Scoring, encoder: Encoder, material: Material) -> None:
+        self.scoring, self.encoder, self.material = scoring, encoder, material
+        self.english = _english_of(scoring, material)
+        self.english_encoder = scoring.english_encoder or encoder
+        # Those in 16 bits would give another figure than the captions themselves do.
+        self.sets = list(
+            whole_sets(encoder=encoder, captions_of=scoring.model, language=scoring.references.language_id).filter(
+                precision=Precision.FLOAT32
+            )[:SETS_LOOKED_AT]
+        )
+        self.facts: dict[Encoder, TextVectors] = {}
+
+    def projections(self, metric: str) -> Projections:
+        """What `metric` compares.
+
+        Raises
+        ------
+        NotGiven
+            Where an image lacks something, or vectors lie in different spaces.
+        inference.backends.captioners.BackendRefused, inference.backends.encoders.ExtraMissing
+        inference.selectors.embeddings.EmbeddingsUnavailable
+        """
+        spaces = {self._facts(self.encoder)[1]}
+        signatures = [self._facts(self.encoder)[0]]
+        if self.english is not None:
+            signature, space = self._facts(self.english_encoder)
+            signatures.append(signature)
+            spaces |= {space} if metric in NEED_ENGLISH else set()
+        if self.scoring.features is not None:
+            signatures.append(_signature_of(self.scoring.features))
+            spaces |= {self.scoring.features.encoder.space} if metric in NEED_FEATURES else set()
+        if len(spaces) > 1:
+            raise NotGiven(
+                _("The vectors lie in different spaces, so that nothing can be compared: %(spaces)s.")
+                % {"spaces": ", ".join(sorted(spaces))}
+            )
+        return Projections(
+            encoder="+".join(dict.fromkeys(signatures)),
+            candidates=self._candidates(),
+            references=self._english_vectors() if metric in NEED_ENGLISH else None,
+            images=self._features() if metric in NEED_FEATURES else None,
+            english=None if self.english is None else references_digest([texts for texts in self.english if texts]),
+        )
+
+    def keep_facts(self) -> None:
+        """Write down what is known of the encoders now; for the thread that has the database.
+
+        Raises
+        ------
+        inference.backends.encoders.EncoderRefused
+        """
+        for encoder, found in self.facts.items():
+            keep_facts(encoder, found)
+
+    def _facts(self, encoder: Encoder) -> tuple[str, str]:
+        if encoder.signature:
+            return encoder.signature, encoder.space
+        loaded = load(encoder)
+        return loaded.signature, loaded.space
+
+    def _candidates(self) -> NDArray[Any]:
+        covering = newest_covering(self.material.images, self.sets)
+        if covering is not None:
+            rows: NDArray[Any] = covering[1].rows(self.material.images)
+        else:
+            rows = self._texts(self.encoder, self.material.captions, self.scoring.references.language_id)
+        return _with_direction(rows)
+
+    def _english_vectors(self) -> NDArray[np.float32]:
+        """Of several references of an image, the mean of their directions."""
+        english = self.english or []
+        missing = sum(not texts for texts in english)
+        if missing:
+            said = ngettext(
+                "%(number)s image has no English reference among those chosen.",
+                "%(number)s images have no English reference among those chosen.",
+                missing,
+            )
+            raise NotGiven(said % {"number": missing})
+        counts = np.array([len(texts) for texts in english])
+        flat = [text for texts in english for text in texts]
+        rows = _with_direction(self._texts(self.english_encoder, flat, ENGLISH))
+        unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        means: NDArray[np.float32] = np.add.reduceat(unit, np.cumsum([0, *counts[:-1]])) / counts[:, None]
+        return means.astype(np.float32)
+
+    def _features(self) -> NDArray[Any]:
+        assert self.scoring.features is not None
+        found = open_set(self.scoring.features)
+        missing = int((found.places(self.material.images) < 0).sum())
+        if missing:
+            said = ngettext(
+                "%(number)s image has no vector among the features chosen. Compute those of the collection anew.",
+                "%(number)s images have no vector among the features chosen. Compute those of the collection anew.",
+                missing,
+            )
+            raise NotGiven(said % {"number": missing})
+        return _with_direction(found.rows(self.material.images))
+
+    def _texts(self, encoder: Encoder, texts: Sequence[str], language: str) -> NDArray[np.float32]:
+        self.facts[encoder] = found = text_vectors(encoder=encoder, texts=texts, language=language)
+        return found.rows
+
+
+def visual_of(scoring: Scoring, material: Material) -> Visual | None:
+    """None where the scoring names no encoder."""
+    return Visual(scoring, scoring.encoder, material) if scoring.encoder is not None else None
+
+
+def _english_of(scoring: Scoring, material: Material) -> Sequence[Sequence[str]] | None:
+    """The English references of each image; those of the scoring itself where they are in English."""
+    if scoring.english is None:
+        return material.references if scoring.references.language_id == ENGLISH else None
+    rows = Reference.objects.filter(reference_set=scoring.english).order_by("image", "position")
+    texts: Mapping[int, list[str]] = defaultdict(list)
+    for image, text in rows.values_list("image_id", "text"):
+        texts[image].append(text)
+    return [texts[image] for image in material.images]
+
+
+def _signature_of(features: EmbeddingSet) -> str:
+    """With the bits that are left of each number, as they change the figures' last digits."""
+    signature = features.encoder.signature
+    return signature if features.precision == Precision.FLOAT32 else f"{signature}.{features.precision}"
+
+
+def _with_direction(rows: NDArray[Any]) -> NDArray[Any]:
+    zeros = sum(
+        int((~np.asarray(rows[start : start + LENGTHS_AT_ONCE]).any(axis=1)).sum())
+        for start in range(0, len(rows), LENGTHS_AT_ONCE)
+    )
+    if zeros:
+        said = ngettext(
+            "%(number)s vector is zero throughout, so that it has no direction.",
+            "%(number)s vectors are zero throughout, so that they have no direction.",
+            zeros,
+        )
+        raise NotGiven(said % {"number": zeros})
+    return rows
