@@ -22,7 +22,7 @@ from corpus.models import Collection
 from corpus.services.collections import collection_named
 from corpus.services.images import make_sizes
 from corpus.services.imports import import_path as import_images
-from demo import evaluations, game_pictures, games, photographs, references
+from demo import evaluations, game_pictures, games, photographs, references, runs
 from demo.captions import Clock, check, import_captions
 from demo.texts import MODEL_DESCRIPTION, MODEL_NAME, TEXTS, Texts
 from inference.models import CaptioningModel
@@ -30,7 +30,7 @@ from languages.models import Language
 from people.models import Consent, Level, Project, Role, User
 from people.services import add_member, give_consent, set_language_skills
 
-EDITION = 4
+EDITION = 5
 """Of what is loaded; counted up when there is more, so that demos made before get it at their next start."""
 PROJECT_NAME = "Crosslens demo"
 COLLECTION_NAME = "Demo photographs"
@@ -135,6 +135,7 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
         clock=clock,
     )
     references.load(project=project, collection=collection, manager=people[MANAGER], folder=folder.parent, clock=clock)
+    runs.load(collection=collection, captioned_by=model, manager=people[MANAGER], clock=clock)
     games.load(project=project, people=people, manager=people[MANAGER], unpacked=folder, clock=clock, say=say)
     lapse_overdue(now=clock())
     return sign_ins()

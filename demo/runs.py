@@ -1,0 +1,43 @@
+"""Runs over the demo's photographs that need no PyTorch: of a model, and of an encoder.
+
+They wait for the worker, which does them within seconds of the first start.
+"""
+
+from __future__ import annotations
+
+from corpus.models import Collection
+from demo.captions import Clock
+from inference.backends.captioners import Decoding
+from inference.backends.registry import backend_named
+from inference.models import CaptioningModel, Encoder, Precision
+from inference.services import encoders, models, runs
+from inference.services.loading import spec_of
+from languages.models import Language
+from people.models import User
+
+MODEL_NAME = "Palette"
+MODEL_DESCRIPTION = (
+    "Tells a picture's shape, light and colours, and nothing else: what any model should do better than."
+)
+ENCODER_NAME = "Sentences"
+ENCODER_DESCRIPTION = "The Universal Sentence Encoder, multilingual: captions that mean the same lie near each other."
+
+
+def load(*, collection: Collection, captioned_by: CaptioningModel, manager: User, clock: Clock) -> None:
+    if not CaptioningModel.objects.filter(name=MODEL_NAME).exists():
+        model = models.register_model(name=MODEL_NAME, backend="palette", description=MODEL_DESCRIPTION, by=manager)
+        languages = Language.objects.filter(pk__in=backend_named(model.backend).languages(spec_of(model)))
+        runs.start(
+            model=model, collection=collection, languages=languages, decoding=Decoding(), by=manager, now=clock()
+        )
+    if not Encoder.objects.filter(name=ENCODER_NAME).exists():
+        encoder = encoders.register(name=ENCODER_NAME, backend="sentences", description=ENCODER_DESCRIPTION, by=manager)
+        runs.start_embeddings(
+            encoder=encoder,
+            collection=collection,
+            captions_of=captioned_by,
+            language=Language.objects.get(pk="en"),
+            precision=Precision.FLOAT16,
+            by=manager,
+            now=clock(),
+        )
