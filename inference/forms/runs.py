@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
@@ -73,6 +74,7 @@ class RunForm(DecodingForm):
     ) -> None:
         super().__init__(data, of=Decoding.from_stored(model.decoding), is_pivot=model.is_pivot)
         languages, counts = Language.objects.all(), counts_in(model, collection)
+        self.codes = codes
         self.by_tag = {language.tag: language for language in languages}
         able = [language for language in languages if language.tag in codes]
         unable = [language for language in languages if language.tag not in codes]
@@ -99,6 +101,9 @@ class RunForm(DecodingForm):
         self.fields = {"languages": field, **self.fields, "name": name}
 
     def clean_languages(self) -> list[Language]:
+        tags = self.cleaned_data["languages"]
+        if unable := [self.by_tag[tag].name for tag in tags if tag not in self.codes]:
+            raise ValidationError(_now("The model does not write %(languages)s.") % {"languages": ", ".join(unable)})
         return [self.by_tag[tag] for tag in self.cleaned_data["languages"]]
 
     @property

@@ -10,6 +10,9 @@ from inference.models import Worker
 from inference.pages.units import duration_text, rate_text, share
 from inference.selectors.workers import QueueRow, WorkerRow, queue_rows
 
+NO_PYTORCH = "no PyTorch"
+"""How the software of a worker begins that has none; see services.workers.software."""
+
 
 @dataclass(frozen=True)
 class WorkerLine:
@@ -22,6 +25,7 @@ class WorkerLine:
     """Of the device's memory, what is used."""
     busy_percent: int | None
     rate: str
+    lacks_pytorch: bool
 
 
 @dataclass(frozen=True)
@@ -50,4 +54,5 @@ def worker_line(row: WorkerRow) -> WorkerLine:
         memory_percent=share(worker.device_memory, worker.device_memory_total),
         busy_percent=None if worker.device_busy is None else round(100 * worker.device_busy),
         rate=rate_text(worker.rate or None),
+        lacks_pytorch=worker.software.startswith(NO_PYTORCH),
     )

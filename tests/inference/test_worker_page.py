@@ -1,0 +1,102 @@
+"""The page of workers: who is there, what each has in use and does, and which queue nobody listens to."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from people.models import Role
+from tests.inference.watched import OUTSIDERS, make_person, make_worker, offer_fakes, start_run
+from tests.sxs_eval.judged import text_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def researcher(client):
+    client.force_login(make_person(Role.RESEARCHER))
+    return client
+
+
+@pytest.fixture
+def page():
+    return reverse("inference:worker-list")
+
+
+def test_each_worker_says_what_it_has_in_use_and_what_it_does(researcher, page, monkeypatch):
+    offer_fakes(monkeypatch)
+    run = start_run()
+    gigabyte = 2**30
+    make_worker(
+        device="NVIDIA H200",
+        software="PyTorch 2.13.0",
+        memory=3 * gigabyte,
+        device_memory=20 * gigabyte,
+        device_memory_total=80 * gigabyte,
+        device_busy=0.934,
+        rate=12.34,
+        run=run,
+    )
+    response = researcher.get(page)
+    text = text_of(response)
+    for said in ("NVIDIA H200", "PyTorch 2.13.0", "3.0 GB", "20.0 GB / 80.0 GB", "93%", "12.3 a second", "Fake model"):
+        assert said in text
+    assert '<progress value="25" max="100" aria-label="Memory of the device">' in response.text
+    assert f'<a href="{reverse("inference:run-show", args=[run.pk])}">Run {run.pk}</a>' in response.text
+
+
+def test_what_a_worker_does_not_know_of_itself_is_left_out(researcher, page):
+    make_worker()
+    text = text_of(researcher.get(page))
+    assert "None" not in text
+    assert "Device busy" not in text
+    assert "No run at the moment" in text
+
+
+def test_a_worker_without_pytorch_says_how_to_get_it(researcher, page):
+    make_worker(software="no PyTorch")
+    assert "pip install -r requirements-gpu.txt" in text_of(researcher.get(page))
+
+
+def test_with_pytorch_nothing_is_to_be_installed(researcher, page):
+    make_worker(software="PyTorch 2.13.0, transformers 5.23.0")
+    assert "pip install" not in text_of(researcher.get(page))
+
+
+def test_a_queue_that_nobody_listens_to_comes_with_the_command_that_changes_it(researcher, page):
+    make_worker(queues="default")
+    make_worker("gone:2", queues="gpu", silent_s=600)
+    text = text_of(researcher.get(page))
+    assert "celery --app config worker --queues gpu" in text
+    assert "celery --app config worker --queues default" not in text
+
+
+def test_who_fell_silent_stands_below_and_who_did_a_day_ago_nowhere(researcher, page):
+    make_worker("there:1")
+    make_worker("silent:2", silent_s=600)
+    make_worker("forgotten:3", silent_s=2 * 24 * 3600)
+    response = researcher.get(page)
+    text = text_of(response)
+    assert text.index("there:1") < text.index("Gone") < text.index("silent:2")
+    assert "10 minutes" in text
+    assert "forgotten:3" not in text
+
+
+def test_the_part_that_asks_for_itself_again_is_sent_alone(researcher, page):
+    make_worker()
+    part = researcher.get(page, headers={"HX-Request": "true"})
+    assert part.text.strip().startswith('<div id="workers"')
+    assert "<html" not in part.text
+    assert "<html" in researcher.get(page).text
+
+
+@pytest.mark.parametrize("role", OUTSIDERS)
+def test_outsiders_find_no_such_page(client, page, role):
+    make_worker()
+    client.force_login(make_person(role))
+    assert client.get(page).status_code == 404
+
+
+def test_strangers_are_asked_to_sign_in(page):
+    assert Client().get(page).status_code == 302

@@ -1,0 +1,73 @@
+"""Models, runs and people as the tests of pages need them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from corpus.models import Collection
+from inference.backends import registry
+from inference.backends.captioners import Decoding
+from inference.models import CaptioningModel, Run, RunState, Worker
+from inference.services import runs
+from people.models import Membership, Project, Role, User
+from tests.factories import make_collection, make_language, make_project, make_user
+from tests.inference import fake_backend
+
+OUTSIDERS = (Role.ANNOTATOR, Role.RATER, Role.PLAYER, None)
+
+
+def offer_fakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "OWN_BACKENDS", (*registry.OWN_BACKENDS, fake_backend.PATH))
+    monkeypatch.setattr(registry, "OWN_TRANSLATORS", (*registry.OWN_TRANSLATORS, fake_backend.TRANSLATOR))
+
+
+def make_person(role: Role | None, project: Project | None = None) -> User:
+    person = make_user()
+    if role is not None:
+        Membership.objects.create(project=project or make_project(), user=person, role=role)
+    return person
+
+
+def make_model(name: str = "Fake model", **fields: Any) -> CaptioningModel:
+    return CaptioningModel.objects.create(name=name, **({"backend": "fake"} | fields))
+
+
+def start_run(
+    model: CaptioningModel | None = None,
+    collection: Collection | None = None,
+    *,
+    languages: tuple[str, ...] = ("de", "fr"),
+    **about: Any,
+) -> Run:
+    """As a researcher does; then what `about` says of its row."""
+    run = runs.start(
+        model=model or make_model(),
+        collection=collection or make_collection(4),
+        languages=[make_language(tag) for tag in languages],
+        decoding=Decoding(),
+        by=None,
+        now=timezone.now(),
+    )
+    if about:
+        Run.objects.filter(pk=run.pk).update(**about)
+        run.refresh_from_db()
+    return run
+
+
+def make_running(run: Run, *, done: int = 0, failed: int = 0) -> Run:
+    now = timezone.now()
+    values = {"state": RunState.RUNNING, "started_at": now - timedelta(seconds=10), "done": done, "failed": failed}
+    Run.objects.filter(pk=run.pk).update(**values)
+    run.refresh_from_db()
+    return run
+
+
+def make_worker(name: str = "lab:1", *, silent_s: int = 0, **fields: Any) -> Worker:
+    now = timezone.now()
+    values: dict[str, Any] = {"queues": "default,gpu", "device": "CPU, 2 × x86_64", "software": "no PyTorch"}
+    values |= {"seen_at": now - timedelta(seconds=silent_s), "started_at": now - timedelta(hours=1)}
+    return Worker.objects.create(name=name, **(values | fields))
