@@ -57,6 +57,16 @@ MALFORMED = [
     ("STORAGE_URL", "s3://b?addressing=zz", "addressing"),
     ("STORAGE_URL", "s3://b/path?region=x", "has a path"),
     ("DEFAULT_FROM_EMAIL", "@", "holds no address"),
+    ("CAPTION_ENDPOINTS", "http://gpu7:8000/v1", "without a name"),
+    ("CAPTION_ENDPOINTS", "Lab=http://gpu7:8000/v1", "without a name"),
+    ("CAPTION_ENDPOINTS", "lab=http://gpu7/v1,", "without a name"),
+    ("CAPTION_ENDPOINTS", "lab=gpu7:8000", "lab, which is not an http address"),
+    ("CAPTION_ENDPOINTS", "lab=http://", "not an http address"),
+    ("CAPTION_ENDPOINTS", "lab=http://gpu7:port/v1", "not an http address"),
+    ("CAPTION_ENDPOINTS", "lab=http://gpu7/v1 x", "not an http address"),
+    ("CAPTION_ENDPOINTS", "lab=http://gpu7/v1,lab=http://gpu8/v1", "names lab twice"),
+    ("CAPTION_ENDPOINTS", "lab=http://gpu7/v1/chat/completions", "ends in /completions"),
+    ("CAPTION_ENDPOINTS", "my-lab=https://gpu7/v1?key=5", "a key belongs in CAPTION_ENDPOINT_KEY_MY_LAB"),
 ]
 
 
@@ -168,6 +178,50 @@ def test_a_malformed_variable_is_named_with_what_is_wrong(name: str, value: str,
 def test_a_password_is_never_repeated_in_a_refusal(tmp_path):
     with pytest.raises(ImproperlyConfigured) as refusal:
         read_everything(PRODUCTION | {"DATABASE_URL": "mysql://ann:hunter2@db.example.org/crosslens"}, tmp_path)
+
+    assert "hunter2" not in str(refusal.value)
+
+
+def test_endpoints_have_an_address_each_and_a_key_of_their_own(tmp_path):
+    environment = Environment(
+        {
+            "CAPTION_ENDPOINTS": "lab=http://gpu7:8000/v1/ , open-ai=https://api.openai.com/v1",
+            "CAPTION_ENDPOINT_KEY_OPEN_AI": " sk-0123 ",
+            "CAPTION_ENDPOINT_KEY_LAB": "",
+        },
+        tmp_path,
+    )
+
+    assert environment.caption_endpoints() == {"lab": "http://gpu7:8000/v1", "open-ai": "https://api.openai.com/v1"}
+    assert environment.caption_endpoint_keys() == {"open-ai": "sk-0123"}
+    assert Environment({}, tmp_path).caption_endpoints() == Environment({}, tmp_path).caption_endpoint_keys() == {}
+
+
+def test_a_key_of_an_endpoint_that_is_not_there_is_told_by_its_variable(tmp_path):
+    with pytest.raises(
+        ImproperlyConfigured, match=r"^CAPTION_ENDPOINT_KEY_LBA is the key of an endpoint that"
+    ) as refusal:
+        Environment(
+            {"CAPTION_ENDPOINTS": "lab=http://gpu7/v1", "CAPTION_ENDPOINT_KEY_LBA": "hunter2"}, tmp_path
+        ).caption_endpoint_keys()
+
+    assert "hunter2" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("key", ["hunter2 and more", "hunter2\nX-Other: header", "hunter2é"])
+def test_a_key_that_could_not_stand_in_a_header_is_refused_and_not_repeated(key: str, tmp_path: Path):
+    variables = {"CAPTION_ENDPOINTS": "lab=http://gpu7/v1", "CAPTION_ENDPOINT_KEY_LAB": key}
+
+    with pytest.raises(ImproperlyConfigured, match=r"^CAPTION_ENDPOINT_KEY_LAB is no key") as refusal:
+        Environment(variables, tmp_path).caption_endpoint_keys()
+
+    assert "hunter2" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("address", ["http://ann:hunter2@gpu7/v1", "http://ann:hunter2/x@gpu7/v1"])
+def test_a_password_in_the_address_of_an_endpoint_is_refused_and_not_repeated(address: str, tmp_path: Path):
+    with pytest.raises(ImproperlyConfigured, match="CAPTION_ENDPOINTS has the endpoint lab") as refusal:
+        Environment({"CAPTION_ENDPOINTS": f"lab={address}"}, tmp_path).caption_endpoints()
 
     assert "hunter2" not in str(refusal.value)
 

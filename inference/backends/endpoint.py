@@ -29,7 +29,7 @@ from inference.backends.captioners import (
     Translation,
 )
 from inference.backends.endpoint_calls import Client, Clock, Unanswered, Wait, content_of
-from inference.backends.endpoint_options import Options, check_decoding, endpoint_of, options_of
+from inference.backends.endpoint_options import Options, check_decoding, endpoint_of, languages_of, options_of
 from inference.rules.captions import CaptionRefused, caption_text
 
 BATCHES = 4
@@ -69,7 +69,7 @@ class _EndpointBackend:
         check_decoding(options_of(spec, has_pictures=self.has_pictures), decoding)
 
     def languages(self, spec: Spec) -> Mapping[str, str]:
-        return options_of(spec, has_pictures=self.has_pictures).languages
+        return languages_of(spec, has_pictures=self.has_pictures)
 
     def _asking(self, spec: Spec) -> _Asking:
         self.check(spec)

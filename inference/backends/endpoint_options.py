@@ -118,7 +118,7 @@ def options_of(spec: Spec, *, has_pictures: bool) -> Options:
     prompt = _text(given, "prompt", CAPTION_PROMPT if has_pictures else TRANSLATION_PROMPT)
     if "{language}" not in prompt and "{tag}" not in prompt:
         raise BackendRefused("The option prompt names no language: write {language} or {tag} where it is to stand.")
-    languages = _texts(given, "languages") or _our_languages(with_english=has_pictures)
+    languages = languages_of(spec, has_pictures=has_pictures)
     prompts = _texts(given, "prompts")
     strangers = sorted(set(prompts) - set(languages))
     if strangers:
@@ -166,8 +166,15 @@ def check_decoding(options: Options, decoding: Decoding) -> None:
         raise BackendRefused(f"Endpoints cannot be asked for {'; nor for '.join(lacking)}.")
 
 
-def _our_languages(*, with_english: bool) -> dict[str, str]:
-    return {one.tag: one.english_name for one in LANGUAGES if with_english or one.tag != "en"}
+def languages_of(spec: Spec, *, has_pictures: bool) -> dict[str, str]:
+    """Ours, by what they are called in English, or those that the researcher names instead.
+
+    Raises
+    ------
+    BackendRefused
+    """
+    given = _texts(spec.options, "languages")
+    return given or {one.tag: one.english_name for one in LANGUAGES if has_pictures or one.tag != "en"}
 
 
 def _manners(given: Mapping[str, Any]) -> Manners:

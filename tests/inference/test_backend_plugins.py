@@ -1,0 +1,273 @@
+"""Backends of others: the package in the documentation works as it stands, and a broken one takes nothing down."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from inference.backends import registry
+from inference.backends.captioners import BackendRefused, Decoding, Spec
+from inference.models import IMPORTED, TRANSLATED
+from tests.servers import ROOT, embedded_environment
+
+DOCUMENT = ROOT / "docs" / "backends.md"
+SPEC = Spec("Model", "", {})
+WHOLE = """
+    name, title, queue = "{name}", "Title", "default"
+    def check(self, spec): {check}
+    def languages(self, spec): return {languages}
+    def load(self, spec): return None
+"""
+
+USES_IT = """
+import json, django
+django.setup()
+from PIL import Image
+from inference.backends import registry
+from inference.backends.captioners import BackendRefused, Decoding, Failed, Spec
+
+backend = registry.backend_named("horizon")
+spec = Spec("Horizon", "", {"margin": 9})
+backend.check(spec)
+registry.check_decoding(backend, spec, Decoding(beams=3))
+captioner = backend.load(spec)
+light = Image.new("RGB", (40, 40), "navy")
+light.paste("white", (0, 0, 40, 20))
+pictures = [light, light.rotate(180), Image.new("RGB", (30, 30), "red")]
+prepared = [captioner.prepare(picture) for picture in pictures]
+found = captioner.caption(prepared, keys=["a", "b", "c"], language="de", decoding=Decoding())
+captioner.close()
+try:
+    backend.check(Spec("Horizon", "", {"margin": "much"}))
+    refusal = ""
+except BackendRefused as refused:
+    refusal = str(refused)
+print(json.dumps({
+    "texts": [one.reason if isinstance(one, Failed) else one.text for one in found],
+    "languages": sorted(backend.languages(spec)),
+    "package": registry.package_of(backend),
+    "refusal": refusal,
+    "broken": len(registry.broken()),
+}))
+"""
+
+
+def files_of_the_document() -> dict[str, str]:
+    """The files that it shows: a name in a line of its own, then what is in it."""
+    found = re.findall(r"^`([\w.]+)`:\n\n```\w+\n(.*?)^```$", DOCUMENT.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    return dict(found)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder into which the package of the documentation was installed."""
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("target")
+    for name, text in files_of_the_document().items():
+        (source / name).write_text(text, "utf-8")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    alone = ["--no-deps", "--no-build-isolation", "--no-index", "--target", str(target), str(source)]
+    subprocess.run([*pip, *alone], check=True, timeout=120)
+    return target
+
+
+def in_a_process(installed: Path, var: Path, *command: str) -> str:
+    environment = embedded_environment(var, PYTHONPATH=f"{installed}:{ROOT}")
+    outcome = subprocess.run(
+        [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert outcome.returncode == 0, outcome.stderr
+    return outcome.stdout
+
+
+def test_the_package_of_the_documentation_is_two_short_files():
+    files = files_of_the_document()
+
+    assert set(files) == {"pyproject.toml", "crosslens_horizon.py"}
+    assert len(files["crosslens_horizon.py"].splitlines()) < 65
+
+
+def test_the_package_of_the_documentation_writes_captions(installed, tmp_path):
+    found = json.loads(in_a_process(installed, tmp_path, "-c", USES_IT))
+
+    assert found == {
+        "texts": [
+            "Der Himmel ist heller als der Boden.",
+            "Der Boden ist heller als der Himmel.",
+            "Both halves are alike.",
+        ],
+        "languages": ["de", "en"],
+        "package": "crosslens-horizon",
+        "refusal": "Horizon has one option: margin, a whole number.",
+        "broken": 0,
+    }
+
+
+def test_the_package_of_the_documentation_is_listed(installed, tmp_path):
+    listed = in_a_process(installed, tmp_path, "manage.py", "list_backends")
+
+    assert re.search(
+        r"horizon: Horizon \(which half is lighter\); 2 languages .*from the package crosslens-horizon", listed
+    )
+    assert "palette: Palette" in listed
+    assert "Left out" not in listed
+
+
+def test_every_option_of_endpoints_and_every_backend_of_ours_is_explained():
+    from inference.backends.endpoint_options import ANYWHERE, OF_PICTURES
+
+    text = DOCUMENT.read_text("utf-8")
+    names = {name for name, one in registry.backends().items() if not registry.package_of(one)}
+    assert {name for name in ANYWHERE | OF_PICTURES | names if f"`{name}`" not in text} == set()
+
+
+class Packages:
+    """Packages made by hand, each with a module and entry points in the two groups."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def add(
+        self, name: str, code: str, *, entry: str = "one", group: str = registry.BACKENDS_GROUP, at: str = "Backend"
+    ) -> None:
+        module = f"plugin_{name.replace('-', '_')}"
+        (self._folder / f"{module}.py").write_text(code, "utf-8")
+        about = self._folder / f"{name.replace('-', '_')}-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (about / "entry_points.txt").write_text(f"[{group}]\n{entry} = {module}:{at}\n")
+        importlib.invalidate_caches()
+        registry._found.cache_clear()
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packages]:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield Packages(tmp_path)
+    monkeypatch.undo()
+    registry._found.cache_clear()
+    for module in [name for name in sys.modules if name.startswith("plugin_")]:
+        del sys.modules[module]
+
+
+def whole(name: str, *, check: str = "pass", languages: str = "{'en': 'en'}") -> str:
+    return f"class Backend:{WHOLE.format(name=name, check=check, languages=languages)}"
+
+
+BROKEN = {
+    "a missing module": ("import nowhere_at_all", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
+    "a syntax error": ("class Backend(", "SyntaxError"),
+    "an end of everything": ("import sys; sys.exit('no licence')", "SystemExit: no licence"),
+    "no such class": ("", "AttributeError"),
+    "no class": ("Backend = 5", "TypeError"),
+    "a class that cannot be made": ("class Backend:\n    def __init__(self): 1 / 0", "ZeroDivisionError"),
+    "no name": ("class Backend: pass", "its name is None"),
+    "a name with blanks": (whole("My backend"), "its name is 'My backend'"),
+    "a reserved name": (whole("imported"), "its name is 'imported'"),
+    "our name": (whole("palette"), "there is another backend named palette"),
+    "no methods": ("class Backend:\n    name = title = 'a'", "it has no queue, check, languages, load"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+@pytest.mark.parametrize("group", [registry.BACKENDS_GROUP, registry.TRANSLATORS_GROUP])
+def test_a_broken_package_is_left_out_and_told_about(packages, caplog, kind, group):
+    code, why = BROKEN[kind]
+    if group == registry.TRANSLATORS_GROUP:
+        code, why = code.replace("palette", "endpoint"), why.replace("palette", "endpoint")
+    ours = (set(registry.backends()), set(registry.translators()))
+
+    packages.add("broken-one", code, group=group)
+
+    assert (set(registry.backends()), set(registry.translators())) == ours
+    (left_out,) = registry.broken()
+    assert (left_out.entry, left_out.package, left_out.group) == ("one", "broken-one", group)
+    assert why in left_out.reason
+    assert f"one of the package broken-one is left out: {left_out.reason}" in caplog.text
+    out = StringIO()
+    call_command("list_backends", stdout=out)
+    assert f"Left out: one ({group}) of the package broken-one: {left_out.reason}" in out.getvalue()
+
+
+def test_who_asks_for_what_is_left_out_is_told_why(packages):
+    packages.add("broken-one", "import nowhere_at_all", entry="sky")
+
+    with pytest.raises(BackendRefused, match=r"broken-one brings it, but: ModuleNotFoundError.*There are: .*palette"):
+        registry.backend_named("sky")
+    with pytest.raises(BackendRefused, match=r"No backend 'earth' is installed here\. There are"):
+        registry.backend_named("earth")
+
+
+def test_of_two_packages_with_the_same_name_one_counts_whatever_they_were_installed_after(packages):
+    packages.add("second", whole("sky"))
+    packages.add("first", whole("sky"))
+
+    assert registry.package_of(registry.backend_named("sky")) == "first"
+    assert [one.package for one in registry.broken()] == ["second"]
+
+
+def test_what_a_backend_of_others_raises_on_a_page_is_a_refusal(packages, caplog):
+    packages.add("clumsy", whole("clumsy", check="1 / 0", languages="['en']"))
+    backend = registry.backend_named("clumsy")
+
+    with pytest.raises(BackendRefused, match=r"clumsy of the package clumsy failed \(ZeroDivisionError\)"):
+        backend.check(SPEC)
+    with pytest.raises(BackendRefused, match="does not say which languages"):
+        backend.languages(SPEC)
+    assert "ZeroDivisionError: division by zero" in caplog.text
+    out = StringIO()
+    call_command("list_backends", stdout=out)
+    assert "clumsy: Title; languages as its models know them" in out.getvalue()
+
+
+def test_a_decoding_is_looked_at_by_those_that_look(packages):
+    looks = (
+        whole("strict") + "    def check_decoding(self, spec, decoding): 1 / decoding.beams\n    needs = ('nowhere',)\n"
+    )
+    packages.add("strict", looks)
+    packages.add("easy", whole("easy"))
+    strict, easy = registry.backend_named("strict"), registry.backend_named("easy")
+
+    registry.check_decoding(strict, SPEC, Decoding())
+    registry.check_decoding(easy, SPEC, Decoding(beams=0))
+    with pytest.raises(BackendRefused, match="ZeroDivisionError"):
+        registry.check_decoding(strict, SPEC, Decoding(beams=0))
+    assert (registry.missing_modules(strict), registry.missing_modules(easy)) == (["nowhere"], [])
+    out = StringIO()
+    call_command("list_backends", stdout=out)
+    assert "from the package strict; needs nowhere, not installed\n" in out.getvalue()
+
+
+def test_a_package_brings_a_translator(packages):
+    packages.add("words", whole("words", languages="{'de': 'deu'}"), group=registry.TRANSLATORS_GROUP)
+
+    assert registry.translator_named("words").languages(SPEC) == {"de": "deu"}
+    with pytest.raises(BackendRefused, match="No backend 'words'"):
+        registry.backend_named("words")
+
+
+def test_names_of_models_that_nothing_runs_are_reserved():
+    assert {*registry.RESERVED} == {IMPORTED, TRANSLATED}
+
+
+def test_endpoints_are_listed_with_the_state_of_their_keys_and_without_them(settings: Any):
+    settings.CAPTION_ENDPOINTS = {"lab": "http://gpu7:8000/v1", "open-ai": "https://x/v1", "big": "https://y/v1"}
+    settings.CAPTION_ENDPOINT_KEYS = {"lab": "none", "big": "sk-secret"}
+    out = StringIO()
+
+    call_command("list_backends", stdout=out)
+
+    assert "Endpoint lab: asks for no key" in out.getvalue()
+    assert "Endpoint open-ai: its key is missing: set CAPTION_ENDPOINT_KEY_OPEN_AI" in out.getvalue()
+    assert "Endpoint big: its key is set" in out.getvalue()
+    assert "secret" not in out.getvalue()
+    assert "gpu7" not in out.getvalue()
