@@ -72,10 +72,9 @@ def translators() -> Mapping[str, TranslatorBackend]:
     return _found(OWN_TRANSLATORS, TRANSLATORS_GROUP).by_name
 
 
-@cache
 def encoders() -> Mapping[str, EncoderBackend]:
     """What makes vectors; ours alone."""
-    return {one.name: one for one in (_imported(path)() for path in ENCODERS)}
+    return _ours(ENCODERS)
 
 
 def broken() -> list[Broken]:
@@ -183,6 +182,11 @@ def _one(own: tuple[str, ...], group: str, name: str) -> Any:
         f"No backend {name!r} is installed here. {''.join(reasons)}There are: {', '.join(found.by_name)}; others come "
         "as packages (docs/backends.md)."
     )
+
+
+@cache
+def _ours(paths: tuple[str, ...]) -> Mapping[str, EncoderBackend]:
+    return {one.name: one for one in (_imported(path)() for path in paths)}
 
 
 @cache

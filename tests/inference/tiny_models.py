@@ -77,7 +77,7 @@ def save_git(folder: Path, words: str = WORDS) -> Path:
     )
     eye = CLIPImageProcessorPil(size={"shortest_edge": SIDE}, crop_size={"height": SIDE, "width": SIDE})
     GitProcessor(eye, tokenizer).save_pretrained(folder)
-    return _saved(GitForCausalLM, config, folder)
+    return _saved(GitForCausalLM, config, folder, suppress_tokens=[0, 1, 2])
 
 
 def save_vit_gpt2(folder: Path, words: str = WORDS) -> Path:
@@ -107,7 +107,7 @@ def save_vit_gpt2(folder: Path, words: str = WORDS) -> Path:
     config.decoder_start_token_id = config.pad_token_id = config.eos_token_id = 0
     tokenizer.save_pretrained(folder)
     ViTImageProcessorPil(size={"height": SIDE, "width": SIDE}).save_pretrained(folder)
-    return _saved(VisionEncoderDecoderModel, config, folder)
+    return _saved(VisionEncoderDecoderModel, config, folder, suppress_tokens=[1])
 
 
 def save_chain(folder: Path, chains: Sequence[str]) -> Path:
@@ -116,10 +116,10 @@ def save_chain(folder: Path, chains: Sequence[str]) -> Path:
     import torch
     from transformers import (
         GPT2Config,
-        ViTConfig,
-        ViTImageProcessorPil,
         VisionEncoderDecoderConfig,
         VisionEncoderDecoderModel,
+        ViTConfig,
+        ViTImageProcessorPil,
     )
 
     end = "<|endoftext|>"

@@ -1,0 +1,523 @@
+"""Models that see a picture and write, made from configurations and loaded by the code that loads real ones."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image, ImageFilter
+
+from inference.backends import generation, transformer_files
+from inference.backends.captioners import BackendRefused, Decoding, Failed, OutOfMemory, Said, Spec
+from inference.backends.encoder_decoder import EncoderDecoderBackend
+from inference.backends.encoders import ExtraMissing
+from inference.backends.sampling import Drawing, stream
+from tests.inference import tiny_models
+from tests.torch_extra import needs_torch
+
+SHORT = Decoding(max_tokens=8)
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+BACKEND = EncoderDecoderBackend()
+
+
+@pytest.fixture(scope="module")
+def one_thread():
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(autouse=True)
+def models(settings, folder) -> Path:
+    settings.MODELS_FOLDER = folder
+    return folder
+
+
+@pytest.fixture(scope="module")
+def three(folder, one_thread):
+    for name in ("blip", "git", "vit_gpt2"):
+        getattr(tiny_models, f"save_{name}")(folder / name)
+
+
+@pytest.fixture
+def tiny(three):
+    """Loads one of the tiny models with options."""
+
+    def load(name, is_pivot=False, **options):
+        return BACKEND.load(Spec(name, name, options, is_pivot))
+
+    return load
+
+
+def pictures(number: int = 5) -> list[Image.Image]:
+    rng = np.random.default_rng(3)
+    return [Image.fromarray(rng.integers(0, 255, (40, 50, 3), dtype=np.uint8)) for _ in range(number)]
+
+
+KEYS = tuple("abcde")
+
+
+def captions(captioner, decoding=SHORT, *, chosen=range(5), language="en", stabilisers=None) -> list[str]:
+    shown = pictures()
+    found = captioner.caption(
+        [captioner.prepare(shown[one]) for one in chosen],
+        keys=[KEYS[one] for one in chosen],
+        language=language,
+        decoding=decoding,
+        stabilisers=None if stabilisers is None else [stabilisers[one] for one in chosen],
+    )
+    return [one.text if isinstance(one, Said) else one.reason for one in found]
+
+
+def longest(captions: list[str]) -> int:
+    return max(range(len(captions)), key=lambda one: len(captions[one].split()))
+
+
+FAMILIES = pytest.mark.parametrize("name", ["blip", "git", "vit_gpt2"])
+DECODINGS = {
+    "greedy": SHORT,
+    "beams": Decoding(max_tokens=8, beams=3, length_penalty=0.5),
+    "drawn": Decoding(max_tokens=8, temperature=1.5, top_p=0.9, seed=4),
+}
+
+
+@needs_torch
+@FAMILIES
+def test_a_saved_model_says_what_transformers_makes_of_it_itself(tiny, models, name):
+    import torch
+    import transformers
+
+    kind = "VisionEncoderDecoderModel" if name == "vit_gpt2" else "AutoModelForImageTextToText"
+    model = getattr(transformers, kind).from_pretrained(models / name).eval()
+    seen = transformers.AutoImageProcessor.from_pretrained(models / name)(images=pictures(), return_tensors="pt")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(models / name)
+    with torch.inference_mode():
+        tokens = model.generate(pixel_values=seen["pixel_values"], max_new_tokens=8, num_beams=1, do_sample=False)
+
+    found = captions(tiny(name))
+
+    assert found == tokenizer.batch_decode(tokens, skip_special_tokens=True)
+    assert len(set(found)) >= 4
+
+
+@needs_torch
+@FAMILIES
+@pytest.mark.parametrize("decoding", DECODINGS.values(), ids=DECODINGS)
+def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(tiny, name, decoding):
+    captioner = tiny(name, prompts={"en": "a red"})
+
+    together = captions(captioner, decoding)
+
+    assert captions(captioner, decoding, chosen=[3, 0, 4, 1, 2]) == [together[one] for one in (3, 0, 4, 1, 2)]
+    assert [captions(captioner, decoding, chosen=[one])[0] for one in range(5)] == together
+
+
+@needs_torch
+def test_seed_image_and_language_decide_what_is_drawn_and_greedy_captions_do_not_depend_on_them(tiny):
+    captioner = tiny("git", languages={"en": "en", "de": "de"})
+    drawn = DECODINGS["drawn"]
+
+    assert captions(captioner, drawn) == captions(captioner, drawn)
+    assert captions(captioner, drawn) != captions(captioner, Decoding(**{**drawn.stored(), "seed": 5}))
+    assert captions(captioner, drawn) != captions(captioner, drawn, language="de")
+    assert captions(captioner) == captions(captioner, Decoding(max_tokens=8, seed=5), language="de")
+
+
+@needs_torch
+@FAMILIES
+def test_a_prompt_begins_the_caption_and_is_not_in_it(tiny, name):
+    free = captions(tiny(name))
+    one = longest(free)
+    words = free[one].split()
+
+    prompted = captions(tiny(name, prompts={"en": " ".join(words[:2])}), Decoding(max_tokens=6), chosen=[one])
+
+    # What the model would have said itself is what it goes on from.
+    assert prompted == [" ".join(words[2:])]
+    assert captions(tiny(name, prompts={"en": "blue dog"})) != free
+
+
+@needs_torch
+def test_captions_are_as_long_as_asked_for_and_beams_and_penalties_change_them(tiny):
+    captioner = tiny("vit_gpt2")
+
+    assert max(len(one.split()) for one in captions(tiny("git"), Decoding(max_tokens=3))) == 3
+    shortest = Decoding(max_tokens=20, min_tokens=15, temperature=2.0)
+    assert min(len(one.split()) for one in captions(captioner, shortest)) >= 14
+    assert captions(captioner, DECODINGS["beams"]) != captions(captioner)
+    penalties = [Decoding(max_tokens=20, beams=4, length_penalty=penalty) for penalty in (-4.0, 4.0)]
+    shorter, longer = (sum(len(one) for one in captions(tiny("git"), one)) for one in penalties)
+    assert shorter < longer
+
+
+@needs_torch
+def test_what_a_checkpoint_says_of_decoding_does_not_decide(tiny, models):
+    altered = shutil.copytree(models / "git", models / "altered")
+    said = {"do_sample": True, "temperature": 9.0, "top_k": 3, "num_beams": 4, "max_length": 3, "min_length": 9}
+    config = json.loads((altered / "generation_config.json").read_text(encoding="utf-8"))
+    (altered / "generation_config.json").write_text(json.dumps({**config, **said}), encoding="utf-8")
+
+    assert captions(tiny("altered")) == captions(tiny("git"))
+
+
+@needs_torch
+def test_precision_is_that_of_the_run_and_rounding_for_one_does_not_touch_the_next(tiny):
+    import torch
+
+    captioner = tiny("blip")
+    exact = captions(captioner)
+
+    captions(captioner, Decoding(max_tokens=8, precision="bfloat16"))
+    assert captioner._loaded.at("bfloat16").dtype == torch.bfloat16
+    assert captions(captioner, Decoding(max_tokens=8, precision="float32")) == exact
+    assert captioner._loaded.at("auto").dtype == torch.float32
+
+
+@needs_torch
+def test_what_a_model_is_can_be_told_from_its_description(tiny, models):
+    about = tiny("blip").describe()
+
+    assert about["architecture"] == "BlipForConditionalGeneration"
+    assert about["parameters"].replace(",", "").isdecimal()
+    assert "float32" in about["precision"]
+    assert "transformers" in about["versions"]
+    assert about["files"] == tiny("blip").describe()["files"]
+    altered = shutil.copytree(models / "blip", models / "another")
+    (altered / "config.json").write_text((altered / "config.json").read_text() + " ", encoding="utf-8")
+    assert tiny("another").describe()["files"] != about["files"]
+
+
+@needs_torch
+@FAMILIES
+def test_pictures_are_prepared_in_threads_as_one_by_one(tiny, name):
+    import torch
+
+    captioner = tiny(name)
+    shown = pictures() * 20
+    with ThreadPoolExecutor(4) as threads:
+        ahead = list(threads.map(captioner.prepare, shown))
+
+    assert all(torch.equal(one, captioner.prepare(picture)) for one, picture in zip(ahead, shown, strict=True))
+
+
+@needs_torch
+def test_pictures_made_smaller_ahead_look_the_same_to_the_model(tiny):
+    captioner = tiny("blip")
+    noise = np.random.default_rng(1).integers(0, 255, (400, 500, 3), dtype=np.uint8)
+    large = Image.fromarray(noise).filter(ImageFilter.GaussianBlur(3))
+    small = large.resize((captioner.side, captioner.side), Image.Resampling.LANCZOS)
+
+    whole, ahead = (captioner.prepare(picture) for picture in (large, small))
+
+    assert captioner.side == 2 * tiny_models.SIDE
+    # In standard deviations of the colours: 0.02 is one level of 256.
+    assert (whole - ahead).abs().mean() < 0.02
+
+
+@needs_torch
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: not enough memory: you tried")])
+def test_memory_that_runs_out_is_told_from_other_errors(tiny, monkeypatch, error):
+    captioner = tiny("git")
+
+    def fail(*_arguments, **_named):
+        raise error
+
+    monkeypatch.setattr(type(captioner._loaded.at("auto")), "generate", fail)
+    with pytest.raises(OutOfMemory):
+        captions(captioner)
+    error = RuntimeError("shapes do not fit")
+    with pytest.raises(RuntimeError, match="shapes do not fit"):
+        captions(captioner)
+
+
+@needs_torch
+def test_memory_that_runs_out_on_a_gpu_is_recognised(tiny, monkeypatch):
+    import torch
+
+    captioner = tiny("git")
+
+    def fail(*_arguments, **_named):
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    monkeypatch.setattr(type(captioner._loaded.at("auto")), "generate", fail)
+    with pytest.raises(OutOfMemory):
+        captions(captioner)
+
+
+# Pivot-stabilised models
+
+CHAINS = ("a dog <de> ein hund", "french: red house <fr> une maison")
+PIVOT = {"languages": {"de": "de", "fr": "fr"}, "prompts": {"fr": "french:"}}
+
+
+@pytest.fixture(scope="module")
+def chain(folder, one_thread):
+    tiny_models.save_chain(folder / "chain", CHAINS)
+
+
+def pivot(**options):
+    return BACKEND.load(Spec("chain", "chain", {**PIVOT, **options}, is_pivot=True))
+
+
+def asked(captioner, language, stabilisers=None):
+    prepared = [captioner.prepare(picture) for picture in pictures(2)]
+    keys = ["a", "b"]
+    return captioner.caption(prepared, keys=keys, language=language, decoding=SHORT, stabilisers=stabilisers)
+
+
+@needs_torch
+def test_a_pivot_models_output_is_split_at_the_separator_of_the_language(chain):
+    assert asked(pivot(), "de") == [Said("ein hund", "a dog")] * 2
+    assert asked(pivot(), "fr") == [Said("une maison", "red house")] * 2
+    assert asked(pivot(separators={"de": " dog <de> "}), "de") == [Said("ein hund", "a")] * 2
+
+
+@needs_torch
+def test_output_without_the_separator_of_the_language_fails(chain):
+    failed = asked(pivot(prompts={"de": "french:"}), "de")
+
+    assert all(isinstance(one, Failed) and "separator" in one.reason for one in failed)
+    assert "maison" not in failed[0].reason
+
+
+@needs_torch
+def test_a_stabiliser_is_decoded_without_a_language_and_then_held_fixed(chain):
+    captioner = pivot()
+    prepared = [captioner.prepare(picture) for picture in pictures(2)]
+
+    assert captioner.stabilise(prepared, keys=["a", "b"], decoding=SHORT) == ["a dog"] * 2
+    # Of several lengths in one batch: what is held fixed is what stands before the separator.
+    assert asked(captioner, "fr", ["a dog", "a house red dog"]) == [
+        Said("une maison", "a dog"),
+        Said("une maison", "a house red dog"),
+    ]
+    assert asked(captioner, "de", ["a dog", "red house"])[1] == Said("ein hund", "red house")
+
+
+@needs_torch
+def test_separators_that_are_special_tokens_are_seen_although_they_are_no_text(chain, models):
+    special = shutil.copytree(models / "chain", models / "special")
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(special)
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<de>", "<fr>"]})
+    tokenizer.save_pretrained(special)
+    captioner = BACKEND.load(Spec("special", "special", PIVOT, is_pivot=True))
+
+    assert asked(captioner, "de") == [Said("ein hund", "a dog")] * 2
+    assert asked(captioner, "fr", ["a", "a dog"]) == [Said("une maison", "a"), Said("une maison", "a dog")]
+
+
+@needs_torch
+@FAMILIES
+def test_captions_after_a_held_stabiliser_are_what_the_model_would_have_gone_on_with(tiny, name):
+    free = captions(tiny(name))
+    one = longest(free)
+    words = free[one].split()
+    captioner = tiny(name, is_pivot=True, separators={"en": f" {words[2]} "})
+    stabilisers = [" ".join(["red"] * length) for length in (1, 2, 3, 1, 2)]
+    stabilisers[one] = " ".join(words[:2])
+    decoding = Decoding(max_tokens=5)
+
+    together = captions(captioner, decoding, stabilisers=stabilisers)
+
+    assert together[one] == " ".join(words[3:])
+    alone = [captions(captioner, decoding, chosen=[one], stabilisers=stabilisers)[0] for one in range(5)]
+    assert alone == together
+
+
+@needs_torch
+def test_only_models_registered_as_pivots_have_stabilisers(tiny):
+    captioner = tiny("git")
+
+    with pytest.raises(BackendRefused, match="not registered as pivot"):
+        captioner.stabilise([captioner.prepare(pictures()[0])], keys=["a"], decoding=SHORT)
+
+
+# What is drawn
+
+
+@needs_torch
+@pytest.mark.parametrize(("temperature", "top_p"), [(1.0, 1.0), (0.5, 1.0), (2.0, 1.0), (1.0, 0.7)])
+def test_words_are_drawn_as_often_as_their_probability_says(temperature, top_p):
+    import torch
+
+    logits = torch.tensor([1.0, 0.0, 2.0, -1.0, 0.5])
+    expected = (logits.double() / temperature).softmax(0)
+    if top_p < 1:
+        # 0.56 and 0.21 make 0.77: with 0.7 of the probability, two words are left.
+        expected = torch.where(expected >= expected[0], expected, 0.0)
+        expected /= expected.sum()
+    drawn = 40_000
+    rows = [stream(seed=1, key=str(number), language="en") for number in range(drawn)]
+    drawing = Drawing(rows, temperature=temperature, top_p=top_p)
+
+    for _place in range(2):
+        found = drawing(None, logits.repeat(drawn, 1)).argmax(dim=1).bincount(minlength=5).double()
+        # Chi-squared with at most 4 degrees of freedom is above 18.5 once in a thousand.
+        kept = expected > 0
+        assert found[~kept].sum() == 0
+        assert ((found - drawn * expected)[kept] ** 2 / (drawn * expected)[kept]).sum() < 18.5
+
+
+@needs_torch
+def test_draws_of_neighbouring_places_and_keys_have_nothing_in_common():
+    import torch
+
+    logits = torch.zeros(20_000, 2)
+    drawing = Drawing([stream(seed=1, key=str(n), language="en") for n in range(20_000)], temperature=1.0, top_p=1.0)
+    first, second = (drawing(None, logits).argmax(dim=1).double() - 0.5 for _place in range(2))
+
+    # A mean of products of fair coins of ± ½ has a standard deviation of 0.25 / √20,000 = 0.0018.
+    assert abs((first * second).mean()) < 0.008
+    assert abs((first[1:] * first[:-1]).mean()) < 0.008
+
+
+# What is refused, where no PyTorch need be
+
+
+def refused(source="blip", is_pivot=False, **options) -> str:
+    with pytest.raises(BackendRefused) as refusal:
+        BACKEND.check(Spec(source, source, options, is_pivot))
+    return str(refusal.value)
+
+
+@pytest.fixture
+def bare(models, three) -> Path:
+    """A folder of its own among the models."""
+    folder = shutil.copytree(models / "blip", models / "bare")
+    yield folder
+    shutil.rmtree(folder)
+
+
+@needs_torch
+def test_a_folder_that_is_not_whole_is_refused_with_what_is_missing(bare):
+    BACKEND.check(Spec("bare", "bare", {}))
+    (bare / "model.safetensors").rename(bare / "pytorch_model.bin")
+    assert "pickles" in refused("bare")
+    BACKEND.check(Spec("bare", "bare", {"allow_pickled_weights": True}))
+    (bare / "pytorch_model.bin").unlink()
+    assert "no weights" in refused("bare")
+    (bare / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
+    (bare / "model.safetensors").touch()
+    assert "of the kind bert" in refused("bare")
+    (bare / "config.json").write_text("{", encoding="utf-8")
+    assert "config.json in “bare” cannot be read" in refused("bare")
+    (bare / "config.json").unlink()
+    assert "config.json is missing" in refused("bare")
+    assert "There are: " in refused("nowhere")
+
+
+@needs_torch
+def test_weights_that_are_broken_or_missing_are_refused_when_loaded(bare):
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(bare / "model.safetensors")
+    lacking = {name: one for name, one in weights.items() if "crossattention" not in name}
+    save_file(lacking, bare / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(BackendRefused, match=r"lacks \d+ weights"):
+        BACKEND.load(Spec("bare", "bare", {}))
+    BACKEND.load(Spec("bare", "bare", {"allow_missing_weights": True}))
+    (bare / "model.safetensors").write_bytes(b"half a file")
+    with pytest.raises(BackendRefused, match="cannot be loaded by transformers"):
+        BACKEND.load(Spec("bare", "bare", {}))
+
+
+@pytest.mark.parametrize(
+    "source", ["../etc", "/etc", "a/b", "a/b@main", "", ".hidden", "..", "a\nb", f"a/b@{COMMIT}0", f"../b@{COMMIT}"]
+)
+def test_sources_that_are_no_name_and_no_commit_of_the_hub_are_refused(source):
+    assert "neither the name of a folder" in refused(source)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"promts": {}}, "no option “promts”"),
+        ({"prompts": "a"}, "“prompts” is"),
+        ({"prompts": {"de": "ein"}}, "has de, which the model does not have"),
+        ({"prompts": {"en": 3}}, "a text for each language"),
+        ({"batch_size": 0}, "“batch_size” is 0"),
+        ({"batch_size": True}, "“batch_size” is true"),
+        ({"languages": {"de": 3}}, "“languages” is to be like"),
+        ({"languages": {}}, "“languages” is to be like"),
+    ],
+)
+def test_options_that_are_not_understood_are_refused(tmp_path, settings, options, said):
+    settings.MODELS_FOLDER = tmp_path / "not-here"
+    assert said in refused("anything", **options)
+
+
+@pytest.mark.parametrize(
+    "decoding",
+    [
+        Decoding(beams=2, temperature=0.5),
+        Decoding(beams=0),
+        Decoding(temperature=-1.0),
+        Decoding(top_p=0.0),
+        Decoding(max_tokens=3, min_tokens=4),
+        Decoding(precision="float8"),
+    ],
+)
+def test_decoding_that_cannot_be_is_refused(decoding):
+    with pytest.raises(BackendRefused):
+        BACKEND.check_decoding(Spec("x", "x", {}), decoding)
+
+
+def test_without_packages_and_without_the_folder_what_can_be_said_is_said(tmp_path, settings, monkeypatch):
+    settings.MODELS_FOLDER = tmp_path / "not-here"
+    for name in ("torch", "transformers", "huggingface_hub"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for source in ("blip", f"Salesforce/blip@{COMMIT}"):
+        spec = Spec("x", source, {"languages": {"de": "de"}})
+        BACKEND.check(spec)
+        assert BACKEND.languages(spec) == {"de": "de"}
+        assert "of the kind bert" in refused(source, family="bert")
+
+    assert BACKEND.languages(Spec("x", "blip", {})) == {"en": "en"}
+    with pytest.raises((ExtraMissing, BackendRefused)):
+        BACKEND.load(Spec("x", "blip", {}))
+    assert "torch" in generation.NEEDS
+
+
+@needs_torch
+def test_a_model_of_the_hub_that_cannot_be_reached_is_refused(monkeypatch, tmp_path):
+    import huggingface_hub
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert huggingface_hub
+    with pytest.raises(BackendRefused, match="cannot be fetched from the hub"):
+        BACKEND.load(Spec("x", f"owner/name@{COMMIT}", {}))
+
+
+@needs_torch
+def test_a_model_of_the_hub_is_loaded_at_its_commit(monkeypatch, three, models):
+    asked_for = []
+
+    def fetch(name, **named):
+        asked_for.append((name, named["revision"], named["allow_patterns"]))
+        return str(models / "git")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fetch)
+    monkeypatch.setattr(transformer_files, "_cached", lambda name, revision: models / "git")
+    captioner = BACKEND.load(Spec("x", f"owner/name@{COMMIT}", {}))
+
+    assert captions(captioner)
+    assert captioner.describe()["revision"] == COMMIT
+    ((name, revision, patterns),) = asked_for
+    assert (name, revision) == ("owner/name", COMMIT)
+    assert not {"*.py", "*.bin"} & set(patterns)
