@@ -20,11 +20,11 @@ def researcher(client):
 
 
 @pytest.fixture
-def page():
+def address():
     return reverse("inference:worker-list")
 
 
-def test_each_worker_says_what_it_has_in_use_and_what_it_does(researcher, page, monkeypatch):
+def test_each_worker_says_what_it_has_in_use_and_what_it_does(researcher, address, monkeypatch):
     offer_fakes(monkeypatch)
     run = start_run()
     gigabyte = 2**30
@@ -38,7 +38,7 @@ def test_each_worker_says_what_it_has_in_use_and_what_it_does(researcher, page, 
         rate=12.34,
         run=run,
     )
-    response = researcher.get(page)
+    response = researcher.get(address)
     text = text_of(response)
     for said in ("NVIDIA H200", "PyTorch 2.13.0", "3.0 GB", "20.0 GB / 80.0 GB", "93%", "12.3 a second", "Fake model"):
         assert said in text
@@ -46,57 +46,57 @@ def test_each_worker_says_what_it_has_in_use_and_what_it_does(researcher, page, 
     assert f'<a href="{reverse("inference:run-show", args=[run.pk])}">Run {run.pk}</a>' in response.text
 
 
-def test_what_a_worker_does_not_know_of_itself_is_left_out(researcher, page):
+def test_what_a_worker_does_not_know_of_itself_is_left_out(researcher, address):
     make_worker()
-    text = text_of(researcher.get(page))
+    text = text_of(researcher.get(address))
     assert "None" not in text
     assert "Device busy" not in text
     assert "No run at the moment" in text
 
 
-def test_a_worker_without_pytorch_says_how_to_get_it(researcher, page):
+def test_a_worker_without_pytorch_says_how_to_get_it(researcher, address):
     make_worker(software="no PyTorch")
-    assert "pip install -r requirements-gpu.txt" in text_of(researcher.get(page))
+    assert "pip install -r requirements-gpu.txt" in text_of(researcher.get(address))
 
 
-def test_with_pytorch_nothing_is_to_be_installed(researcher, page):
+def test_with_pytorch_nothing_is_to_be_installed(researcher, address):
     make_worker(software="PyTorch 2.13.0, transformers 5.23.0")
-    assert "pip install" not in text_of(researcher.get(page))
+    assert "pip install" not in text_of(researcher.get(address))
 
 
-def test_a_queue_that_nobody_listens_to_comes_with_the_command_that_changes_it(researcher, page):
+def test_a_queue_that_nobody_listens_to_comes_with_the_command_that_changes_it(researcher, address):
     make_worker(queues="default")
     make_worker("gone:2", queues="gpu", silent_s=600)
-    text = text_of(researcher.get(page))
+    text = text_of(researcher.get(address))
     assert "celery --app config worker --queues gpu" in text
     assert "celery --app config worker --queues default" not in text
 
 
-def test_who_fell_silent_stands_below_and_who_did_a_day_ago_nowhere(researcher, page):
+def test_who_fell_silent_stands_below_and_who_did_a_day_ago_nowhere(researcher, address):
     make_worker("there:1")
     make_worker("silent:2", silent_s=600)
     make_worker("forgotten:3", silent_s=2 * 24 * 3600)
-    response = researcher.get(page)
+    response = researcher.get(address)
     text = text_of(response)
     assert text.index("there:1") < text.index("Gone") < text.index("silent:2")
     assert "10 minutes" in text
     assert "forgotten:3" not in text
 
 
-def test_the_part_that_asks_for_itself_again_is_sent_alone(researcher, page):
+def test_the_part_that_asks_for_itself_again_is_sent_alone(researcher, address):
     make_worker()
-    part = researcher.get(page, headers={"HX-Request": "true"})
+    part = researcher.get(address, headers={"HX-Request": "true"})
     assert part.text.strip().startswith('<div id="workers"')
     assert "<html" not in part.text
-    assert "<html" in researcher.get(page).text
+    assert "<html" in researcher.get(address).text
 
 
 @pytest.mark.parametrize("role", OUTSIDERS)
-def test_outsiders_find_no_such_page(client, page, role):
+def test_outsiders_find_no_such_page(client, address, role):
     make_worker()
     client.force_login(make_person(role))
-    assert client.get(page).status_code == 404
+    assert client.get(address).status_code == 404
 
 
-def test_strangers_are_asked_to_sign_in(page):
-    assert Client().get(page).status_code == 302
+def test_strangers_are_asked_to_sign_in(address):
+    assert Client().get(address).status_code == 302
