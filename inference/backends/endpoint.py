@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext as _
 from PIL import Image
 
 from inference.backends.captioners import (
@@ -54,13 +54,15 @@ class _EndpointBackend:
 
     @property
     def title(self) -> str:
-        return gettext("Endpoint (OpenAI-compatible, over HTTP)")
+        return _("Endpoint (OpenAI-compatible, over HTTP)")
 
     def check(self, spec: Spec) -> None:
         if spec.is_pivot:
             raise BackendRefused(
-                "Pivot-stabilised models do not run behind an endpoint: its answer begins where the prompt ends, so "
-                "that no stabiliser could be held fixed. Run the model from a folder or the hub."
+                _(
+                    "Pivot-stabilised models do not run behind an endpoint: its answer begins where the prompt ends, "
+                    "so that no stabiliser could be held fixed. Run the model from a folder or the hub."
+                )
             )
         options_of(spec, has_pictures=self.has_pictures)
         endpoint_of(spec)
@@ -199,7 +201,7 @@ class EndpointCaptioner:
     def prepare(self, image: Image.Image | None) -> str:
         """The picture as the address of data that a message holds it by."""
         if image is None:
-            raise BackendRefused("An endpoint's model describes pictures, and was given none.")
+            raise BackendRefused(_("The model describes pictures, and was given none."))
         side = self._asking.options.side
         small = image.convert("RGB")
         if max(small.size) > side:
@@ -210,7 +212,7 @@ class EndpointCaptioner:
         return f"data:image/jpeg;base64,{base64.b64encode(file.getvalue()).decode()}"
 
     def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
-        raise BackendRefused("Pivot-stabilised models do not run behind an endpoint.")
+        raise BackendRefused(_("Pivot-stabilised models do not run behind an endpoint."))
 
     def caption(
         self,

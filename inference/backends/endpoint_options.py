@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from inference.backends.captioners import BackendRefused, Decoding, Spec
 from inference.backends.endpoint_calls import Manners
@@ -43,6 +44,7 @@ ANYWHERE = {
 }
 OF_PICTURES = {"side", "detail"}
 DETAILS = ("low", "high", "auto")
+DOCUMENT = "docs/settings.md"
 
 
 @dataclass(frozen=True)
@@ -87,16 +89,19 @@ def endpoint_of(spec: Spec) -> tuple[str, str | None]:
     endpoints: Mapping[str, str] = settings.CAPTION_ENDPOINTS
     name = spec.source
     if name not in endpoints:
-        there = f"There are: {', '.join(endpoints)}." if endpoints else "There is none yet."
+        there = _("There are: %(names)s.") % {"names": ", ".join(endpoints)} if endpoints else _("There is none yet.")
         raise BackendRefused(
-            f"There is no endpoint {name[:80]!r} here. {there} The operator names them in CAPTION_ENDPOINTS "
-            "(docs/settings.md)."
+            _("There is no endpoint “%(name)s” here. %(there)s The operator names them in %(variable)s (%(document)s).")
+            % {"name": name[:80], "there": there, "variable": "CAPTION_ENDPOINTS", "document": DOCUMENT}
         )
     key = settings.CAPTION_ENDPOINT_KEYS.get(name)
     if key is None:
         raise BackendRefused(
-            f"The endpoint {name} has no key here. The operator sets {key_variable(name)} for web processes and "
-            f"workers, to {NO_KEY} where the endpoint asks for no key (docs/settings.md)."
+            _(
+                "The endpoint “%(name)s” has no key here. The operator sets %(variable)s for web processes and "
+                "workers, to “%(none)s” where the endpoint asks for no key (%(document)s)."
+            )
+            % {"name": name, "variable": key_variable(name), "none": NO_KEY, "document": DOCUMENT}
         )
     return endpoints[name], None if key == NO_KEY else key
 
@@ -111,23 +116,31 @@ def options_of(spec: Spec, *, has_pictures: bool) -> Options:
     known = ANYWHERE | OF_PICTURES if has_pictures else ANYWHERE
     unknown = sorted(set(given) - known)
     if unknown:
-        raise BackendRefused(f"Unknown options: {', '.join(unknown)}. There are: {', '.join(sorted(known))}.")
+        raise BackendRefused(
+            _("Unknown options: %(unknown)s. There are: %(known)s.")
+            % {"unknown": ", ".join(unknown), "known": ", ".join(sorted(known))}
+        )
     model = given.get("model")
     if not isinstance(model, str) or not model.strip():
-        raise BackendRefused("The option model is missing: the model's name, as the endpoint knows it.")
+        raise BackendRefused(_("The option “model” is missing: the model's name, as the endpoint knows it."))
     prompt = _text(given, "prompt", CAPTION_PROMPT if has_pictures else TRANSLATION_PROMPT)
-    if "{language}" not in prompt and "{tag}" not in prompt:
-        raise BackendRefused("The option prompt names no language: write {language} or {tag} where it is to stand.")
     languages = languages_of(spec, has_pictures=has_pictures)
     prompts = _texts(given, "prompts")
     strangers = sorted(set(prompts) - set(languages))
     if strangers:
-        raise BackendRefused(f"The option prompts has languages that are not the model's: {', '.join(strangers)}.")
+        raise BackendRefused(
+            _("The option “prompts” has languages that are not the model's: %(tags)s.") % {"tags": ", ".join(strangers)}
+        )
+    says_which = "{language}" in prompt or "{tag}" in prompt
+    if not says_which and len(languages) > 1 and set(languages) - set(prompts):
+        raise BackendRefused(
+            _("The option “prompt” names no language: write {language} or {tag} where it is to stand.")
+        )
     if not has_pictures and not all("{text}" in one for one in (prompt, *prompts.values())):
-        raise BackendRefused("A prompt of a translator needs {text} where the English caption is to stand.")
+        raise BackendRefused(_("A prompt of a translator needs {text} where the English caption is to stand."))
     detail = given.get("detail")
     if detail is not None and detail not in DETAILS:
-        raise BackendRefused(f"The option detail is one of {', '.join(DETAILS)}.")
+        raise BackendRefused(_("The option “detail” is one of %(values)s.") % {"values": ", ".join(DETAILS)})
     return Options(
         model=model.strip(),
         prompt=prompt,
@@ -149,21 +162,21 @@ def check_decoding(options: Options, decoding: Decoding) -> None:
     BackendRefused
         For what a chat completion has no word for: it would be stored with the captions, and not be true of them.
     """
-    lacking = []
+    refused = []
     if decoding.beams > 1:
-        lacking.append("beams (write 1; with a temperature above 0, words are drawn)")
+        refused.append(_("Endpoints search no beams: write 1."))
     if decoding.min_tokens > 0:
-        lacking.append("a least number of tokens (write 0)")
+        refused.append(_("Endpoints know no least number of tokens: write 0."))
     if decoding.length_penalty != 1:
-        lacking.append("a length penalty (write 1)")
+        refused.append(_("Endpoints know no length penalty: write 1."))
     if decoding.precision != "auto":
-        lacking.append("a precision (write auto: that is up to the server)")
+        refused.append(_("An endpoint computes as precisely as it likes: choose “auto”."))
     if decoding.is_consistent:
-        lacking.append("stabilisers held fixed")
+        refused.append(_("Endpoints hold no stabilisers fixed."))
     if decoding.temperature > 0 and options.parameters.get("temperature", "") is None:
-        lacking.append("a temperature, as the option parameters leaves it out (write 0)")
-    if lacking:
-        raise BackendRefused(f"Endpoints cannot be asked for {'; nor for '.join(lacking)}.")
+        refused.append(_("The option “parameters” leaves out the temperature: write 0."))
+    if refused:
+        raise BackendRefused(" ".join(refused))
 
 
 def languages_of(spec: Spec, *, has_pictures: bool) -> dict[str, str]:
@@ -194,8 +207,11 @@ def _parameters(given: Mapping[str, Any]) -> dict[str, str | None]:
     for name, value in found.items():
         if name not in PARAMETERS or not (value is None or (isinstance(value, str) and value)):
             raise BackendRefused(
-                f"The option parameters says what the endpoint calls each of {', '.join(PARAMETERS)}: a name, or null "
-                "where it must not be sent."
+                _(
+                    "The option “parameters” says what the endpoint calls each of %(names)s: a name, or null where it "
+                    "must not be sent."
+                )
+                % {"names": ", ".join(PARAMETERS)}
             )
     return found
 
@@ -204,35 +220,41 @@ def _extra(given: Mapping[str, Any]) -> dict[str, Any]:
     found = _mapping(given, "extra")
     taken = sorted(set(found) & set(OURS))
     if taken:
-        raise BackendRefused(f"The option extra cannot set {', '.join(taken)}: that follows from model and decoding.")
+        raise BackendRefused(
+            _("The option “extra” cannot set %(names)s: that follows from model and decoding.")
+            % {"names": ", ".join(taken)}
+        )
     return found
 
 
 def _text(given: Mapping[str, Any], name: str, otherwise: str) -> str:
     value = given.get(name, otherwise)
     if not isinstance(value, str) or not value.strip():
-        raise BackendRefused(f"The option {name} is no text.")
+        raise BackendRefused(_("The option “%(name)s” is no text.") % {"name": name})
     return value
 
 
 def _texts(given: Mapping[str, Any], name: str) -> dict[str, str]:
     found = _mapping(given, name)
     if not all(isinstance(value, str) and value.strip() for value in found.values()):
-        raise BackendRefused(f"The option {name} has a text for each language's tag, such as {{'cy': '…'}}.")
+        raise BackendRefused(
+            _("The option “%(name)s” has a text for each language's tag, such as %(example)s.")
+            % {"name": name, "example": '{"cy": "…"}'}
+        )
     return found
 
 
 def _mapping(given: Mapping[str, Any], name: str) -> dict[str, Any]:
     value = given.get(name, {})
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise BackendRefused(f"The option {name} is no object of names and values.")
+        raise BackendRefused(_("The option “%(name)s” is no object of names and values.") % {"name": name})
     return dict(value)
 
 
 def _switch(given: Mapping[str, Any], name: str) -> bool:
     value = given.get(name, False)
     if not isinstance(value, bool):
-        raise BackendRefused(f"The option {name} is neither true nor false.")
+        raise BackendRefused(_("The option “%(name)s” is neither true nor false.") % {"name": name})
     return value
 
 
@@ -243,6 +265,8 @@ def _number(
     is_number = isinstance(value, int if is_whole else int | float) and not isinstance(value, bool)
     # Written so that NaN is refused too.
     if not is_number or not least <= value <= most:
-        kind = "whole number" if is_whole else "number"
-        raise BackendRefused(f"The option {name} is no {kind} from {least:g} to {most:,g}.")
+        said = {"name": name, "least": f"{least:g}", "most": f"{most:.7g}"}
+        if is_whole:
+            raise BackendRefused(_("The option “%(name)s” is no whole number from %(least)s to %(most)s.") % said)
+        raise BackendRefused(_("The option “%(name)s” is no number from %(least)s to %(most)s.") % said)
     return float(value)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from django.utils.translation import gettext
+from django.utils.translation import gettext as _
 from PIL import Image
 
 from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, Said, Spec
@@ -48,15 +48,17 @@ class PaletteBackend:
 
     @property
     def title(self) -> str:
-        return gettext("Palette (shape, brightness and colours; no learning)")
+        return _("Palette (shape, brightness and colours; no learning)")
 
     def check(self, spec: Spec) -> None:
         if spec.source:
-            raise BackendRefused("Palette needs no source: leave it empty.")
+            raise BackendRefused(_("Palette needs no source: leave it empty."))
         if spec.options:
-            raise BackendRefused(f"Palette has no options, and was given {', '.join(sorted(spec.options))}.")
+            raise BackendRefused(
+                _("Palette has no options, and was given %(names)s.") % {"names": ", ".join(sorted(spec.options))}
+            )
         if spec.is_pivot:
-            raise BackendRefused("Palette writes no stabiliser: it is no pivot-stabilised model.")
+            raise BackendRefused(_("Palette writes no stabiliser: it is no pivot-stabilised model."))
 
     def languages(self, spec: Spec) -> Mapping[str, str]:
         return {tag: tag for tag in LANGUAGES}
@@ -75,11 +77,11 @@ class Palette:
 
     def prepare(self, image: Image.Image | None) -> Look:
         if image is None:
-            raise BackendRefused("Palette describes pictures, and was given none.")
+            raise BackendRefused(_("The model describes pictures, and was given none."))
         return look(image)
 
     def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
-        raise BackendRefused("Palette writes no stabiliser: it is no pivot-stabilised model.")
+        raise BackendRefused(_("Palette writes no stabiliser: it is no pivot-stabilised model."))
 
     def caption(
         self,

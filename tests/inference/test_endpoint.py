@@ -130,6 +130,13 @@ def test_a_researcher_chooses_other_languages_and_other_prompts(server, backend,
     assert [asked.prompt for asked in server.asked] == ["{braces} in Welsh", "Was ist zu sehen? (de)"]
 
 
+def test_a_prompt_need_not_name_the_language_where_no_doubt_is_left(backend):
+    backend.check(spec(languages={"de": "German"}, prompt="Was ist zu sehen?"))
+    backend.check(spec(languages={"de": "German", "en": "English"}, prompt="?", prompts={"de": "Was?", "en": "What?"}))
+    with pytest.raises(BackendRefused, match="names no language"):
+        backend.check(spec(languages={"de": "German", "en": "English"}, prompt="What?", prompts={"de": "Was?"}))
+
+
 def test_what_is_drawn_follows_from_image_language_and_seed(server, load):
     captioner = load()
     ask(captioner, images=2, temperature=0.7, top_p=0.9, seed=3)
@@ -159,7 +166,7 @@ def test_an_endpoint_that_calls_parameters_otherwise_is_sent_its_own_names(serve
         ({"beams": 4}, "beams"),
         ({"min_tokens": 5}, "least number of tokens"),
         ({"length_penalty": 0.8}, "length penalty"),
-        ({"precision": "float16"}, "precision"),
+        ({"precision": "float16"}, "as precisely as it likes"),
         ({"is_consistent": True}, "stabilisers"),
     ],
 )
@@ -176,28 +183,28 @@ def test_a_decoding_that_the_protocol_has_no_word_for_is_refused_and_nothing_is_
 
 
 def test_a_temperature_that_must_not_be_sent_is_refused(backend):
-    with pytest.raises(BackendRefused, match="leaves it out"):
+    with pytest.raises(BackendRefused, match="leaves out the temperature"):
         backend.check_decoding(spec(parameters={"temperature": None}), Decoding(temperature=0.5))
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"model": " "}, "option model"),
+        ({"model": " "}, "option “model” is missing"),
         ({"sides": 3}, "Unknown options: sides"),
-        ({"side": 8}, "side is no whole number from 32"),
-        ({"side": 64.5}, "side is no whole number"),
-        ({"read_s": True}, "read_s is no number"),
-        ({"per_minute": float("nan")}, "per_minute is no number"),
+        ({"side": 8}, "side” is no whole number from 32"),
+        ({"side": 64.5}, "side” is no whole number from 32 to 4096"),
+        ({"read_s": True}, "read_s” is no number"),
+        ({"per_minute": float("nan")}, "per_minute” is no number"),
         ({"concurrency": 0}, "concurrency"),
         ({"prompt": "Describe it."}, "names no language"),
         ({"prompts": {"xx": "…"}}, "not the model's: xx"),
-        ({"prompts": {"de": 5}}, "prompts has a text"),
-        ({"languages": ["de"]}, "languages is no object"),
-        ({"extra": {"messages": []}}, "cannot set messages"),
-        ({"parameters": {"beams": "n"}}, "parameters says"),
+        ({"prompts": {"de": 5}}, "prompts” has a text"),
+        ({"languages": ["de"]}, "languages” is no object"),
+        ({"extra": {"messages": []}}, "extra” cannot set messages"),
+        ({"parameters": {"beams": "n"}}, "parameters” says"),
         ({"keep_cut": "yes"}, "neither true nor false"),
-        ({"detail": "huge"}, "detail is one of"),
+        ({"detail": "huge"}, "detail” is one of"),
     ],
 )
 def test_options_that_cannot_be_are_refused_by_name(backend, options, said):
@@ -206,9 +213,9 @@ def test_options_that_cannot_be_are_refused_by_name(backend, options, said):
 
 
 def test_an_endpoint_that_nobody_named_and_a_key_that_is_missing_are_told_with_the_variable_to_set(backend, settings):
-    with pytest.raises(BackendRefused, match=r"no endpoint 'http://evil/v1' here.*lab, other.*CAPTION_ENDPOINTS"):
+    with pytest.raises(BackendRefused, match=r"no endpoint “http://evil/v1” here.*lab, other.*CAPTION_ENDPOINTS"):
         backend.check(spec(source="http://evil/v1"))
-    with pytest.raises(BackendRefused, match=r"other has no key.*CAPTION_ENDPOINT_KEY_OTHER"):
+    with pytest.raises(BackendRefused, match=r"other” has no key.*CAPTION_ENDPOINT_KEY_OTHER"):
         backend.check(spec(source="other"))
     settings.CAPTION_ENDPOINTS = {}
     with pytest.raises(BackendRefused, match="There is none yet"):
