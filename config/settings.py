@@ -17,7 +17,7 @@ VAR = _environment.var
 VECTORS = _environment.vectors()
 MODELS_FOLDER = _environment.models()
 CAPTION_ENDPOINTS = _environment.caption_endpoints()
-# Django hides settings with KEY in their name where it prints settings.
+# Django hides settings with KEY in their name where it reports errors.
 CAPTION_ENDPOINT_KEYS = _environment.caption_endpoint_keys()
 
 INSTALLED_APPS = [
@@ -218,6 +218,9 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-scorings": {"task": "scoring.tasks.sweep_scorings", "schedule": 60.0},
     "sweep-reference-imports": {"task": "scoring.tasks.sweep_reference_imports", "schedule": 15.0},
     "sweep-caption-imports": {"task": "inference.tasks.sweep_caption_imports", "schedule": 15.0},
+    "sweep-runs": {"task": "inference.tasks.sweep_runs", "schedule": 15.0},
+    "sweep-trials": {"task": "inference.tasks.sweep_trials", "schedule": 15.0},
+    "sweep-workers": {"task": "inference.tasks.sweep_workers", "schedule": 3600.0},
 }
 
 LOGGING = {

@@ -123,6 +123,7 @@ def _worker() -> list[str]:
             "--concurrency",
             "2",
         ),
+        *("--queues", "default,gpu"),
         *("--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat"),
     ]
 

@@ -1,12 +1,25 @@
 """Background work of the models. The rows are the truth; a message that is lost is sent again by a sweep."""
 
-from celery import shared_task
+from __future__ import annotations
+
+from typing import Any
+
+from celery import current_app, shared_task, signals
 from django.db import transaction
 from django.utils import timezone
 
 from corpus.models import ImportKind
 from corpus.services import jobs
-from inference.services import imports
+from inference.models import Run
+from inference.services import imports, running, runs, trials, workers
+from inference.services.heartbeat import heartbeat
+from inference.services.works import work_of
+
+MESSAGE_LIVES_S = 60
+"""A worker that comes to it later finds that others have done the work, or another message."""
+
+SHORT_SLICE_S = 20.0
+"""Of a worker that does other work besides: pictures and imports need not wait for minutes."""
 
 
 @shared_task
@@ -23,3 +36,75 @@ def sweep_caption_imports() -> None:
 def ask_for_caption_import(job_id: int) -> None:
     """Have it run once the transaction is through. With the queue out of reach, the sweep does it later."""
     transaction.on_commit(lambda: run_caption_import.delay(job_id), robust=True)
+
+
+@shared_task
+def work_on(run_id: int) -> None:
+    slice_s = running.SLICE_S if heartbeat.queues == {workers.GPU} else SHORT_SLICE_S
+    has_more = running.work_on(
+        run_id=run_id, work_of=work_of, worker=workers.name(), clock=timezone.now, slice_s=slice_s
+    )
+    if has_more:
+        _send(run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id))
+
+
+@shared_task
+def sweep_runs() -> None:
+    for run_id, queue, wanted in runs.runs_waiting(now=timezone.now()):
+        for _ in range(wanted):
+            _send(run_id, queue)
+
+
+@shared_task
+def sweep_workers() -> None:
+    workers.forget_the_silent(now=timezone.now())
+    trials.forget_old(now=timezone.now())
+
+
+@shared_task
+def run_trial(trial_id: int) -> None:
+    trials.run_trial(trial_id=trial_id, worker=workers.name(), clock=timezone.now)
+
+
+@shared_task
+def sweep_trials() -> None:
+    for trial_id, queue in trials.trials_waiting(now=timezone.now()):
+        run_trial.apply_async((trial_id,), queue=queue, expires=MESSAGE_LIVES_S)
+
+
+def ask_for_run(run: Run) -> None:
+    """Have workers begin or go on once the transaction is through; where no message can be sent, the sweep does it."""
+
+    def send() -> None:
+        for _ in range(runs.workers_wanted(run=run, now=timezone.now())):
+            _send(run.pk, run.queue)
+
+    transaction.on_commit(send, robust=True)
+
+
+def ask_for_trial(trial_id: int) -> None:
+    """Have it run once the transaction is through; where no message can be sent, the sweep does it."""
+    queue = trials.queue_of(trial_id)
+    transaction.on_commit(lambda: run_trial.apply_async((trial_id,), queue=queue, expires=MESSAGE_LIVES_S), robust=True)
+
+
+def _send(run_id: int, queue: str) -> None:
+    work_on.apply_async((run_id,), queue=queue, expires=MESSAGE_LIVES_S)
+
+
+@signals.worker_process_init.connect
+def _begin_to_beat(**_about: Any) -> None:
+    heartbeat.start(queues=current_app.amqp.queues.consume_from)
+
+
+@signals.worker_ready.connect
+def _begin_to_beat_alone(sender: Any, **_about: Any) -> None:
+    # A process that has forked others does no tasks itself.
+    if not type(sender.pool).__module__.endswith("prefork"):
+        _begin_to_beat()
+
+
+@signals.worker_process_shutdown.connect
+@signals.worker_shutdown.connect
+def _beat_no_more(**_about: Any) -> None:
+    heartbeat.stop()

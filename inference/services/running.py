@@ -92,20 +92,14 @@ class _Shift:
         self._flying: _Flying | None = None
 
     def go(self) -> bool:
-        if chunks.claimable(now=self.clock()).filter(run=self.run).exists():
-            try:
+        try:
+            if chunks.claimable(now=self.clock()).filter(run=self.run).exists():
                 self._load()
                 self._work_through()
-            except (RunBroken, *OF_THE_WHOLE_RUN) as reason:
-                progress.fail(run=self.run, error=str(reason), worker=self.worker, now=self.clock())
-                return False
-            if self._is_stopped:
-                return False
-            if time.monotonic() >= self._until:
-                return True
-        try:
+                if self._is_over():
+                    return not self._is_stopped
             progress.end_if_whole(run=self.run, work=self.work, worker=self.worker, now=self.clock())
-        except OF_THE_WHOLE_RUN as reason:
+        except (RunBroken, *OF_THE_WHOLE_RUN) as reason:
             progress.fail(run=self.run, error=str(reason), worker=self.worker, now=self.clock())
         return False
 

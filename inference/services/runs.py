@@ -14,19 +14,22 @@ from django.utils.translation import gettext as _
 from corpus.models import Collection, JobState
 from inference.backends import registry
 from inference.backends.captioners import BackendRefused, Decoding
+from inference.backends.encoders import EncoderRefused, Subject
 from inference.models import (
     GOING,
     IMPORTED,
     TRANSLATED,
     CaptioningModel,
     Chunk,
+    EmbeddingSet,
+    Encoder,
     ModelCaption,
     Run,
     RunFailure,
     RunState,
 )
 from inference.rules.runs import chunks_of, unpack_ids, variant_name
-from inference.services import chunks, workers
+from inference.services import chunks, encoders, workers
 from inference.services.captioning import ENGLISH
 from inference.services.loading import spec_of, translator_spec_of
 from inference.services.progress import say
@@ -62,9 +65,7 @@ def start(
     queue = check_runnable(model, languages, decoding)
     with transaction.atomic():
         model = _model_for(model, decoding, name=name, by=by)
-        image_ids = list(collection.entries.order_by("position").values_list("image_id", flat=True))
-        if not image_ids:
-            raise RunRefused(_("The collection “%(name)s” has no images. Import some.") % {"name": collection.name})
+        image_ids = _images_of(collection)
         tags = [language.pk for language in languages]
         _check_not_under_way(model, collection, tags)
         there = _there(model, collection, tags)
@@ -87,6 +88,52 @@ def start(
         for message in [said % counts, *notes]:
             say(run=run, message=message, now=now)
     return run
+
+
+def start_embeddings(
+    *,
+    encoder: Encoder,
+    collection: Collection,
+    captions_of: CaptioningModel | None = None,
+    language: Language | None = None,
+    precision: str,
+    by: User | None,
+    now: datetime,
+) -> Run:
+    """Have `encoder` put a collection's pictures, or a model's captions of them, into vectors: a set of their own.
+
+    Tell workers of it with `inference.tasks.ask_for_run`.
+
+    Raises
+    ------
+    RunRefused
+    """
+    if (captions_of is None) != (language is None):
+        raise RunRefused(_("Captions are those of a model in a language: choose both, or neither for the pictures."))
+    subject = Subject.IMAGES if captions_of is None else Subject.CAPTIONS
+    try:
+        backend, spec = registry.encoder_named(encoder.backend), encoders.spec_of(encoder)
+        backend.check(spec)
+        if subject not in backend.subjects(spec):
+            raise EncoderRefused(_("“%(name)s” makes no vectors of these.") % {"name": encoder.name})
+    except BackendRefused as refused:
+        raise RunRefused(str(refused)) from refused
+    with transaction.atomic():
+        image_ids = _images_of(collection)
+        about = {"encoder": encoder, "collection": collection, "queue": backend.queue, "created_by": by}
+        run = create_run(to_do=image_ids, total=len(image_ids), already=0, now=now, **about)
+        EmbeddingSet.objects.create(
+            encoder=encoder, run=run, captions_of=captions_of, language=language, precision=precision, created_at=now
+        )
+        say(run=run, message=_("Vectors of %(count)s images.") % {"count": len(image_ids)}, now=now)
+    return run
+
+
+def _images_of(collection: Collection) -> list[int]:
+    image_ids = list(collection.entries.order_by("position").values_list("image_id", flat=True))
+    if not image_ids:
+        raise RunRefused(_("The collection “%(name)s” has no images. Import some.") % {"name": collection.name})
+    return image_ids
 
 
 def create_run(*, to_do: Sequence[int], total: int, already: int, now: datetime, **about: object) -> Run:

@@ -18,7 +18,13 @@ from typing import Any
 
 from inference.models import Run, Worker
 
+DEFAULT, GPU = "default", "gpu"
+"""Queues: that of all other work, and that of what wants a device."""
+
 BEAT_EVERY_S = 15.0
+NEWS_EVERY_S = 2.0
+"""Where it is at another run than it said."""
+
 FRESH = timedelta(seconds=45)
 """Who said nothing for longer is not counted on."""
 
@@ -37,7 +43,8 @@ class Meter:
         self._notes: deque[tuple[float, int, float]] = deque()
         self._began: float | None = None
         self._lock = threading.Lock()
-        self._beat_at = 0.0
+        self._beat_at = float("-inf")
+        self._beat_of: int | None = None
         self.run_id: int | None = None
 
     def begin(self, run_id: int) -> None:
@@ -67,11 +74,12 @@ class Meter:
             return made / span, min(1.0, sum(note[2] for note in self._notes) / span)
 
     def is_due(self) -> bool:
-        """Whether it is time to say something again, asked by whichever thread comes first."""
+        """Whether it is time to say something again; the next time is counted from here."""
         with self._lock:
-            if time.monotonic() - self._beat_at < BEAT_EVERY_S:
+            since_s = time.monotonic() - self._beat_at
+            if since_s < (BEAT_EVERY_S if self._beat_of == self.run_id else NEWS_EVERY_S):
                 return False
-            self._beat_at = time.monotonic()
+            self._beat_at, self._beat_of = time.monotonic(), self.run_id
             return True
 
 

@@ -1,0 +1,248 @@
+"""Trials: one image captioned at once, to see what a model does. Nothing of it is stored as a caption."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Some
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import IO, Any
+from uuid import uuid4
+
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models import Q
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from corpus.models import Image, JobState
+from corpus.rules.pictures import PictureRefused, inspect
+from corpus.services import files
+from corpus.services.images import sha256_of
+from inference.backends import registry
+from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, Said
+from inference.models import IMPORTED, CaptioningModel, ModelCaption, Trial
+from inference.services import loading, workers
+from inference.services.captioning import ENGLISH, checked
+from inference.services.chunks import LEASE, NUDGE_AFTER, RENEW_EVERY_S, LeaseLost
+from inference.services.computing import OF_THE_WHOLE_RUN
+from inference.services.pictures import PictureBroken, read_picture
+from inference.services.running import Clock
+from inference.services.runs import RunRefused, check_runnable
+from languages.models import Language
+from people.models import User
+
+FORGOTTEN_AFTER = timedelta(days=1)
+GIVEN_UP_AFTER = timedelta(minutes=10)
+
+OPEN = (JobState.QUEUED, JobState.RUNNING)
+
+
+def start(
+    *,
+    model: CaptioningModel,
+    image: Image | None = None,
+    upload: IO[bytes] | None = None,
+    upload_name: str = "",
+    languages: Some[Language],
+    decoding: Decoding,
+    by: User,
+    now: datetime,
+) -> Trial:
+    """Tell a worker of it with `inference.tasks.ask_for_trial`.
+
+    Raises
+    ------
+    RunRefused
+    """
+    if not model.is_pivot:
+        decoding = replace(decoding, is_consistent=False)
+    check_runnable(model, languages, decoding)
+    stored = _keep_upload(upload, upload_name) if upload is not None else ""
+    if not stored and image is None:
+        raise RunRefused(_("Choose a picture."))
+    with transaction.atomic():
+        trial = Trial.objects.create(
+            model=model,
+            image=None if stored else image,
+            upload=stored,
+            decoding=decoding.stored(),
+            created_by=by,
+            created_at=now,
+        )
+        trial.languages.set(languages)
+    return trial
+
+
+def _keep_upload(upload: IO[bytes], name: str) -> str:
+    try:
+        upload.seek(0, 2)
+        inspect(upload, name=name, size_bytes=upload.tell())
+    except PictureRefused as refused:
+        raise RunRefused(str(refused)) from refused
+    stored = f"trials/{uuid4().hex}"
+    upload.seek(0)
+    files.put(stored, upload)
+    return stored
+
+
+def queue_of(trial_id: int) -> str:
+    """Of the workers that can run it."""
+    model = Trial.objects.select_related("model__translator").get(pk=trial_id).model
+    try:
+        if model.translator is not None:
+            return registry.translator_named(model.translator.backend).queue
+        return registry.backend_named(model.backend).queue
+    except BackendRefused:
+        # Whichever worker comes to it says so.
+        return workers.DEFAULT
+
+
+def run_trial(*, trial_id: int, worker: str, clock: Clock) -> None:
+    trial = _claim(trial_id=trial_id, worker=worker, now=clock())
+    if trial is None:
+        return
+    with translation.override(trial.created_by.interface_language or settings.LANGUAGE_CODE):
+        try:
+            _finish(trial, now=clock(), results=_results(trial, clock))
+        except OF_THE_WHOLE_RUN as reason:
+            _finish(trial, now=clock(), error=str(reason))
+        except (PictureBroken, RunRefused) as reason:
+            _finish(trial, now=clock(), error=str(reason))
+        except LeaseLost:
+            return
+
+
+def _claim(*, trial_id: int, worker: str, now: datetime) -> Trial | None:
+    with transaction.atomic():
+        found = Trial.objects.select_for_update(of=("self",), no_key=True).filter(pk=trial_id, state__in=OPEN)
+        trial = found.select_related("model__translator", "model__english_model", "image", "created_by").first()
+        if trial is None:
+            return None
+        if trial.state == JobState.RUNNING and trial.lease_until is not None and trial.lease_until > now:
+            return None
+        trial.state, trial.worker, trial.lease_until = JobState.RUNNING, worker, now + LEASE
+        trial.save(update_fields=["state", "worker", "lease_until"])
+        return trial
+
+
+def _results(trial: Trial, clock: Clock) -> dict[str, Any]:
+    tags = sorted(trial.languages.values_list("pk", flat=True))
+    english = _english(trial)
+    if trial.image is not None:
+        name, key, pixels = trial.image.original, trial.image.sha256, trial.image.width * trial.image.height
+    else:
+        name, pixels = trial.upload, 0
+        with default_storage.open(name) as file:
+            key = sha256_of(file)
+    language = translation.get_language()
+    with ThreadPoolExecutor(1, initializer=translation.activate, initargs=(language,)) as beside:
+        work = _Try(trial, name, key, pixels, english)
+        future = beside.submit(work.results, tags)
+        while not wait([future], timeout=RENEW_EVERY_S).done:
+            _extend(trial, now=clock())
+    return future.result()
+
+
+def _english(trial: Trial) -> str:
+    """The stored English caption that is translated, where there is one."""
+    if trial.model.english_model is None or trial.image is None:
+        return ""
+    captions = ModelCaption.objects.filter(model=trial.model.english_model, image=trial.image, language=ENGLISH)
+    return captions.values_list("text", flat=True).first() or ""
+
+
+class _Try:
+    """What is done beside the thread that has the database."""
+
+    def __init__(self, trial: Trial, name: str, key: str, pixels: int, english: str) -> None:
+        self.model, self.decoding = trial.model, Decoding.from_stored(trial.decoding)
+        self.name, self.key, self.pixels, self.english = name, key, pixels, english
+
+    def results(self, tags: list[str]) -> dict[str, Any]:
+        made = self._translated(tags) if self.model.translator is not None else self._captioned(self.model, tags)
+        return {tag: _stored(one) for tag, one in made.items()}
+
+    def _captioned(self, model: CaptioningModel, tags: list[str]) -> dict[str, Said | Failed]:
+        captioner: Captioner = loading.captioner(model)
+        picture = None
+        if captioner.side is not None:
+            picture = read_picture(self.name, side=captioner.side, pixels=self.pixels)
+        prepared, keys = [captioner.prepare(picture)], [self.key]
+        held = None
+        if model.is_pivot and self.decoding.is_consistent:
+            (stabiliser,) = captioner.stabilise(prepared, keys=keys, decoding=self.decoding)
+            if isinstance(stabiliser, Failed):
+                return dict.fromkeys(tags, stabiliser)
+            held = [stabiliser]
+        made: dict[str, Said | Failed] = {}
+        for tag in tags:
+            (said,) = captioner.caption(prepared, keys=keys, language=tag, decoding=self.decoding, stabilisers=held)
+            made[tag] = checked(said)
+        return made
+
+    def _translated(self, tags: list[str]) -> dict[str, Said | Failed]:
+        english = self.english or self._english_now()
+        assert self.model.translator is not None
+        translator = loading.translation(self.model.translator)
+        made: dict[str, Said | Failed] = {}
+        for tag in tags:
+            if tag == ENGLISH:
+                made[tag] = Said(english)
+                continue
+            (said,) = translator.translate([english], keys=[self.key], language=tag, decoding=self.decoding)
+            made[tag] = checked(said)
+        return made
+
+    def _english_now(self) -> str:
+        model = self.model.english_model
+        assert model is not None
+        if model.backend == IMPORTED:
+            raise BackendRefused(_("“%(name)s” has no English caption of this picture.") % {"name": model.name})
+        said = self._captioned(model, [ENGLISH])[ENGLISH]
+        if isinstance(said, Failed):
+            raise BackendRefused(said.reason)
+        return said.text
+
+
+def _stored(made: Said | Failed) -> dict[str, str]:
+    if isinstance(made, Failed):
+        return {"error": made.reason}
+    return {"text": made.text, "stabiliser": made.stabiliser}
+
+
+def _extend(trial: Trial, *, now: datetime) -> None:
+    # A microsecond more each time: the lease is what tells one holder from the next.
+    until = max(now + LEASE, (trial.lease_until or now) + timedelta(microseconds=1))
+    if not _held(trial).update(lease_until=until):
+        raise LeaseLost(trial.pk)
+    trial.lease_until = until
+
+
+def _finish(trial: Trial, *, now: datetime, results: dict[str, Any] | None = None, error: str = "") -> None:
+    state = JobState.FAILED if error else JobState.DONE
+    _held(trial).update(state=state, results=results or {}, error=error, lease_until=None, finished_at=now)
+
+
+def _held(trial: Trial) -> Any:
+    return Trial.objects.filter(pk=trial.pk, state=JobState.RUNNING, lease_until=trial.lease_until)
+
+
+def trials_waiting(*, now: datetime) -> list[tuple[int, str]]:
+    """Trials that were never started, or whose worker fell silent, with their queues; each is told of now and then."""
+    silent = Trial.objects.filter(state__in=OPEN).filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now))
+    silent.filter(created_at__lte=now - GIVEN_UP_AFTER).update(
+        state=JobState.FAILED, finished_at=now, lease_until=None, error=_("No worker brought it to an end.")
+    )
+    waiting = list(silent.order_by("pk").values_list("pk", flat=True))
+    Trial.objects.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)
+    return [(trial_id, queue_of(trial_id)) for trial_id in waiting]
+
+
+def forget_old(*, now: datetime) -> int:
+    """Trials of yesterday, with the pictures that were sent for them."""
+    old = Trial.objects.filter(created_at__lt=now - FORGOTTEN_AFTER)
+    for upload in old.exclude(upload="").values_list("upload", flat=True):
+        default_storage.delete(upload)
+    return old.delete()[0]
