@@ -22,12 +22,12 @@ ABANDONED_AFTER_S = 24 * 3600
 
 def cached(name: str, make: Callable[[Path], None]) -> Path:
     """The file of this name, which `make` writes where it is not there yet. It is never found half-written."""
-    path = _folder() / name
+    path = folder() / name
     try:
         os.utime(path)
         return path
     except FileNotFoundError:
-        handle, unfinished = tempfile.mkstemp(dir=_folder(), prefix=UNFINISHED)
+        handle, unfinished = tempfile.mkstemp(dir=folder(), prefix=UNFINISHED)
         os.close(handle)
     try:
         make(Path(unfinished))
@@ -40,21 +40,21 @@ def cached(name: str, make: Callable[[Path], None]) -> Path:
 
 def working_file() -> Path:
     """An empty file for who removes it afterwards."""
-    handle, path = tempfile.mkstemp(dir=_folder(), prefix=UNFINISHED)
+    handle, path = tempfile.mkstemp(dir=folder(), prefix=UNFINISHED)
     os.close(handle)
     return Path(path)
 
 
-def _folder() -> Path:
-    folder = Path(settings.VAR) / "vectors-cache"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def folder() -> Path:
+    found = Path(settings.VAR) / "vectors-cache"
+    found.mkdir(parents=True, exist_ok=True)
+    return found
 
 
 def _tidy(*, keep: Path) -> None:
     now, total = time.time(), 0
     found = []
-    for path in _folder().iterdir():
+    for path in folder().iterdir():
         # Another process may tidy too.
         with suppress(FileNotFoundError):
             about = path.stat()

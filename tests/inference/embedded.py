@@ -1,0 +1,116 @@
+"""Encoders, embedding sets and the runs that make them, for tests."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image as Pillow
+
+from corpus.models import Collection, CollectionImage, Image
+from corpus.services import files
+from inference.backends import registry
+from inference.backends.captioners import Spec
+from inference.backends.encoders import EncoderRefused, Subject
+from inference.models import EmbeddingSet, Encoder, Precision, Run
+from inference.services import loading
+from inference.services.running import work_on
+from inference.services.runs import start_embeddings
+from inference.services.works import work_of
+from tests.factories import NOW, make_collection
+
+COLOURS = ("red", "green", "blue", "white", "black", "orange", "purple", "grey")
+
+
+class MeanColours:
+    """Stands in for an encoder: the mean red, green and blue of a picture; of a text, how often r, g and b come."""
+
+    signature, space, dimensions = "mean-colours-1", "mean-colours-1", 3
+    side, batch_size = None, 4
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+
+    def describe(self) -> dict[str, str]:
+        return {"encoder": "mean colours"}
+
+    def prepare(self, image: Pillow.Image) -> Any:
+        return np.asarray(image, dtype=np.float32).reshape(-1, 3).mean(axis=0)
+
+    def features_of(self, prepared: Sequence[Any]) -> Any:
+        self.batches.append(len(prepared))
+        return np.stack(prepared)
+
+    def vectors(self, captions: Sequence[str]) -> Any:
+        self.batches.append(len(captions))
+        return np.array([[1.0 + text.count(letter) for letter in "rgb"] for text in captions], dtype=np.float32)
+
+    def close(self) -> None:
+        return None
+
+
+class MeanColoursBackend:
+    name, title, queue, is_visual = "mean-colours", "Mean colours", "default", True
+
+    def check(self, spec: Spec) -> None:
+        if spec.source == "refused":
+            raise EncoderRefused("There is no such source.")
+
+    def subjects(self, spec: Spec) -> frozenset[Subject]:
+        return frozenset(Subject)
+
+    def load(self, spec: Spec) -> MeanColours:
+        return MeanColours()
+
+
+PATH = "tests.inference.embedded:MeanColoursBackend"
+
+
+def offer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have there be a backend that needs no weights, and nothing loaded."""
+    monkeypatch.setattr(registry, "ENCODERS", (*registry.ENCODERS, PATH))
+    loading.drop()
+
+
+def make_encoder(name: str = "Colours", **fields: Any) -> Encoder:
+    return Encoder.objects.create(name=name, **({"backend": MeanColoursBackend.name} | fields))
+
+
+def paint(image: Image, colour: str, size: tuple[int, int] = (8, 6)) -> None:
+    """The original of an image: one colour throughout."""
+    content = io.BytesIO()
+    Pillow.new("RGB", size, colour).save(content, "PNG")
+    files.put(image.original, content.getvalue())
+
+
+def painted_collection(images: int = len(COLOURS)) -> Collection:
+    collection = make_collection(images)
+    for position, image in enumerate(images_of(collection)):
+        paint(image, COLOURS[position % len(COLOURS)])
+    return collection
+
+
+def images_of(collection: Collection) -> list[Image]:
+    entries = CollectionImage.objects.filter(collection=collection).select_related("image").order_by("position")
+    return [entry.image for entry in entries]
+
+
+def begin(encoder: Encoder, collection: Collection, *, precision: str = Precision.FLOAT32, **about: Any) -> Run:
+    return start_embeddings(encoder=encoder, collection=collection, precision=precision, by=None, now=NOW, **about)
+
+
+def work(run: Run, *, later: timedelta = timedelta()) -> EmbeddingSet:
+    """Work on the run until nothing is left of it; the clock goes on by a second each time it is looked at."""
+    moments = iter(NOW + later + timedelta(seconds=second) for second in range(100_000))
+    while work_on(run_id=run.pk, work_of=work_of, worker="worker", clock=lambda: next(moments)):
+        pass
+    run.refresh_from_db()
+    return EmbeddingSet.objects.select_related("run", "encoder").get(run=run)
+
+
+def make_set(encoder: Encoder, collection: Collection, **about: Any) -> EmbeddingSet:
+    return work(begin(encoder, collection, **about))

@@ -1,0 +1,278 @@
+"""Encoders from small models of random numbers, saved and loaded as real ones are; and one that needs no PyTorch."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from inference.backends import use_multilingual
+from inference.backends.captioners import BackendRefused, OutOfMemory, Spec
+from inference.backends.encoders import EncoderRefused, ExtraMissing, Subject, fitting
+from inference.backends.registry import encoder_named, encoders
+from inference.backends.sentences import SentenceEncoder
+from inference.selectors.embeddings import open_set
+from tests.inference.embedded import make_encoder, make_set, painted_collection
+from tests.torch_extra import MISSING, needs_torch
+
+SIDE = 32
+SMALL = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": SIDE, "patch_size": 16}
+SPREAD = 0.6
+RED, BLUE = (Image.new("RGB", (50, 40), colour) for colour in ("red", "blue"))
+
+
+def resnet(kind: str = "ResNetModel") -> Any:
+    import transformers as t
+
+    return getattr(t, kind)(t.ResNetConfig(embedding_size=8, hidden_sizes=[8, 24], depths=[1, 1]))
+
+
+def vit(kind: str = "ViTModel") -> Any:
+    import transformers as t
+
+    return getattr(t, kind)(t.ViTConfig(**SMALL, intermediate_size=32, initializer_range=SPREAD))
+
+
+def convnext() -> Any:
+    import transformers as t
+
+    return t.ConvNextModel(t.ConvNextConfig(hidden_sizes=[8, 16], depths=[1, 1], num_stages=2))
+
+
+def dinov2() -> Any:
+    import transformers as t
+
+    return t.Dinov2Model(t.Dinov2Config(**SMALL, initializer_range=SPREAD))
+
+
+def masked() -> Any:
+    import transformers as t
+
+    return t.ViTMAEModel(t.ViTMAEConfig(**(SMALL | {"patch_size": 4}), intermediate_size=32, initializer_range=SPREAD))
+
+
+def of_words() -> Any:
+    import transformers as t
+
+    return t.BertModel(t.BertConfig(hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    if MISSING:
+        yield
+        return
+    import torch
+
+    # Two processes of tests with two threads each wait for one another on two cores.
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def models(settings, tmp_path) -> Path:
+    settings.MODELS_FOLDER = tmp_path / "models"
+    return settings.MODELS_FOLDER
+
+
+def save(folder: Path, make: Callable[[], Any]) -> str:
+    """A model with the same random weights each time, and how its pictures are prepared; gives its source."""
+    import torch
+    from transformers import ViTImageProcessorPil
+
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        make().save_pretrained(folder)
+    ViTImageProcessorPil(size={"height": SIDE, "width": SIDE}).save_pretrained(folder)
+    return folder.name
+
+
+def loaded(source: str, backend: str = "vision", **options: Any) -> Any:
+    spec = Spec("Eyes", source, options)
+    encoder_named(backend).check(spec)
+    return encoder_named(backend).load(spec)
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("make", "kind", "dimensions", "pool"),
+    [
+        (resnet, "resnet", 24, "pooler"),
+        (vit, "vit", 16, "pooler"),
+        (convnext, "convnext", 16, "pooler"),
+        (dinov2, "dinov2", 16, "pooler"),
+    ],
+)
+def test_vision_models_of_any_kind_give_features(models, make, kind, dimensions, pool):
+    source = save(models / kind, make)
+    encoder = loaded(source)
+    features = encoder.features([RED, BLUE, RED])
+
+    assert features.shape == (3, dimensions)
+    assert features.dtype == np.float32
+    assert features[0] == pytest.approx(features[2], abs=1e-5)
+    assert np.abs(features[0] - features[1]).max() > 1e-4
+    assert encoder.signature.startswith(f"vision-{kind}-")
+    assert (encoder.space, encoder.dimensions) == (encoder.signature, dimensions)
+    assert encoder.describe()["pool"] == pool
+    assert loaded(source).signature == encoder.signature
+
+
+@needs_torch
+def test_the_features_of_a_resnet_are_the_mean_over_its_last_map(models):
+    import torch
+
+    encoder = loaded(save(models / "resnet", resnet))
+    pixels = torch.from_numpy(encoder.prepare(RED)["pixel_values"])[None]
+    with torch.inference_mode():
+        last = encoder._model(pixels).last_hidden_state
+
+    assert encoder.features([RED])[0] == pytest.approx(last[0].mean(dim=(1, 2)).numpy(), abs=1e-5)
+
+
+@needs_torch
+def test_a_pooler_that_was_never_trained_is_not_taken(models):
+    encoder = loaded(save(models / "classifier", lambda: vit("ViTForImageClassification")))
+
+    assert encoder.describe()["pool"] == "first"
+    with pytest.raises(EncoderRefused, match="no weights for the pooler"):
+        loaded("classifier", pool="pooler")
+
+
+@needs_torch
+def test_what_is_taken_of_the_last_layer_is_part_of_the_signature(models):
+    source = save(models / "vit", vit)
+    encoders_by_pool = {pool: loaded(source, pool=pool) for pool in ("auto", "pooler", "first", "mean")}
+
+    signatures = {pool: encoder.signature for pool, encoder in encoders_by_pool.items()}
+    assert signatures["auto"] == signatures["pooler"]
+    assert len(set(signatures.values())) == 3
+    rows = [encoders_by_pool[pool].features([RED])[0] for pool in ("pooler", "first", "mean")]
+    assert not np.allclose(rows[1], rows[2])
+
+
+@needs_torch
+def test_other_weights_are_another_encoder(models):
+    source = save(models / "one", resnet)
+    shutil.copytree(models / "one", models / "other")
+    about = json.loads((models / "other" / "config.json").read_text())
+    (models / "other" / "config.json").write_text(json.dumps(about | {"note": "changed"}))
+
+    assert loaded(source).signature != loaded("other").signature
+
+
+@needs_torch
+def test_a_model_that_says_something_else_each_time_is_refused(models):
+    with pytest.raises(EncoderRefused, match="other features for the same picture"):
+        loaded(save(models / "masked", masked))
+
+
+@needs_torch
+def test_a_model_of_words_is_refused(models):
+    with pytest.raises(EncoderRefused, match="not of vision"):
+        loaded(save(models / "words", of_words))
+
+
+@needs_torch
+def test_missing_weights_are_refused_rather_than_drawn_at_random(models):
+    import safetensors.torch
+
+    source = save(models / "resnet", resnet)
+    path = models / "resnet" / "model.safetensors"
+    weights = safetensors.torch.load_file(path)
+    lost = sorted(weights)[3]
+    safetensors.torch.save_file({name: weights[name] for name in weights if name != lost}, path, {"format": "pt"})
+
+    with pytest.raises(EncoderRefused, match="lacks weights"):
+        loaded(source)
+
+
+@needs_torch
+@pytest.mark.parametrize("lost", ["model.safetensors", "preprocessor_config.json", "config.json"])
+def test_a_folder_that_is_not_whole_is_refused_with_a_sentence(models, lost):
+    save(models / "other", resnet)
+    source = save(models / "resnet", resnet)
+    (models / "resnet" / lost).unlink()
+
+    with pytest.raises(BackendRefused) as refused:
+        loaded(source)
+    assert "\n" not in str(refused.value)[:40]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("timm") is not None, reason="timm is installed")
+@needs_torch
+def test_a_model_of_timm_says_what_to_install(models):
+    (models / "timm").mkdir(parents=True)
+    (models / "timm" / "config.json").write_text('{"architecture": "resnet152.a1_in1k", "num_features": 2048}')
+    (models / "timm" / "model.safetensors").write_bytes(b"")
+    with pytest.raises(ExtraMissing, match="pip install timm"):
+        loaded("timm")
+
+
+@needs_torch
+def test_a_device_that_is_full_is_told_in_one_way():
+    import torch
+
+    for error in (torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("MPS backend out of memory")):
+        with pytest.raises(OutOfMemory), fitting():
+            raise error
+    with pytest.raises(RuntimeError, match="something else"), fitting():
+        raise RuntimeError("something else")
+
+
+@needs_torch
+@pytest.mark.django_db
+def test_a_run_stores_the_same_features_that_the_model_gives(models, media):
+    encoder = make_encoder(backend="vision", source=save(models / "resnet", resnet))
+    collection = painted_collection(3)
+    made = make_set(encoder, collection)
+    first = collection.entries.order_by("position").first().image_id
+
+    expected = loaded("resnet").features([Image.new("RGB", (8, 6), "red")])
+    assert open_set(made).rows([first]) == pytest.approx(expected, abs=1e-5)
+    encoder.refresh_from_db()
+    assert encoder.signature == loaded("resnet").signature
+
+
+def test_what_each_encoder_takes_is_known_without_loading_it(models):
+    takes = {name: backend.subjects(Spec("x", "y", {})) for name, backend in encoders().items()}
+    images, captions = frozenset({Subject.IMAGES}), frozenset({Subject.CAPTIONS})
+
+    assert takes == {
+        "mobilenet": images,
+        "vision": images,
+        "dual-encoder": images | captions,
+        "sentences": captions,
+        "projection": captions,
+    }
+    assert {name: backend.queue for name, backend in encoders().items() if backend.queue == "default"} == {
+        "sentences": "default"
+    }
+
+
+def test_the_sentence_encoder_brings_sentences_that_say_the_same_together_across_languages():
+    encoder = loaded("", "sentences")
+    rows = encoder.vectors(["a dog runs on the beach", "ein Hund läuft am Strand", "the stock market fell", " A dog\n"])
+
+    assert rows.shape == (4, encoder.dimensions)
+    assert rows.dtype == np.float32
+    assert rows[0] @ rows[1] > 0.7
+    assert rows[0] @ rows[2] < 0.2
+    assert encoder.vectors(["A dog"])[0] == pytest.approx(rows[3], abs=1e-6)
+    assert encoder.vectors([]).shape == (0, encoder.dimensions)
+    assert encoder.signature.startswith("sentences-use-m3-")
+
+
+def test_without_its_package_the_sentence_encoder_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(use_multilingual, "PACKAGE", "no-such-package")
+    with pytest.raises(ExtraMissing, match=r"pip install -r requirements\.txt"):
+        SentenceEncoder()
