@@ -51,7 +51,7 @@ class ChatBackend:
 
     @property
     def title(self) -> str:
-        return _("Asked by a prompt (PaliGemma, LLaVA, Idefics, Qwen-VL)")
+        return _("Asked by a prompt (PaliGemma, LLaVA, Idefics)")
 
     def check(self, spec: Spec) -> None:
         check_options(spec.options, OPTIONS)
@@ -101,7 +101,7 @@ class Chat:
         self._processor = loaded(spec, self._loaded.library.AutoProcessor.from_pretrained, folder)
         self._tokenizer = self._processor.tokenizer
         self._tokenizer.padding_side = "left"
-        self._writing = Writing(spec, self._tokenizer, codes)
+        self._writing = Writing(spec, self._tokenizer, codes, ends=self._loaded.ends())
         self._asked: dict[str, dict[str, Any]] = {}
         self._is_fixed = self._looks_alike_at_all()
         needed = side_of(self._processor.image_processor) if self._is_fixed else None

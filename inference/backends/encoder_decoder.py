@@ -78,10 +78,11 @@ class EncoderDecoder:
         self._loaded = LoadedModel(spec, folder, KINDS[self._family])
         library = self._loaded.library
         self._eye = loaded(spec, library.AutoImageProcessor.from_pretrained, folder)
-        self._writing = Writing(spec, loaded(spec, library.AutoTokenizer.from_pretrained, folder), codes)
+        tokenizer = loaded(spec, library.AutoTokenizer.from_pretrained, folder)
         self._prompts: Mapping[str, str] = spec.options.get("prompts") or {}
         self._stabiliser_prompt = str(spec.options.get("stabiliser_prompt", ""))
         self._first, self._last = self._ends()
+        self._writing = Writing(spec, tokenizer, codes, ends=[self._last])
         self.side = MARGIN * (side_of(self._eye) or 512)
         self.batch_size = self._loaded.batch_size()
 

@@ -68,6 +68,11 @@ class LoadedModel:
     def generation_config(self) -> Any:
         return self._model.generation_config
 
+    def ends(self) -> list[int]:
+        """The tokens at which it stops."""
+        found = self._model.generation_config.eos_token_id
+        return list(found) if isinstance(found, list) else [] if found is None else [int(found)]
+
     def batch_size(self) -> int:
         return int(self._spec.options.get("batch_size") or (ON_GPU if self.device == "cuda" else ON_CPU))
 

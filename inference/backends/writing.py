@@ -19,14 +19,16 @@ class Writing:
     ----------
     codes : mapping
         Our tags of the languages, and the model's own codes.
+    ends : sequence of int
+        Tokens that end what the model writes, and are no text.
     """
 
-    def __init__(self, spec: Spec, tokenizer: Any, codes: Mapping[str, str]) -> None:
+    def __init__(self, spec: Spec, tokenizer: Any, codes: Mapping[str, str], *, ends: Sequence[int]) -> None:
         self._tokenizer, self.is_pivot = tokenizer, spec.is_pivot
         self._separators = separators_of(spec.options, codes) if spec.is_pivot else {}
         kept = {token for separator in self._separators.values() for token in self.tokens(separator.strip())}
         # A separator may be a special token, which decoding would otherwise leave out.
-        self._left_out = set(tokenizer.all_special_ids) - kept
+        self._left_out = (set(tokenizer.all_special_ids) - kept) | set(ends)
 
     def tokens(self, text: str) -> list[int]:
         """Of a text that stands after others, so that nothing is put before or behind it."""

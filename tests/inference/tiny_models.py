@@ -182,6 +182,7 @@ TEMPLATE = (
     "{{ '<image> ' if part['type'] == 'image' else part['text'] }}{% endfor %}{{ ' ' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ 'assistant : ' }}{% endif %}"
 )
+ASKED = "user assistant : Describe this picture in one sentence English. German. sentence."
 
 
 def save_llava(folder: Path, words: str = WORDS) -> Path:
@@ -193,8 +194,7 @@ def save_llava(folder: Path, words: str = WORDS) -> Path:
         LlavaProcessor,
     )
 
-    asked = "user assistant : . Describe this picture in one sentence English German"
-    tokenizer = _words(["<pad>", "<unk>", "<s>", "</s>", "<image>"], f"{asked} {words}", ends=("<s>", None))
+    tokenizer = _words(["<pad>", "<unk>", "<s>", "</s>", "<image>"], f"{ASKED} {words}", ends=("<s>", None), eos="</s>")
     tokenizer.add_special_tokens({"additional_special_tokens": ["<image>"]})
     ids = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
     config = LlavaConfig(
@@ -212,6 +212,8 @@ def save_llava(folder: Path, words: str = WORDS) -> Path:
         **ids,
     )
     eye = CLIPImageProcessorPil(size={"shortest_edge": SIDE}, crop_size={"height": SIDE, "width": SIDE})
+    said = {*tokenizer.convert_tokens_to_ids(words.split()), 3}
+    silent = [place for place in range(len(tokenizer)) if place not in said]
     LlavaProcessor(
         eye,
         tokenizer,
@@ -220,7 +222,43 @@ def save_llava(folder: Path, words: str = WORDS) -> Path:
         num_additional_image_tokens=1,
         chat_template=TEMPLATE,
     ).save_pretrained(folder)
-    return _saved(LlavaForConditionalGeneration, config, folder)
+    return _saved(LlavaForConditionalGeneration, config, folder, suppress_tokens=silent)
+
+
+def save_idefics3(folder: Path, words: str = WORDS) -> Path:
+    """Idefics3 (SmolVLM is alike), which sees large pictures in parts: its prompts are as long as these are many."""
+    from transformers import (
+        Idefics3Config,
+        Idefics3ForConditionalGeneration,
+        Idefics3ImageProcessorPil,
+        Idefics3Processor,
+    )
+
+    parts = [f"<row_{row}_col_{column}>" for row in range(1, 7) for column in range(1, 7)]
+    marks = ["<pad>", "<unk>", "<s>", "</s>", "<fake_token_around_image>", "<image>", "<end_of_utterance>", "\n"]
+    tokenizer = _words([*marks, "<global-img>", *parts], f"{ASKED} {words}", ends=("<s>", None), eos="</s>")
+    tokenizer.add_tokens(["<global-img>", *parts], special_tokens=True)
+    eye = Idefics3ImageProcessorPil(size={"longest_edge": 4 * SIDE}, max_image_size={"longest_edge": SIDE})
+    processor = Idefics3Processor(eye, tokenizer, image_seq_len=4, chat_template=TEMPLATE)
+    ids = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+    config = Idefics3Config(
+        text_config={
+            **SMALL,
+            **ids,
+            "model_type": "llama",
+            "num_key_value_heads": 2,
+            "vocab_size": len(tokenizer),
+            "initializer_range": SPREAD,
+        },
+        vision_config={**SMALL, "image_size": SIDE, "patch_size": 8, "initializer_range": SPREAD},
+        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+        scale_factor=2,
+        **ids,
+    )
+    processor.save_pretrained(folder)
+    said = {*tokenizer.convert_tokens_to_ids(words.split()), 3}
+    silent = [place for place in range(len(tokenizer)) if place not in said]
+    return _saved(Idefics3ForConditionalGeneration, config, folder, suppress_tokens=silent)
 
 
 def save_m2m_100(folder: Path, words: str = f"{WORDS} {GERMAN}") -> Path:

@@ -1,0 +1,257 @@
+"""Models that are asked for a caption: PaliGemma, LLaVA, and Idefics, whose prompts depend on the picture."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from inference.backends.captioners import BackendRefused, Decoding, Failed, Said, Spec
+from inference.backends.chat import ChatBackend, prompt_of
+from tests.inference import tiny_models
+from tests.torch_extra import needs_torch
+
+SHORT = Decoding(max_tokens=8)
+BACKEND = ChatBackend()
+NAMES = ("paligemma", "llava", "idefics3")
+FAMILIES = pytest.mark.parametrize("name", NAMES)
+SIZES = ((40, 50), (100, 160), (200, 60), (33, 32), (90, 90))
+KEYS = tuple("abcde")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    import torch
+
+    torch.set_num_threads(1)
+    root = tmp_path_factory.mktemp("models")
+    for name in NAMES:
+        getattr(tiny_models, f"save_{name}")(root / name)
+    return root
+
+
+@pytest.fixture
+def models(settings, folder) -> Path:
+    settings.MODELS_FOLDER = folder
+    return folder
+
+
+def loaded(name, is_pivot=False, **options):
+    return BACKEND.load(Spec(name, name, options, is_pivot))
+
+
+def pictures() -> list[Image.Image]:
+    """Of several shapes: some models see large ones in parts."""
+    rng = np.random.default_rng(3)
+    return [Image.fromarray(rng.integers(0, 255, (height, width, 3), dtype=np.uint8)) for width, height in SIZES]
+
+
+def captions(captioner, decoding=SHORT, *, chosen=range(5), language="en", stabilisers=None) -> list[str]:
+    shown = pictures()
+    found = captioner.caption(
+        [captioner.prepare(shown[one]) for one in chosen],
+        keys=[KEYS[one] for one in chosen],
+        language=language,
+        decoding=decoding,
+        stabilisers=None if stabilisers is None else [stabilisers[one] for one in chosen],
+    )
+    return [one.text if isinstance(one, Said) else one.reason for one in found]
+
+
+DECODINGS = {
+    "greedy": SHORT,
+    "beams": Decoding(max_tokens=8, beams=3),
+    "drawn": Decoding(max_tokens=8, temperature=1.5, top_p=0.9, seed=4),
+}
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("paligemma", "<image>caption en"),
+        ("llava", "user : <image> Describe this picture in one sentence in English. assistant : "),
+        ("idefics3", "user : <image> Describe this picture in one sentence in English. assistant : "),
+    ],
+)
+def test_a_model_is_asked_as_its_makers_say_and_only_the_answer_is_the_caption(models, name, text):
+    import torch
+    import transformers
+
+    model = transformers.AutoModelForImageTextToText.from_pretrained(models / name).eval()
+    processor = transformers.AutoProcessor.from_pretrained(models / name)
+    expected = []
+    for picture in pictures():
+        inputs = processor(text=[text], images=[[picture]], return_tensors="pt")
+        with torch.inference_mode():
+            tokens = model.generate(**inputs, max_new_tokens=8, do_sample=False)
+        answer = tokens[0, inputs["input_ids"].shape[1] :]
+        expected.append(processor.tokenizer.decode(answer, skip_special_tokens=True).strip())
+
+    found = captions(loaded(name))
+
+    assert found == expected
+    assert len(set(found)) >= 3
+
+
+@needs_torch
+@FAMILIES
+@pytest.mark.parametrize("decoding", DECODINGS.values(), ids=DECODINGS)
+def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(models, name, decoding):
+    captioner = loaded(name)
+
+    together = captions(captioner, decoding)
+
+    assert captions(captioner, decoding, chosen=[3, 0, 4, 1, 2]) == [together[one] for one in (3, 0, 4, 1, 2)]
+    assert [captions(captioner, decoding, chosen=[one])[0] for one in range(5)] == together
+
+
+@needs_torch
+@FAMILIES
+def test_each_language_has_its_prompt(models, name):
+    captioner = loaded(name)
+
+    assert captions(captioner, language="de") != captions(captioner)
+    # A prompt that is the English one makes the same captions.
+    in_english = prompt_of(Spec(name, name, {}), name, "en", "en")
+    assert captions(loaded(name, prompts={"de": in_english}), language="de") == captions(captioner)
+
+
+@needs_torch
+@FAMILIES
+def test_captions_after_a_held_stabiliser_are_what_the_model_would_have_gone_on_with(models, name):
+    free = captions(loaded(name))
+    one = max(range(5), key=lambda number: len(free[number].split()))
+    words = free[one].split()
+    captioner = loaded(name, is_pivot=True, separators={"en": f" {words[2]} "})
+    stabilisers = [" ".join(["red"] * length) for length in (1, 2, 3, 1, 2)]
+    stabilisers[one] = " ".join(words[:2])
+    decoding = Decoding(max_tokens=5)
+
+    together = captions(captioner, decoding, stabilisers=stabilisers)
+
+    assert together[one] == " ".join(words[3:])
+    alone = [captions(captioner, decoding, chosen=[one], stabilisers=stabilisers)[0] for one in range(5)]
+    assert alone == together
+
+
+@needs_torch
+@FAMILIES
+def test_a_stabiliser_is_asked_for_in_no_language_and_ends_at_the_first_separator(models, name):
+    in_none = prompt_of(Spec(name, name, {}), name, "", "")
+    free = captions(loaded(name, prompts={"en": in_none}))
+    one = max(range(5), key=lambda number: len(free[number].split()))
+    words = free[one].split()
+    captioner = loaded(name, is_pivot=True, separators={"de": f" {words[2]} "})
+    prepared = [captioner.prepare(picture) for picture in pictures()]
+
+    found = captioner.stabilise(prepared, keys=KEYS, decoding=SHORT)
+
+    assert found[one] == " ".join(words[:2])
+
+
+@needs_torch
+def test_a_pivot_models_answer_is_split(models):
+    free = captions(loaded("paligemma"))
+    separator = next(text.split()[3] for text in free if len(text.split()) == 8)
+    captioner = loaded("paligemma", is_pivot=True, separators={"en": f" {separator} "})
+    prepared = [captioner.prepare(picture) for picture in pictures()]
+
+    # Stabiliser and caption together may be as long as two captions.
+    found = captioner.caption(prepared, keys=KEYS, language="en", decoding=Decoding(max_tokens=4))
+
+    for text, one in zip(free, found, strict=True):
+        stabiliser, is_there, caption = text.partition(f" {separator} ")
+        assert one == Said(caption, stabiliser) if is_there else isinstance(one, Failed)
+    assert any(isinstance(one, Said) for one in found)
+
+
+@needs_torch
+@FAMILIES
+def test_pictures_are_prepared_in_threads_as_one_by_one(models, name):
+    captioner = loaded(name)
+    shown = pictures() * 8
+    with ThreadPoolExecutor(4) as threads:
+        ahead = list(threads.map(captioner.prepare, shown))
+
+    keys = [str(number) for number in range(len(shown))]
+    found = captioner.caption(ahead, keys=keys, language="en", decoding=Decoding(max_tokens=4))
+    assert found[:5] * 8 == found
+
+
+@needs_torch
+def test_how_large_pictures_need_to_be_is_said(models):
+    assert loaded("paligemma").side == loaded("llava").side == 2 * tiny_models.SIDE
+    assert loaded("idefics3").side == 1024
+    assert loaded("idefics3", side=300).describe()["side"] == "300 pixels"
+
+
+@needs_torch
+def test_a_template_stands_in_for_a_chat_template_and_is_asked_for_where_there_is_none(models, tmp_path, settings):
+    settings.MODELS_FOLDER = tmp_path
+    bare = shutil.copytree(models / "llava", tmp_path / "bare")
+    (bare / "chat_template.jinja").unlink()
+    with pytest.raises(BackendRefused, match="no chat template"):
+        BACKEND.check(Spec("bare", "bare", {}))
+
+    template = "user : <image> {prompt} assistant : "
+    found = captions(loaded("bare", template=template))
+    settings.MODELS_FOLDER = models
+    assert found == captions(loaded("llava"))
+
+
+@needs_torch
+def test_a_template_that_writes_the_first_token_itself_does_not_get_two(models):
+    once = loaded("llava", template="<s> user : <image> {prompt} assistant : ")
+
+    assert captions(once) == captions(loaded("llava"))
+
+
+@needs_torch
+def test_what_the_models_are_decides_their_languages(models):
+    tags = set(BACKEND.languages(Spec("x", "llava", {})))
+
+    assert len(tags) == 36
+    assert tags - set(BACKEND.languages(Spec("x", "paligemma", {}))) == {"quz"}
+    assert BACKEND.languages(Spec("x", "paligemma", {"languages": {"quz": "quz"}})) == {"quz": "quz"}
+    assert BACKEND.languages(Spec("x", "llava", {"languages": ["de", "fr"]})) == {"de": "de", "fr": "fr"}
+
+
+@needs_torch
+def test_models_of_the_other_backend_are_sent_there(models, tmp_path, settings):
+    settings.MODELS_FOLDER = tmp_path
+    tiny_models.save_git(tmp_path / "git")
+
+    with pytest.raises(BackendRefused, match="Use the backend encoder-decoder"):
+        BACKEND.check(Spec("git", "git", {}))
+
+
+def test_prompts_name_the_language_or_its_code():
+    spec = Spec("x", "x", {})
+    assert prompt_of(spec, "paligemma", "he", "he") == "caption he"
+    assert prompt_of(spec, "llava", "quz", "quz") == "Describe this picture in one sentence in Cusco Quechua."
+    assert prompt_of(spec, "paligemma", "", "") == "caption"
+    ours = Spec("x", "x", {"prompt": "In {language} ({code}):", "prompts": {"fr": "En français :"}})
+    assert prompt_of(ours, "llava", "de", "ger") == "In German (ger):"
+    assert prompt_of(ours, "llava", "fr", "fr") == "En français :"
+    assert prompt_of(ours, "llava", "ca", "Catalan") == "In Catalan (Catalan):"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"prompt": "Describe this picture."}, "has {code} or {language}"),
+        ({"template": "USER: <image>"}, "has {prompt}"),
+        ({"prompts": {"tlh": "nuqneH"}}, "has tlh, which the model does not have"),
+        ({"side": 0}, "“side” is 0"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_where_no_model_need_be(tmp_path, settings, options, said):
+    settings.MODELS_FOLDER = tmp_path / "not-here"
+    with pytest.raises(BackendRefused) as refusal:
+        BACKEND.check(Spec("x", "x", options))
+    assert said in str(refusal.value)
