@@ -81,7 +81,7 @@ class TryForm(DecodingForm):
         if bool(key) == bool(picture):
             self.add_error("key", _now("Name an image, or send a picture; not both."))
             return cleaned
-        image = self._named(key, cleaned.get("collection")) if key else self._same(picture)
+        image = self._named(key, cleaned.get("collection")) if key else _same(picture)
         if image is not None and hidden_from(self.viewer, [image.pk]):
             self.add_error(
                 "key" if key else "picture",
@@ -108,7 +108,7 @@ class TryForm(DecodingForm):
             self.add_error("key", _now("No image has this key or file name."))
         return None
 
-    @staticmethod
-    def _same(picture: UploadedFile[Any]) -> Image | None:
-        """The image of a collection that this very file is."""
-        return Image.objects.filter(sha256=sha256_of(picture)).first()
+
+def _same(picture: Any) -> Image | None:
+    """The image of a collection that this very file is."""
+    return Image.objects.filter(sha256=sha256_of(picture)).first()

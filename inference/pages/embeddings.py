@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 
 from corpus.models import CollectionImage
 from corpus.pages import shown
-from inference.models import GOING, EmbeddingSet, RunState
+from inference.backends.registry import encoders
+from inference.models import GOING, EmbeddingSet, Encoder, RunState
 from inference.selectors import embedding_sets as selectors
 from inference.selectors.embedding_sets import SetImage
 from inference.selectors.embeddings import EmbeddingsUnavailable
@@ -55,6 +56,12 @@ class NeighboursPage:
 def set_line(found: EmbeddingSet) -> SetLine:
     size = selectors.bytes_of(found)
     return SetLine(found=found, subject=subject_of(found), size="" if size is None else filesizeformat(size))
+
+
+def encoder_lines() -> list[tuple[Encoder, str]]:
+    """Each encoder with what its kind is called."""
+    titles = {name: one.title for name, one in encoders().items()}
+    return [(encoder, titles.get(encoder.backend, encoder.backend)) for encoder in selectors.encoders()]
 
 
 def subject_of(found: EmbeddingSet) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.core.cache import cache
 from django.db import connection
 from django.db.models import Count, QuerySet
 
@@ -14,6 +15,8 @@ from corpus.models import Collection
 from corpus.rules.downloads import BYTE_ORDER_MARK, csv_line, in_pieces
 from inference.models import CaptioningModel, ModelCaption
 
+KEPT_S = 300
+"""Collections may change without a caption."""
 COLUMNS = ("collection", "image", "languages", "stabilisers")
 TALLY = """
     SELECT entry.collection_id, said.stabilisers, COUNT(*), SUM(said.languages)
@@ -50,14 +53,17 @@ class Tally:
 
 
 def tallies(model: CaptioningModel) -> list[Tally]:
-    """One for each collection with stabilisers of `model`; it is the database that counts."""
-    per_image, parameters = _per_image(model).query.sql_with_params()
-    with connection.cursor() as cursor:
-        cursor.execute(TALLY.format(per_image=per_image), parameters)
-        rows = cursor.fetchall()
+    """One for each collection with stabilisers of `model`; it is the database that counts.
+
+    Anew once a caption of whatever model has come: of some million it takes seconds.
+    """
+    newest = ModelCaption.objects.order_by("-pk").values_list("pk", flat=True).first()
+    rows = cache.get_or_set(f"stabilisers-{model.pk}-{newest}", lambda: _counted(model), KEPT_S) or []
     collections = Collection.objects.in_bulk({row[0] for row in rows})
     found = {pk: Tally(collection) for pk, collection in collections.items()}
     for collection, stabilisers, images, captions in rows:
+        if collection not in found:
+            continue
         found[collection].images[stabilisers] += images
         found[collection].captions += captions
     return sorted(found.values(), key=lambda tally: (tally.collection.name, tally.collection.pk))
@@ -71,6 +77,14 @@ def stabilisers_table(model: CaptioningModel, collection: Collection) -> Iterato
         csv_line([collection.slug, row["image__entries__key"], row["languages"], row["stabilisers"]]) for row in rows
     )
     return in_pieces(line for part in ([BYTE_ORDER_MARK + csv_line(COLUMNS)], lines) for line in part)
+
+
+def _counted(model: CaptioningModel) -> list[tuple[int, int, int, int]]:
+    """Collection, number of stabilisers, images that have so many, and their captions."""
+    per_image, parameters = _per_image(model).query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(TALLY.format(per_image=per_image), parameters)
+        return cursor.fetchall()
 
 
 def _per_image(model: CaptioningModel, *more: str) -> QuerySet[ModelCaption, dict[str, Any]]:

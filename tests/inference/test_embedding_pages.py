@@ -83,7 +83,7 @@ def look(client, name, *arguments, **asked):
 
 
 def near(page):
-    return re.findall(r'<strong class="near__similarity">([^<]+)</strong> <bdi>[^<]*?(\d)</bdi>', page)
+    return re.findall(r'near__similarity"><bdi>([^<]+)</bdi></strong> <bdi>[^<]*?(\d)</bdi>', page)
 
 
 def public_id(collection, position):

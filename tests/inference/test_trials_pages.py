@@ -16,6 +16,7 @@ from PIL import Image as Pillow
 from corpus.models import CollectionImage, JobState
 from corpus.rules import limits
 from corpus.services import files
+from corpus.services.images import sha256_of
 from inference.models import CaptioningModel, ModelCaption, Trial, Worker
 from inference.services import trials
 from people.models import Membership, Role
@@ -220,7 +221,7 @@ def test_a_picture_in_hand_is_not_tried_nor_is_the_result_shown(client, model, c
     assert mine.image.public_id.hex not in pages[mine.image_id].replace("-", "")
     assert mine.key not in pages[mine.image_id]
     same = SimpleUploadedFile("me.jpg", picture("blue"))
-    mine.image.sha256 = trials.sha256_of(io.BytesIO(picture("blue")))
+    mine.image.sha256 = sha256_of(io.BytesIO(picture("blue")))
     mine.image.save()
     for sent in ({"key": mine.key}, {"picture": same}):
         refused = ask(busy, model, **sent)

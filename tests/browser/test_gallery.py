@@ -1,0 +1,108 @@
+"""The gallery and a trial in a browser: images that follow come without a new page, and so does a trial's result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from inference.models import CaptioningModel, ModelCaption, Trial
+from inference.selectors import gallery as selectors
+from inference.services import trials
+from people.models import Membership, Role, User
+from tests.browser.annotator import barriers, make_pictures, sign_in
+from tests.corpus.pictures import picture
+from tests.factories import make_captioner, make_collection, make_project, make_user
+
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
+JAPANESE, ARABIC, STABILISER = "ソファの上の猫", "قطة على أريكة", "a cat on a sofa"
+
+
+@pytest.fixture
+def researcher() -> User:
+    person, collection = make_user("res"), make_collection(images=7)
+    Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
+    make_pictures(collection)
+    alpha = make_captioner(collection, "Alpha", text="Alpha says")
+    pivot = CaptioningModel.objects.create(name="Beta", is_pivot=True)
+    for entry in collection.entries.all():
+        for tag, text in (("ja", JAPANESE), ("ar", ARABIC)):
+            about = {"image_id": entry.image_id, "language_id": tag, "text": text}
+            ModelCaption.objects.create(model=pivot, stabiliser=STABILISER, **about)
+            ModelCaption.objects.create(model=alpha, **about)
+    return person
+
+
+def test_images_follow_in_place_and_a_stabiliser_is_shown_when_asked_for(
+    live_server: Any, page: Page, context: BrowserContext, researcher: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selectors, "MOST_IMAGES", 4)
+    sign_in(context, researcher, live_server.url)
+    said: list[str] = []
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(f"{live_server.url}/models/gallery/")
+    page.get_by_text("Languages:").click()
+    page.get_by_role("checkbox", name="English").uncheck()
+    page.get_by_role("button", name="Show").click()
+    images = page.locator(".gallery__image")
+    expect(images).to_have_count(4)
+    address = page.url
+    assert "language=ar" in address
+    assert "language=en" not in address
+
+    page.get_by_role("link", name="More images").click()
+    expect(images).to_have_count(7)
+    expect(images.nth(4)).to_be_focused()
+    assert page.url == address
+    expect(page.get_by_role("link", name="More images")).to_have_count(0)
+    caption = images.nth(6).get_by_text(ARABIC).last
+    assert caption.evaluate("element => getComputedStyle(element).direction") == "rtl"
+    expect(page.get_by_text(STABILISER).first).to_be_hidden()
+    images.first.get_by_text("Stabiliser").first.click()
+    expect(page.get_by_text(STABILISER).first).to_be_visible()
+    assert (barriers(page), said) == ([], [])
+
+
+def test_a_trial_is_followed_to_its_end(
+    live_server: Any, page: Page, context: BrowserContext, researcher: User
+) -> None:
+    model = CaptioningModel.objects.create(name="Colours", backend="palette")
+    sign_in(context, researcher, live_server.url)
+    page.goto(f"{live_server.url}/models/{model.pk}/try/")
+    page.get_by_label("Or a picture of your own").set_input_files(
+        {"name": "mine.jpg", "mimeType": "image/jpeg", "buffer": picture()}
+    )
+    page.get_by_role("checkbox", name="Arabic").check()
+    page.get_by_role("button", name="Try it").click()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+
+    trials.run_trial(trial_id=Trial.objects.get().pk, worker="bench-1", clock=timezone.now)
+
+    # Nobody loads the page: it asks for itself.
+    expect(page.get_by_text("bench-1")).to_be_visible(timeout=20_000)
+    expect(page.locator('.gallery__caption[lang="ar"]')).to_have_text(Trial.objects.get().results["ar"]["text"])
+    shown = page.get_by_alt_text("The picture that you sent")
+    assert shown.evaluate("image => image.complete && image.naturalWidth") == 64
+    assert barriers(page) == []
+
+
+@pytest.mark.parametrize("width", [390, 1366])
+def test_without_javascript_images_follow_on_the_next_page_and_nothing_is_wider_than_the_screen(
+    live_server: Any, browser: Browser, researcher: User, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selectors, "MOST_IMAGES", 4)
+    context = browser.new_context(java_script_enabled=False, viewport={"width": width, "height": 844})
+    sign_in(context, researcher, live_server.url)
+    page = context.new_page()
+    page.goto(f"{live_server.url}/models/gallery/")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("link", name="More images").click()
+    expect(page.locator(".gallery__image")).to_have_count(3)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("link", name="Earlier images").click()
+    expect(page.locator(".gallery__image")).to_have_count(4)
+    expect(page.get_by_role("link", name="Earlier images")).to_have_count(0)
+    context.close()
