@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
+from django.utils import translation
 from django.utils.translation import gettext as _
 from PIL import Image
 
@@ -28,7 +29,8 @@ from inference.backends.captioners import (
     Spec,
     Translation,
 )
-from inference.backends.endpoint_calls import Client, Clock, Unanswered, Wait, content_of
+from inference.backends.endpoint_answers import Unanswered, content_of
+from inference.backends.endpoint_calls import Client, Clock, Wait
 from inference.backends.endpoint_options import Options, check_decoding, endpoint_of, languages_of, options_of
 from inference.rules.captions import CaptionRefused, caption_text
 
@@ -132,17 +134,21 @@ class _Asking:
         BackendDown
         """
         check_decoding(self.options, decoding)
+        # Threads have a language of their own, and are kept from run to run.
+        page_language = translation.get_language()
         down: list[BackendDown] = []
 
         def one(content: tuple[Any, str], key: str) -> Said | Unanswered | None:
-            try:
-                return self._one(content[0], content[1], seed=seed_of(key, language, decoding.seed), decoding=decoding)
-            except Unanswered as unanswered:
-                return unanswered
-            except BackendDown as error:
-                down.append(error)
-                self.client.halted.set()
-                return None
+            seed = seed_of(key, language, decoding.seed)
+            with translation.override(page_language):
+                try:
+                    return self._one(*content, seed=seed, decoding=decoding)
+                except Unanswered as unanswered:
+                    return unanswered
+                except BackendDown as error:
+                    down.append(error)
+                    self.client.halted.set()
+                    return None
 
         found = list(self._threads.map(one, contents, keys))
         if down:
@@ -174,7 +180,8 @@ class _Asking:
         """One image may be too much for a server. Where none of many is answered, it is rarely the images."""
         silent = [answer for answer in answers if isinstance(answer, Unanswered) and answer.is_silence]
         if silent and len(silent) == len(answers) and not self.client.is_alive():
-            raise BackendDown(f"The endpoint {self.endpoint} is down. {silent[-1].reason}")
+            said = _("The endpoint “%(name)s” is down.") % {"name": self.endpoint}
+            raise BackendDown(f"{said} {silent[-1].reason}")
         for answer in answers:
             if isinstance(answer, Said) or not answer.counts:
                 self._failed_in_a_row = 0
@@ -183,10 +190,8 @@ class _Asking:
             if self._failed_in_a_row >= IN_A_ROW:
                 # Whoever takes the run up again, perhaps after a look at the options, begins anew.
                 self._failed_in_a_row = 0
-                raise BackendDown(
-                    f"The endpoint {self.endpoint} made no caption of {IN_A_ROW} in a row. Of the last of them: "
-                    f"{answer.reason}"
-                )
+                said = _("The endpoint “%(name)s” made no caption of %(count)s in a row; the last one for this reason:")
+                raise BackendDown(f"{said % {'name': self.endpoint, 'count': IN_A_ROW}} {answer.reason}")
 
 
 class EndpointCaptioner:

@@ -17,9 +17,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import urllib3
+from django.utils.translation import gettext as _
 from urllib3 import exceptions as broken
 
 from inference.backends.captioners import BackendDown
+from inference.backends.endpoint_answers import Unanswered
 from inference.rules.endpoints import key_variable
 
 LARGEST_ANSWER_BYTES = 1_000_000
@@ -37,18 +39,6 @@ ENDPOINTS_FAULT = (401, 402, 404, 405, 429, 503, 529)
 
 Clock = Callable[[], float]
 Wait = Callable[[float], None]
-
-
-class Unanswered(Exception):
-    """There is no answer to this question, and why.
-
-    `is_silence`: the endpoint may be out of order, as it gave no proper answer; `counts`: whether many in a row of
-    these say that something is wrong with all of them. A refusal says nothing of that sort.
-    """
-
-    def __init__(self, reason: str, *, is_silence: bool = False, counts: bool = True) -> None:
-        super().__init__(reason)
-        self.reason, self.is_silence, self.counts = reason, is_silence, counts
 
 
 @dataclass(frozen=True)
@@ -129,7 +119,7 @@ class Client:
         for attempt in range(self._manners.retries + 1):
             self._gate.enter()
             if self.halted.is_set():
-                raise BackendDown(f"The endpoint {self._name} is not asked any more.")
+                raise self._halt()
             try:
                 return self._once(payload, private)
             except _Trouble as trouble:
@@ -138,10 +128,12 @@ class Client:
                     break
                 if attempt < self._manners.retries:
                     self._rest(attempt, trouble)
-        tries = f" It was asked {attempt + 1} times." if attempt else ""
+        said = str(last)
+        if attempt:
+            said = f"{said} {_('It was asked %(count)s times.') % {'count': attempt + 1}}"
         if last.is_endpoints:
-            raise BackendDown(f"The endpoint {self._name} {last.reason}.{tries}")
-        raise Unanswered(f"The endpoint {self._name} {last.reason}.{tries}", is_silence=last.is_silence)
+            raise BackendDown(said)
+        raise Unanswered(said, is_silence=last.is_silence)
 
     def is_alive(self) -> bool:
         """Whether it answers anything at all to an easy question, whatever that is."""
@@ -177,22 +169,30 @@ class Client:
             )
             content = self._content(response, began)
         except (broken.NewConnectionError, broken.ConnectTimeoutError) as error:
-            raise _Trouble(_unreachable(error), again=True, is_endpoints=True) from None
+            raise _Trouble(self._about(_unreachable(error)), again=True, is_endpoints=True) from None
         except broken.SSLError:
-            raise _Trouble(
-                "speaks no TLS, or shows a certificate that is not trusted here", is_endpoints=True
-            ) from None
+            said = _("The endpoint “%(name)s” speaks no TLS, or shows a certificate that is not trusted here.")
+            raise _Trouble(self._about(said), is_endpoints=True) from None
         except broken.TimeoutError:
             raise self._too_slow() from None
         except broken.HTTPError:
-            raise _Trouble("broke the connection before it had answered", again=True, is_silence=True) from None
+            said = _("The endpoint “%(name)s” broke the connection before it had answered.")
+            raise _Trouble(self._about(said), again=True, is_silence=True) from None
         if response.status != 200:
             raise self._not_answered(response, content, private)
         try:
             return json.loads(content)
         except (ValueError, RecursionError):
-            kind = "HTML, as of a proxy," if content.lstrip()[:1] == b"<" else "something that is no JSON"
-            raise Unanswered(f"The endpoint {self._name} answered with {kind} instead of a caption.") from None
+            said = _("The endpoint “%(name)s” answered with something that is no JSON.")
+            if content.lstrip()[:1] == b"<":
+                said = _("The endpoint “%(name)s” answered with HTML, as proxies do, and not with a caption.")
+            raise Unanswered(self._about(said)) from None
+
+    def _about(self, sentence: str, **more: Any) -> str:
+        return sentence % {"name": self._name, **more}
+
+    def _halt(self) -> BackendDown:
+        return BackendDown(self._about(_("The endpoint “%(name)s” is not asked any more.")))
 
     def _content(self, response: urllib3.BaseHTTPResponse, began: float) -> bytes:
         """What is answered, as long as it neither is too large nor trickles in for ever."""
@@ -201,9 +201,8 @@ class Client:
             content += some
             if len(content) > LARGEST_ANSWER_BYTES:
                 response.close()
-                raise Unanswered(
-                    f"The endpoint {self._name} answered with more than {LARGEST_ANSWER_BYTES:,} bytes: no caption."
-                )
+                said = _("The endpoint “%(name)s” answered with more than %(limit)s bytes, which is no caption.")
+                raise Unanswered(self._about(said, limit=LARGEST_ANSWER_BYTES))
             if self._clock() - began > self._manners.connect_s + self._manners.read_s:
                 response.close()
                 raise self._too_slow()
@@ -211,57 +210,62 @@ class Client:
         return content
 
     def _too_slow(self) -> _Trouble:
-        return _Trouble(f"did not answer within {self._manners.read_s:g} s", again=True, is_silence=True)
+        said = _("The endpoint “%(name)s” did not answer within %(seconds)s s.")
+        return _Trouble(self._about(said, seconds=f"{self._manners.read_s:g}"), again=True, is_silence=True)
 
     def _not_answered(self, response: urllib3.BaseHTTPResponse, content: bytes, private: str) -> _Trouble:
         status = response.status
         if 300 <= status < 400:
-            return _Trouble(
-                f"answers with a redirect ({status}), which is not followed: CAPTION_ENDPOINTS needs the address that "
-                "it leads to",
-                is_endpoints=True,
+            said = _(
+                "The endpoint “%(name)s” answers with a redirect (%(status)s), which is not followed: %(variable)s "
+                "needs the address that it leads to."
             )
-        reason = {
-            401: f"does not accept the key in {key_variable(self._name)}",
-            402: "wants to be paid first",
-            404: "knows no such model or address",
-            429: "has had too many requests",
-        }.get(status, "refuses" if status < 500 else "fails")
+            return _Trouble(self._about(said, status=status, variable="CAPTION_ENDPOINTS"), is_endpoints=True)
+        otherwise = _("The endpoint “%(name)s” refuses (%(said)s).")
+        if status >= 500:
+            otherwise = _("The endpoint “%(name)s” fails (%(said)s).")
+        sentence = {
+            401: _("The endpoint “%(name)s” does not accept the key in %(variable)s (%(said)s)."),
+            402: _("The endpoint “%(name)s” wants to be paid first (%(said)s)."),
+            404: _("The endpoint “%(name)s” knows no such model or address (%(said)s)."),
+            429: _("The endpoint “%(name)s” has had too many requests (%(said)s)."),
+        }.get(status, otherwise)
         return _Trouble(
-            f"{reason} ({status}{self._said(content, private)})",
+            self._about(sentence, said=self._said(status, content, private), variable=key_variable(self._name)),
             again=status in ASKED_AGAIN,
             is_endpoints=status in ENDPOINTS_FAULT,
             is_silence=status >= 500,
             retry_after_s=_seconds_of(response.headers.get("Retry-After")),
         )
 
-    def _said(self, content: bytes, private: str) -> str:
-        """What the server says of its refusal, as far as it can be repeated."""
+    def _said(self, status: int, content: bytes, private: str) -> str:
+        """The status, and what the server says of it as far as that can be repeated."""
         try:
             given = json.loads(content)
         except (ValueError, RecursionError):
-            return ""
+            return str(status)
         error = given.get("error", given) if isinstance(given, dict) else None
         said = error if isinstance(error, str) else None
         if isinstance(error, dict):
             said = next((error[name] for name in ("message", "detail") if isinstance(error.get(name), str)), None)
         if not said:
-            return ""
+            return str(status)
         if _repeats(said, private) or "base64" in said:
-            return "; what it says repeats what it was sent"
+            return _("%(status)s; what it says repeats what it was sent") % {"status": status}
         if self._key is not None:
             said = said.replace(self._key, "…")
         line = "".join(character if character.isprintable() else " " for character in said)
-        return f", “{line[:LONGEST_SAID]}”"
+        return f"{status}, “{line[:LONGEST_SAID]}”"
 
     def _rest(self, attempt: int, trouble: _Trouble) -> None:
         """As long as the server asks for, and then for all threads; else twice as long each time, by chance less."""
         if trouble.retry_after_s is not None:
             if trouble.retry_after_s > self._manners.longest_wait_s:
-                raise BackendDown(
-                    f"The endpoint {self._name} {trouble.reason} and asks to wait {trouble.retry_after_s:,.0f} s, "
-                    f"longer than the {self._manners.longest_wait_s:,.0f} s that are waited here."
-                )
+                said = _("It asks to wait %(asked)s s, longer than the %(limit)s s that are waited here.") % {
+                    "asked": round(trouble.retry_after_s),
+                    "limit": round(self._manners.longest_wait_s),
+                }
+                raise BackendDown(f"{trouble} {said}")
             self._gate.close_for(trouble.retry_after_s)
             return
         pause_s = min(FIRST_PAUSE_S * 2**attempt, LONGEST_PAUSE_S)
@@ -269,7 +273,7 @@ class Client:
 
     def _wait_unless_halted(self, seconds: float) -> None:
         if self.halted.wait(seconds):
-            raise BackendDown(f"The endpoint {self._name} is not asked any more.")
+            raise self._halt()
 
 
 class _Trouble(Exception):
@@ -285,60 +289,17 @@ class _Trouble(Exception):
         retry_after_s: float | None = None,
     ) -> None:
         super().__init__(reason)
-        self.reason, self.again, self.retry_after_s = reason, again, retry_after_s
+        self.again, self.retry_after_s = again, retry_after_s
         self.is_endpoints, self.is_silence = is_endpoints, is_silence
-
-
-def content_of(answer: Any, *, keep_cut: bool, max_tokens: int) -> str:
-    """The text of a chat completion, as it stands there.
-
-    Raises
-    ------
-    Unanswered
-    """
-    if not isinstance(answer, dict):
-        raise Unanswered("The answer is no chat completion.")
-    choices = answer.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise Unanswered("The answer has no choices, or none with a message.")
-    finish = choice.get("finish_reason")
-    if message.get("refusal") or finish == "content_filter":
-        raise Unanswered("The model refused to answer.", counts=False)
-    text = _text_of(message.get("content"))
-    if text is None:
-        raise Unanswered("The answer has no text.")
-    if finish == "length" and not keep_cut:
-        raise Unanswered(
-            f"The caption was not at its end after {max_tokens} tokens: allow more (or set the option keep_cut, to "
-            "keep what there is)."
-        )
-    if text.lstrip().startswith("<think>"):
-        raise Unanswered(
-            "The answer begins with the model's reasoning. Switch that off: by the server, or by what the option extra "
-            "sends it."
-        )
-    return text
-
-
-def _text_of(content: Any) -> str | None:
-    """Most servers give a text, some a list of parts."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return None
-    texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
-    return "".join(text for text in texts if isinstance(text, str)) if texts else None
 
 
 def _unreachable(error: Exception) -> str:
     if isinstance(error, broken.NameResolutionError):
-        return "has a host whose name leads nowhere"
+        return _("The endpoint “%(name)s” has a host whose name leads nowhere.")
     # What cannot connect is a kind of what takes too long to, for urllib3.
     if not isinstance(error, broken.NewConnectionError):
-        return "does not take connections: nobody answers in time"
-    return "does not take connections"
+        return _("The endpoint “%(name)s” does not take connections: nobody answers in time.")
+    return _("The endpoint “%(name)s” does not take connections.")
 
 
 def _seconds_of(retry_after: str | None) -> float | None:

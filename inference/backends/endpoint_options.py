@@ -186,8 +186,10 @@ def languages_of(spec: Spec, *, has_pictures: bool) -> dict[str, str]:
     ------
     BackendRefused
     """
+    names = {one.tag: one.english_name for one in LANGUAGES if has_pictures or one.tag != "en"}
     given = _texts(spec.options, "languages")
-    return given or {one.tag: one.english_name for one in LANGUAGES if has_pictures or one.tag != "en"}
+    # Whoever repeats a tag in place of its name, as lists of codes do, means the language.
+    return {tag: names.get(tag, name) if name == tag else name for tag, name in given.items()} or names
 
 
 def _manners(given: Mapping[str, Any]) -> Manners:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import unicodedata
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def halves(first: str, second: str, *, of: tuple[int, int] = (60, 40), second_fr
     return image
 
 
-def said(image: Image.Image, language: str = "en", **decoding: object) -> str:
+def said(image: Image.Image, language: str = "en", **decoding: Any) -> str:
     captioner = PaletteBackend().load(SPEC)
     (found,) = captioner.caption(
         [captioner.prepare(image)], keys=["k"], language=language, decoding=Decoding(**decoding)

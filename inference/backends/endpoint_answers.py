@@ -1,0 +1,67 @@
+"""What stands in the answer of an OpenAI-compatible endpoint: a text, or one of many ways in which there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+
+class Unanswered(Exception):
+    """There is no answer to this question, and why.
+
+    `is_silence`: the endpoint may be out of order, as it gave no proper answer; `counts`: whether many in a row of
+    these say that something is wrong with all of them. A refusal says nothing of that sort.
+    """
+
+    def __init__(self, reason: str, *, is_silence: bool = False, counts: bool = True) -> None:
+        super().__init__(reason)
+        self.reason, self.is_silence, self.counts = reason, is_silence, counts
+
+
+def content_of(answer: Any, *, keep_cut: bool, max_tokens: int) -> str:
+    """The text of a chat completion, as it stands there.
+
+    Raises
+    ------
+    Unanswered
+    """
+    if not isinstance(answer, dict):
+        raise Unanswered(_("The answer is no chat completion."))
+    choices = answer.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise Unanswered(_("The answer has no choices, or none with a message."))
+    finish = choice.get("finish_reason")
+    if message.get("refusal") or finish == "content_filter":
+        raise Unanswered(_("The model refused to answer."), counts=False)
+    text = _text_of(message.get("content"))
+    if text is None:
+        raise Unanswered(_("The answer has no text."))
+    if finish == "length" and not keep_cut:
+        raise Unanswered(
+            _(
+                "The caption was not at its end after %(count)s tokens. Allow more, or set the option “keep_cut” to "
+                "keep what there is."
+            )
+            % {"count": max_tokens}
+        )
+    if text.lstrip().startswith("<think>"):
+        raise Unanswered(
+            _(
+                "The answer begins with the model's reasoning. Switch that off, in the server or by what the option "
+                "“extra” sends it."
+            )
+        )
+    return text
+
+
+def _text_of(content: Any) -> str | None:
+    """Most servers give a text, some a list of parts."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return None
+    texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+    return "".join(text for text in texts if isinstance(text, str)) if texts else None

@@ -1,0 +1,93 @@
+"""What may be said of a model behind an endpoint: refused by name where it cannot be, before anything is sent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from inference.backends.captioners import BackendRefused, Decoding, Spec
+from inference.backends.endpoint import EndpointBackend, EndpointTranslatorBackend
+
+
+@pytest.fixture(autouse=True)
+def _named(settings: Any) -> None:
+    settings.CAPTION_ENDPOINTS = {"lab": "http://127.0.0.1:9/v1", "other": "http://127.0.0.1:9/v1"}
+    settings.CAPTION_ENDPOINT_KEYS = {"lab": "sk-0123"}
+
+
+@pytest.fixture
+def backend() -> EndpointBackend:
+    return EndpointBackend()
+
+
+def spec(source: str = "lab", **options: Any) -> Spec:
+    return Spec("Tiny", source, {"model": "tiny-1", **options})
+
+
+def test_a_temperature_that_must_not_be_sent_is_refused(backend):
+    with pytest.raises(BackendRefused, match="leaves out the temperature"):
+        backend.check_decoding(spec(parameters={"temperature": None}), Decoding(temperature=0.5))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"model": " "}, "option “model” is missing"),
+        ({"sides": 3}, "Unknown options: sides"),
+        ({"side": 8}, "side” is no whole number from 32"),
+        ({"side": 64.5}, "side” is no whole number from 32 to 4096"),
+        ({"read_s": True}, "read_s” is no number"),
+        ({"per_minute": float("nan")}, "per_minute” is no number"),
+        ({"concurrency": 0}, "concurrency"),
+        ({"prompt": "Describe it."}, "names no language"),
+        ({"prompts": {"xx": "…"}}, "not the model's: xx"),
+        ({"prompts": {"de": 5}}, "prompts” has a text"),
+        ({"languages": ["de"]}, "languages” is no object"),
+        ({"extra": {"messages": []}}, "extra” cannot set messages"),
+        ({"parameters": {"beams": "n"}}, "parameters” says"),
+        ({"keep_cut": "yes"}, "neither true nor false"),
+        ({"detail": "huge"}, "detail” is one of"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_by_name(backend, options, said):
+    with pytest.raises(BackendRefused, match=said):
+        backend.check(spec(**options))
+
+
+def test_an_endpoint_that_nobody_named_and_a_key_that_is_missing_are_told_with_the_variable_to_set(backend, settings):
+    with pytest.raises(BackendRefused, match=r"no endpoint “http://evil/v1” here.*lab, other.*CAPTION_ENDPOINTS"):
+        backend.check(spec(source="http://evil/v1"))
+    with pytest.raises(BackendRefused, match=r"other” has no key.*CAPTION_ENDPOINT_KEY_OTHER"):
+        backend.check(spec(source="other"))
+    settings.CAPTION_ENDPOINTS = {}
+    with pytest.raises(BackendRefused, match="There is none yet"):
+        backend.check(spec())
+
+
+def test_a_prompt_need_not_name_the_language_where_no_doubt_is_left(backend):
+    backend.check(spec(languages={"de": "German"}, prompt="Was ist zu sehen?"))
+    backend.check(spec(languages={"de": "German", "en": "English"}, prompt="?", prompts={"de": "Was?", "en": "What?"}))
+    with pytest.raises(BackendRefused, match="names no language"):
+        backend.check(spec(languages={"de": "German", "en": "English"}, prompt="What?", prompts={"de": "Was?"}))
+
+
+def test_a_translator_has_every_language_but_english_and_options_of_its_own():
+    backend = EndpointTranslatorBackend()
+
+    assert len(backend.languages(spec())) == 35
+    assert "en" not in backend.languages(spec())
+    with pytest.raises(BackendRefused, match="Unknown options: side"):
+        backend.check(spec(side=64))
+    with pytest.raises(BackendRefused, match=r"needs \{text\}"):
+        backend.check(spec(prompt="Into {language}."))
+    with pytest.raises(BackendRefused, match="beams"):
+        backend.check_decoding(spec(), Decoding(beams=2))
+
+
+def test_pivot_stabilised_models_are_refused(backend):
+    with pytest.raises(BackendRefused, match="Pivot-stabilised"):
+        backend.check(replace(spec(), is_pivot=True))
+    with pytest.raises(BackendRefused, match="Pivot-stabilised"):
+        backend.load(replace(spec(), is_pivot=True))
