@@ -201,7 +201,7 @@ def visual_fields(references: ReferenceSet, encoders: Sequence[Encoder]) -> dict
 class _FeaturesField(forms.ModelChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, obj: EmbeddingSet) -> str:
         text = ngettext("%(encoder)s, %(number)d image, %(day)s", "%(encoder)s, %(number)d images, %(day)s", obj.rows)
-        day = date_format(obj.created_at, "DATE_FORMAT")
+        day = date_format(obj.created_at, "j F Y")
         return text % {"encoder": obj.encoder.name, "number": obj.rows, "day": day}
 
 

@@ -29,6 +29,7 @@ from metrics.named_vectors import NamedVectors, read_named_vectors
 from metrics.scoring import score
 from metrics.text import tokenise
 from metrics.word_vectors import TableWriter, open_table
+from tests.inference.embedded import save_clip
 from tests.published import published
 from tests.servers import ROOT
 from tests.torch_extra import needs_torch
@@ -367,28 +368,7 @@ def test_from_pictures_to_scores_by_commands(tmp_path):
 
 @pytest.fixture(scope="module")
 def tiny_clip(tmp_path_factory):
-    import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import CLIPConfig, CLIPImageProcessorPil, CLIPModel, PreTrainedTokenizerFast
-
-    folder = tmp_path_factory.mktemp("clip")
-    words = ["<pad>", "<unk>", "<s>", "</s>", "a", "red", "blue", "rot", "ein"]
-    tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    ends = [("<s>", 2), ("</s>", 3)]
-    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=ends)
-    marks = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=16, **marks).save_pretrained(folder)
-    small = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    text = {"vocab_size": 9, "max_position_embeddings": 16, "bos_token_id": 2, "eos_token_id": 3, "pad_token_id": 0}
-    torch.manual_seed(0)
-    config = CLIPConfig(
-        text_config={**small, **text}, vision_config={**small, "image_size": 32, "patch_size": 16}, projection_dim=12
-    )
-    CLIPModel(config).save_pretrained(folder)
-    size = {"size": {"shortest_edge": 32}, "crop_size": {"height": 32, "width": 32}}
-    CLIPImageProcessorPil(**size).save_pretrained(folder)
-    return folder
+    return save_clip(tmp_path_factory.mktemp("clip"))
 
 
 def test_a_dual_encoder_puts_captions_and_pictures_in_one_space_and_is_named_by_its_files(tmp_path, tiny_clip):

@@ -1,0 +1,380 @@
+"""CLinRel, CMedRel and WCC of a project: by which encoders and vectors, and what is said where something is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from inference.backends.encoders import ExtraMissing
+from inference.models import Precision, Worker
+from inference.services import text_vectors as services
+from metrics.scoring import Projections, score
+from scoring import tasks
+from scoring.models import Pass, Reference, ReferenceKind, Scoring
+from scoring.rules.metrics import MetricsRefused
+from scoring.rules.packing import unpack_floats, unpack_integers
+from scoring.services.references import put_references
+from scoring.services.scorings import ask_again
+from tests.factories import NOW, make_captioner, make_project, make_vectors
+from tests.inference import embedded
+from tests.inference.embedded import MeanColours, images_of, make_encoder, make_set, painted_collection, save_clip
+from tests.scoring.scored import make_references, make_scoring, run
+from tests.torch_extra import needs_torch
+
+pytestmark = pytest.mark.django_db
+
+VISUAL = ["clinrel", "cmedrel"]
+
+
+@pytest.fixture(autouse=True)
+def storage(media, settings, tmp_path, monkeypatch):
+    settings.VAR = tmp_path
+    embedded.offer(monkeypatch)
+
+
+@pytest.fixture
+def project():
+    return make_project("lions")
+
+
+@pytest.fixture
+def collection():
+    return painted_collection(3)
+
+
+@pytest.fixture
+def references(project, collection):
+    return make_references(project=project, collection=collection, kind=ReferenceKind.TRANSLATED)
+
+
+@pytest.fixture
+def english(project, collection):
+    return make_references(project=project, collection=collection, language="en", name="English")
+
+
+@pytest.fixture
+def encoder():
+    return make_encoder()
+
+
+@pytest.fixture
+def features(encoder, collection):
+    return make_set(encoder, collection)
+
+
+@pytest.fixture
+def model(collection):
+    """Says r of the first image, g of the second, b of the third, which are red, green and blue."""
+    made = make_captioner(collection, text="", language="de")
+    for image, text in zip(images_of(collection), ("rrr", "ggg", "rrr b"), strict=True):
+        made.captions.filter(image=image).update(text=text)
+    return made
+
+
+def vector(text):
+    return np.array([1.0 + text.count(letter) for letter in "rgb"])
+
+
+def cosine(one, other):
+    return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
+
+
+def per_image(found, metric):
+    kept = found.scores.get(metric=metric)
+    return dict(zip(unpack_integers(found.image_ids).tolist(), unpack_floats(kept.values).tolist(), strict=True))
+
+
+def why(found, metric):
+    kept = found.scores.get(metric=metric)
+    assert kept.value is None
+    return kept.why_undefined
+
+
+def test_captions_are_held_against_their_image_and_the_english_references(
+    references, english, encoder, features, model, collection
+):
+    scoring = make_scoring(references, model=model, metrics=VISUAL, encoder=encoder, english=english, features=features)
+    found = run(scoring)
+
+    texts = ("rrr", "ggg", "rrr b")
+    pixels = np.array([[255, 0, 0], [0, 128, 0], [0, 0, 255]])
+    for image, text, colours in zip(images_of(collection), texts, pixels, strict=True):
+        said = Reference.objects.filter(reference_set=english, image=image).values_list("text", flat=True)
+        directions = [vector(one) / np.linalg.norm(vector(one)) for one in said]
+        expected = cosine(vector(text), np.mean(directions, axis=0))
+        assert per_image(found, "clinrel")[image.pk] == pytest.approx(expected, abs=1e-6)
+        assert per_image(found, "cmedrel")[image.pk] == pytest.approx(cosine(vector(text), colours), abs=1e-6)
+    assert "|encoder:mean-colours-1|english:" in found.scores.get(metric="clinrel").signature
+    assert "|encoder:mean-colours-1|refs:" in found.scores.get(metric="cmedrel").signature
+
+
+def test_wcc_sums_up_the_three(references, english, encoder, features, model):
+    words = make_vectors("de", {"rrr": (1.0, 0.0), "ggg": (0.0, 1.0), "caption": (0.6, 0.8), "test": (0.8, 0.6)})
+    parts = ["wmdrel", *VISUAL]
+    scoring = make_scoring(
+        references,
+        model=model,
+        metrics=["wcc", *parts],
+        vectors=words,
+        encoder=encoder,
+        english=english,
+        features=features,
+    )
+    found = run(scoring)
+
+    values = dict(found.scores.values_list("metric", "value"))
+    assert values["wcc"] == pytest.approx(100 * sum(values[part] for part in parts))
+    assert "|z:2|vectors:" in found.scores.get(metric="wcc").signature
+
+
+def test_on_the_platform_it_is_what_the_metrics_give_for_the_same_vectors(references, encoder, features, model):
+    found = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=features))
+
+    images = unpack_integers(found.image_ids).tolist()
+    texts = dict(model.captions.values_list("image_id", "text"))
+    said = [
+        list(Reference.objects.filter(reference_set=references, image=one).values_list("text", flat=True))
+        for one in images
+    ]
+    pixels = dict(
+        zip([one.pk for one in images_of(references.collection)], np.diag([255.0, 128.0, 255.0]), strict=True)
+    )
+    given = Projections(
+        "mean-colours-1", [vector(texts[one]) for one in images], images=[pixels[one] for one in images]
+    )
+    (expected,) = score([texts[one] for one in images], said, metrics=["cmedrel"], normalise=True, projections=given)
+    kept = found.scores.get()
+    assert kept.value == pytest.approx(expected.scores.corpus, abs=1e-6)
+    assert kept.signature == str(expected.signature)
+
+
+def test_where_the_references_are_in_english_the_captions_are_held_against_them(project, collection, encoder):
+    references = make_references(project=project, collection=collection, language="en")
+    found = run(make_scoring(references, metrics=["clinrel"], encoder=encoder))
+
+    assert 0.9 < found.scores.get().value <= 1
+
+
+def test_a_metric_says_how_many_images_lack_features_and_the_other_is_computed(references, english, encoder, model):
+    few = make_set(encoder, few_of(references.collection, 1))
+    found = run(make_scoring(references, model=model, metrics=VISUAL, encoder=encoder, english=english, features=few))
+
+    assert why(found, "cmedrel").startswith("2 images have no vector among the features chosen.")
+    assert found.scores.get(metric="clinrel").value is not None
+
+
+def test_a_metric_says_how_many_images_lack_an_english_reference(references, english, encoder, features, model):
+    image = images_of(references.collection)[0].pk
+    Reference.objects.filter(reference_set=english, image=image).delete()
+    found = run(
+        make_scoring(references, model=model, metrics=VISUAL, encoder=encoder, english=english, features=features)
+    )
+
+    assert why(found, "clinrel") == "1 image has no English reference among those chosen."
+    assert found.scores.get(metric="cmedrel").value is not None
+
+
+def few_of(collection, count):
+    other = painted_collection(0)
+    for image in images_of(collection)[:count]:
+        other.entries.create(image=image, key=image.sha256, position=1)
+    return other
+
+
+def test_features_of_more_images_take_the_place_of_those_before_and_others_are_refused(
+    references, encoder, features, model
+):
+    about = {"model": model, "metrics": ["cmedrel"], "encoder": encoder}
+    scoring = make_scoring(references, features=make_set(encoder, few_of(references.collection, 1)), **about)
+    run(scoring)
+    make_scoring(references, features=features, **about)
+    found = run(scoring)
+
+    assert found.scores.get().value is not None
+    for other in (
+        make_set(encoder, references.collection, precision=Precision.FLOAT16),
+        make_set(make_encoder("Other"), references.collection),
+    ):
+        with pytest.raises(MetricsRefused, match="with other features already"):
+            make_scoring(references, features=other, **about)
+
+
+def test_vectors_of_different_spaces_are_not_compared(references, encoder, model, monkeypatch):
+    monkeypatch.setattr(MeanColours, "space", "another-space")
+    other = make_encoder("Other")
+    features = make_set(other, references.collection)
+    monkeypatch.setattr(MeanColours, "space", "mean-colours-1")
+    found = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=features))
+
+    assert "different spaces" in why(found, "cmedrel")
+
+
+def test_half_precision_stands_in_the_signature(references, encoder, model):
+    half = make_set(encoder, references.collection, precision=Precision.FLOAT16)
+    found = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=half))
+
+    assert "|encoder:mean-colours-1%2Bmean-colours-1.float16" in found.scores.get().signature.replace("+", "%2B")
+
+
+def test_without_the_extra_the_score_says_what_to_install(references, english, encoder, model, monkeypatch):
+    def missing(encoder):
+        raise ExtraMissing("This needs PyTorch, which is not installed: pip install …")
+
+    monkeypatch.setattr("scoring.services.visual.load", missing)
+    found = run(make_scoring(references, model=model, metrics=["clinrel", "bleu"], encoder=encoder, english=english))
+
+    assert "pip install" in why(found, "clinrel")
+    assert found.scores.get(metric="bleu-1").value is not None
+
+
+def test_an_encoder_whose_files_changed_is_not_used(references, english, model):
+    old = make_encoder("Old", signature="mean-colours-0", space="mean-colours-0", dimensions=3)
+    found = run(make_scoring(references, model=model, metrics=["clinrel"], encoder=old, english=english))
+
+    assert "are not those that its vectors were made with" in why(found, "clinrel")
+
+
+def test_what_is_known_of_an_encoder_once_it_was_loaded_is_written_down(references, english, encoder, model):
+    run(make_scoring(references, model=model, metrics=["clinrel"], encoder=encoder, english=english))
+
+    encoder.refresh_from_db()
+    assert (encoder.signature, encoder.dimensions) == ("mean-colours-1", 3)
+
+
+def test_texts_are_put_into_vectors_once(references, english, encoder, model, monkeypatch):
+    encoded = []
+    vectors = MeanColours.vectors
+    monkeypatch.setattr(MeanColours, "vectors", lambda self, texts: encoded.extend(texts) or vectors(self, texts))
+    scoring = make_scoring(references, model=model, metrics=["clinrel"], encoder=encoder, english=english)
+    run(scoring)
+    assert len(encoded) == len(set(encoded)) == 3 + 6
+
+    ask_again(scoring=scoring, now=NOW)
+    run(scoring, at=NOW + timedelta(hours=1))
+    assert len(encoded) == 9
+
+
+def test_a_set_of_the_captions_is_used_where_there_is_one(references, encoder, features, model, monkeypatch):
+    make_set(encoder, references.collection, captions_of=model, language=references.language)
+    monkeypatch.setattr(services, "_computed", lambda *_: pytest.fail("the vectors are there"))
+    found = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=features))
+
+    assert found.scores.get().value is not None
+
+
+@pytest.mark.parametrize(
+    ("metric", "given", "said"),
+    [
+        ("clinrel", ["english"], "needs an encoder"),
+        ("cmedrel", ["encoder"], "needs features of the images"),
+        ("clinrel", ["encoder", "features"], "needs English references"),
+        ("wcc", ["encoder", "english", "features"], "needs word vectors"),
+    ],
+)
+def test_a_metric_that_lacks_something_is_refused_when_it_is_asked_for(request, references, metric, given, said):
+    about = {name: request.getfixturevalue(name) for name in given}
+    with pytest.raises(MetricsRefused, match=said):
+        make_scoring(references, metrics=[metric], **about)
+    assert not Scoring.objects.exists()
+
+
+def test_english_references_of_another_project_are_refused(references, encoder, collection):
+    foreign = make_references(collection=collection, language="en")
+    with pytest.raises(ValueError, match="not of project"):
+        make_scoring(references, metrics=["clinrel"], encoder=encoder, english=foreign)
+
+
+@pytest.fixture
+def manager(client, project):
+    client.force_login(project.created_by)
+    return client
+
+
+def test_the_page_offers_what_there_is_and_has_it_computed(manager, references, english, encoder, features, model):
+    page = f"{reverse('scoring:scoring-create', args=['lions'])}?references={references.pk}"
+    shown = manager.get(page).content.decode()
+    for name in ("clinrel", "cmedrel"):
+        assert f'value="{name}"' in shown
+    assert 'value="wcc"' not in shown
+    assert re.search(r"Colours, 3 images, 2 March 2026", shown)
+
+    sent = {
+        "models": [model.pk],
+        "metrics": VISUAL,
+        "tokenizer": "whitespace",
+        "encoder": encoder.pk,
+        "english": english.pk,
+        "features": features.pk,
+    }
+    assert manager.post(page, sent | {"features": ""}).status_code == 422
+    assert manager.post(page, sent).status_code == 302
+    scoring = Scoring.objects.get()
+    assert (scoring.encoder, scoring.english, scoring.features) == (encoder, english, features)
+    run(scoring)
+    assert "mean-colours-1" in manager.get(reverse("scoring:scoring-show", args=["lions", scoring.pk])).content.decode()
+
+
+def test_without_an_encoder_the_page_says_what_is_to_be_done(manager, references, model):
+    shown = manager.get(f"{reverse('scoring:scoring-create', args=['lions'])}?references={references.pk}")
+
+    assert "need an encoder of captions" in shown.content.decode()
+    assert 'value="clinrel"' not in shown.content.decode()
+
+
+def test_a_worker_without_pytorch_hands_the_pass_to_those_that_have_it(references, english, model, monkeypatch):
+    eyes = make_encoder("Eyes", backend="dual-encoder", source="clip")
+    scoring = make_scoring(references, model=model, metrics=["clinrel"], encoder=eyes, english=english)
+    pass_id = scoring.passes.get().pk
+    sent = []
+    monkeypatch.setattr(tasks.run_pass, "apply_async", lambda arguments, queue: sent.append((arguments, queue)))
+    monkeypatch.setattr("scoring.services.passes.find_spec", lambda name: None)
+
+    Worker.objects.create(name="gpu", queues="gpu", started_at=NOW, seen_at=NOW)
+    monkeypatch.setattr("scoring.tasks.timezone.now", lambda: NOW)
+    tasks.run_pass(pass_id)
+    assert sent == [((pass_id,), "gpu")]
+
+    Worker.objects.all().delete()
+    tasks.run_pass(pass_id)
+    assert len(sent) == 1
+    assert Pass.objects.get(pk=pass_id).scores.get().why_undefined
+
+
+@needs_torch
+def test_a_clip_like_model_scores_captions_in_any_language(references, english, model, settings, tmp_path):
+    settings.MODELS_FOLDER = tmp_path / "models"
+    save_clip(tmp_path / "models" / "clip")
+    clip = make_encoder("CLIP", backend="dual-encoder", source="clip")
+    features = make_set(clip, references.collection)
+    scoring = make_scoring(references, model=model, metrics=VISUAL, encoder=clip, english=english, features=features)
+    found = run(scoring)
+
+    clip.refresh_from_db()
+    assert clip.signature.startswith("dual-encoder-clip-")
+    assert f"|encoder:{clip.signature}|english:" in found.scores.get(metric="clinrel").signature
+    assert all(-1 <= kept.value <= 1 for kept in found.scores.all())
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="PyTorch is installed")
+def test_an_encoder_that_needs_pytorch_says_so_in_the_score(references, english, model):
+    eyes = make_encoder("Eyes", backend="dual-encoder", source=f"owner/name@{'0' * 40}")
+    found = run(make_scoring(references, model=model, metrics=["clinrel"], encoder=eyes, english=english))
+
+    assert "requirements-gpu.txt" in why(found, "clinrel")
+
+
+def test_references_that_changed_stand_in_the_signature(references, english, encoder, model):
+    scoring = make_scoring(references, model=model, metrics=["clinrel"], encoder=encoder, english=english)
+    before = run(scoring).scores.get().signature
+    image = images_of(references.collection)[0].pk
+    put_references(reference_set=english, captions={image: ["something else"]}, now=NOW)
+    ask_again(scoring=scoring, now=NOW)
+    after = run(scoring, at=NOW + timedelta(hours=1)).scores.get().signature
+
+    assert after != before
+    assert after.partition("|english:")[0] == before.partition("|english:")[0]
