@@ -1,0 +1,180 @@
+"""Runs of models without a GPU of ours: behind an endpoint that misbehaves, translated by it, and by Palette."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core import serializers
+
+from corpus.models import Collection
+from inference.backends.captioners import Decoding
+from inference.models import CaptioningModel, ModelCaption, Run, RunState, Translator
+from inference.services import loading, runs
+from inference.services.models import register_model, register_translated_model, register_translator
+from inference.services.runs import RunRefused
+from languages.models import Language
+from tests.factories import NOW, make_language
+from tests.inference.embedded import images_of, painted_collection
+from tests.inference.fake_endpoint import KEY, Answer, Asked, FakeEndpoint, completion
+from tests.inference.fake_runs import LATER, check_complete, counts, go, log_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
+
+
+@pytest.fixture
+def server(settings: Any) -> Iterator[FakeEndpoint]:
+    endpoint = FakeEndpoint()
+    settings.CAPTION_ENDPOINTS = {"lab": endpoint.address}
+    settings.CAPTION_ENDPOINT_KEYS = {"lab": KEY}
+    loading.drop()
+    yield endpoint
+    loading.drop()
+    endpoint.close()
+
+
+def make_model(**options: Any) -> CaptioningModel:
+    about = {"model": "tiny-1", "retries": 0, "concurrency": 2, "read_s": 10, **options}
+    return register_model(name="Tiny", backend="endpoint", source="lab", options=about, by=None)
+
+
+def begin(model: CaptioningModel, collection: Collection, *tags: str, **decoding: Any) -> Run:
+    return runs.start(
+        model=model,
+        collection=collection,
+        languages=[make_language(tag) for tag in tags],
+        decoding=Decoding(**decoding),
+        by=None,
+        now=NOW,
+    )
+
+
+def colour_of(asked: Asked) -> str:
+    red, green, blue = asked.picture.resize((1, 1)).getpixel((0, 0))
+    return "red" if red > green + 100 and red > blue + 100 else "other"
+
+
+def test_a_collection_is_captioned_and_what_the_endpoint_cannot_do_fails_alone(server):
+    def answer(asked: Asked) -> Answer:
+        if colour_of(asked) == "red":
+            return Answer(body=completion(None, refusal="I will not look at red."))
+        return Answer(f"A door, {'Tür' if 'German' in asked.prompt else 'in English'}.")
+
+    server.always = answer
+    collection = painted_collection(8)
+
+    run = go(begin(make_model(), collection, "en", "de"))
+
+    check_complete(run)
+    assert counts(run) == (16, 0, 14, 2)
+    assert run.queue == "default"
+    assert len(server.asked) == 16
+    assert set(run.failures.values_list("image_id", "reason")) == {
+        (images_of(collection)[0].pk, "The model refused to answer.")
+    }
+    assert set(ModelCaption.objects.filter(language="de").values_list("text", flat=True)) == {"A door, Tür."}
+    assert "red" not in log_of(run)
+    assert server.most_at_once == 2
+
+
+def test_neither_key_nor_address_comes_into_the_database(server):
+    server.always = lambda asked: Answer(body=f'{{"error": {{"message": "{KEY} at {server.address}"}}}}'.encode())
+    run = go(begin(make_model(), painted_collection(3), "en"))
+    server.always = lambda asked: Answer(body=f'{{"error": "{KEY}"}}'.encode(), status=400)
+    again = runs.retry(run=run, now=LATER)
+    go(run, at=LATER)
+
+    rows = [row for model in apps.get_app_config("inference").get_models() for row in model.objects.all()]
+    stored = serializers.serialize("json", rows)
+    assert again == 3
+    assert "refuses (400, “…”)" in stored
+    assert KEY not in stored
+    assert server.address not in stored
+    assert str(server.address.split(":")[2].partition("/")[0]) not in log_of(run)
+
+
+def test_an_endpoint_that_goes_away_ends_the_run_with_a_sentence_and_no_image_fails(server):
+    collection = painted_collection(30)
+    run = begin(make_model(retries=1), collection, "en")
+    server.answers = [Answer("A door.")] * 8
+    server.always = lambda asked: Answer(body=b"", status=503, headers={"Retry-After": "3600"})
+
+    go(run)
+
+    assert run.state == RunState.FAILED
+    assert run.error.startswith("The endpoint “lab” fails (503). It asks to wait 3600 s")
+    assert run.failures.count() == 0
+    assert run.done == ModelCaption.objects.count() < 30
+
+    before = run.done
+    server.always = lambda asked: Answer("A window.")
+    runs.resume(run=run, now=LATER)
+    go(run, at=LATER)
+
+    check_complete(run)
+    assert counts(run) == (30, 0, 30, 0)
+    assert ModelCaption.objects.filter(text="A door.").count() >= before
+
+
+def test_a_key_that_is_not_accepted_ends_the_run_after_the_first_questions(server, settings):
+    model = make_model()
+    settings.CAPTION_ENDPOINT_KEYS = {"lab": "sk-another"}
+
+    run = go(begin(model, painted_collection(20), "en"))
+
+    assert run.state == RunState.FAILED
+    assert "does not accept the key in CAPTION_ENDPOINT_KEY_LAB" in run.error
+    assert "sk-another" not in run.error + log_of(run)
+    # Two at once, of the batch at hand and of the one that was sent after it.
+    assert len(server.asked) <= 4
+
+
+def test_a_run_that_could_not_be_decoded_so_or_whose_endpoint_is_gone_is_not_started(server, settings):
+    model, collection = make_model(), painted_collection(2)
+    with pytest.raises(RunRefused, match="search no beams"):
+        begin(model, collection, "en", beams=5)
+    Language.objects.create(tag="tlh", english_name="Klingon", own_name="tlhIngan Hol")
+    with pytest.raises(RunRefused, match=r"has no code for .*Klingon"):
+        begin(model, collection, "en", "tlh")
+    settings.CAPTION_ENDPOINTS = {}
+    with pytest.raises(RunRefused, match="There is no endpoint “lab” here"):
+        begin(model, collection, "en")
+
+    assert not Run.objects.exists()
+    assert not CaptioningModel.objects.exclude(decoding={}).exists()
+
+
+def test_english_captions_are_translated_by_the_endpoint(server):
+    collection = painted_collection(4)
+    english = make_model()
+    server.always = lambda asked: Answer("A red door.")
+    go(begin(english, collection, "en"))
+    translator = register_translator(
+        name="Tiny translator", backend="endpoint", source="lab", options={"model": "tiny-2"}, by=None
+    )
+    model = register_translated_model(name="Tiny, translated", english_model=english, translator=translator, by=None)
+    server.always = lambda asked: Answer("Eine rote Tür." if asked.prompt.endswith("A red door.") else "?")
+
+    run = go(begin(model, collection, "de"))
+
+    check_complete(run)
+    assert set(ModelCaption.objects.filter(model=model).values_list("text", flat=True)) == {"Eine rote Tür."}
+    assert {asked.body["model"] for asked in server.asked} == {"tiny-1", "tiny-2"}
+    assert Translator.objects.get().options == {"model": "tiny-2"}
+
+
+def test_palette_captions_a_collection_in_all_its_languages():
+    loading.drop()
+    collection = painted_collection(8)
+    model = register_model(name="Palette", backend="palette", by=None)
+
+    run = go(begin(model, collection, "en", "ar", "ja"))
+
+    check_complete(run)
+    assert counts(run) == (24, 0, 24, 0)
+    first = ModelCaption.objects.get(model=model, image=images_of(collection)[0], language="en")
+    assert first.text == "A wide, dark picture, almost all in red."
+    with pytest.raises(RunRefused, match="has no code for"):
+        begin(model, collection, "sw")
