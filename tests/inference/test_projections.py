@@ -29,7 +29,7 @@ from metrics.named_vectors import NamedVectors, read_named_vectors
 from metrics.scoring import score
 from metrics.text import tokenise
 from metrics.word_vectors import TableWriter, open_table
-from tests.inference.embedded import save_clip
+from tests.inference.tiny_encoders import save_clip
 from tests.published import published
 from tests.servers import ROOT
 from tests.torch_extra import needs_torch

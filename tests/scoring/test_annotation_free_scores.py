@@ -22,7 +22,8 @@ from scoring.services.references import put_references
 from scoring.services.scorings import ask_again
 from tests.factories import NOW, make_captioner, make_project, make_vectors
 from tests.inference import embedded
-from tests.inference.embedded import MeanColours, images_of, make_encoder, make_set, painted_collection, save_clip
+from tests.inference.embedded import MeanColours, images_of, make_encoder, make_set, painted_collection
+from tests.inference.tiny_encoders import save_clip
 from tests.scoring.scored import make_references, make_scoring, run
 from tests.torch_extra import needs_torch
 
