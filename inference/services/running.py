@@ -78,6 +78,11 @@ def work_on(
             meter.end()
 
 
+def _threads(count: int) -> ThreadPoolExecutor:
+    # Sentences that are made in them are in the language of the run's log.
+    return ThreadPoolExecutor(count, initializer=translation.activate, initargs=(translation.get_language(),))
+
+
 class _Shift:
     """One worker's time on one run."""
 
@@ -116,10 +121,7 @@ class _Shift:
         )
 
     def _work_through(self) -> None:
-        language = translation.get_language()
-        # Whoever makes a sentence in a thread makes it in the language of the run's log.
-        pool = {"initializer": translation.activate, "initargs": (language,)}
-        with ThreadPoolExecutor(THREADS, **pool) as readers, ThreadPoolExecutor(1, **pool) as device:
+        with _threads(THREADS) as readers, _threads(1) as device:
             self._device = device
             self.feed = Feed(self.work, readers, self._claim)
             self.feed.size = self.run.batch_size

@@ -40,9 +40,12 @@ class Meter:
     """What this process made over the last minute, and which part of it the device was busy."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.reset()
+
+    def reset(self) -> None:
         self._notes: deque[tuple[float, int, float]] = deque()
         self._began: float | None = None
-        self._lock = threading.Lock()
         self._beat_at = float("-inf")
         self._beat_of: int | None = None
         self.run_id: int | None = None

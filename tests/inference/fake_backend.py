@@ -19,8 +19,8 @@ TRANSLATOR = "tests.inference.fake_backend:FakeTranslator"
 
 def register() -> None:
     """Where no test can put it back: in a process of its own."""
-    registry.OWN_BACKENDS = (*registry.OWN_BACKENDS, PATH)
-    registry.OWN_TRANSLATORS = (*registry.OWN_TRANSLATORS, TRANSLATOR)
+    registry.OWN_BACKENDS = (*registry.OWN_BACKENDS, PATH)  # type: ignore[assignment]
+    registry.OWN_TRANSLATORS = (*registry.OWN_TRANSLATORS, TRANSLATOR)  # type: ignore[assignment]
 
 
 class FakeCaptioner:

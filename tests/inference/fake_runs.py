@@ -1,0 +1,109 @@
+"""Runs of the fake backend, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
+from corpus.models import Collection, Image
+from inference.backends import registry
+from inference.backends.captioners import Decoding
+from inference.models import CaptioningModel, ModelCaption, Run, Translator
+from inference.services import loading, runs
+from inference.services.running import work_on
+from inference.services.workers import meter
+from inference.services.works import work_of
+from tests.demo_drawings import picture
+from tests.factories import NOW, make_collection, make_language
+from tests.inference import fake_backend
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The fake backends are installed, and nothing is loaded yet."""
+    monkeypatch.setattr(registry, "OWN_BACKENDS", (*registry.OWN_BACKENDS, fake_backend.PATH))
+    monkeypatch.setattr(registry, "OWN_TRANSLATORS", (*registry.OWN_TRANSLATORS, fake_backend.TRANSLATOR))
+    monkeypatch.setattr(fake_backend.FakeCaptioner, "before", None)
+    loading.drop()
+    meter.reset()
+    yield
+    loading.drop()
+
+
+def make_model(name: str = "Fake", *, is_pivot: bool = False, source: str = "", **options: Any) -> CaptioningModel:
+    return CaptioningModel.objects.create(name=name, backend="fake", source=source, is_pivot=is_pivot, options=options)
+
+
+def make_translated(english_model: CaptioningModel) -> CaptioningModel:
+    translator = Translator.objects.create(name="Fake translator", backend="fake")
+    return CaptioningModel.objects.create(
+        name=f"{english_model.name}, translated",
+        backend="translated",
+        english_model=english_model,
+        translator=translator,
+    )
+
+
+def make_run(
+    images: int | Collection = 20,
+    *,
+    model: CaptioningModel | None = None,
+    languages: Iterable[str] = ("de", "fr"),
+    decoding: Decoding | None = None,
+    **about: Any,
+) -> Run:
+    collection = make_collection(images) if isinstance(images, int) else images
+    return runs.start(
+        model=model or make_model(),
+        collection=collection,
+        languages=[make_language(tag) for tag in languages],
+        decoding=decoding or Decoding(),
+        **({"by": None, "now": NOW} | about),
+    )
+
+
+def go(run: Run, *, at: datetime = NOW, worker: str = "one:1", **about: Any) -> Run:
+    """Work on the run until nothing is left for this worker; the clock stands still."""
+    work_on(run_id=run.pk, work_of=work_of, worker=worker, clock=lambda: at, **about)
+    run.refresh_from_db()
+    return run
+
+
+def counts(run: Run) -> tuple[int, int, int, int]:
+    run.refresh_from_db()
+    return run.total, run.already, run.done, run.failed
+
+
+def log_of(run: Run) -> str:
+    return "\n".join(run.events.values_list("message", flat=True))
+
+
+def check_complete(run: Run) -> None:
+    """Each image has one caption in each language, or has failed, and the counters say so exactly."""
+    run.refresh_from_db()
+    assert (run.state, run.error) == ("done", "")
+    assert run.total == run.already + run.done + run.failed
+    captions = ModelCaption.objects.filter(model=run.model)
+    assert run.done == captions.filter(run=run).count()
+    assert run.failed == run.failures.count()
+    assert not run.chunks.exclude(state="done").exists()
+    wanted = {
+        (image_id, tag)
+        for image_id in run.collection.entries.values_list("image_id", flat=True)
+        for tag in run.languages.values_list("pk", flat=True)
+    }
+    there = [*captions.values_list("image_id", "language_id"), *run.failures.values_list("image_id", "language_id")]
+    assert sorted(pair for pair in there if pair in wanted) == sorted(wanted)
+
+
+def store_picture(image: Image, content: bytes | None = None) -> None:
+    """The original of an image, a small drawing unless something else is given."""
+    default_storage.save(image.original, ContentFile(picture(image.pk) if content is None else content))
+
+
+LATER = NOW + timedelta(minutes=10)
