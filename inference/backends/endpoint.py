@@ -39,6 +39,8 @@ BATCHES = 4
 more are also asked again where the endpoint breaks down in its midst."""
 IN_A_ROW = 24
 """Images without a caption, one after the other, after which something is taken to be wrong with all of them."""
+DOWN_FOR_S = 1.0
+"""How long nothing more is asked of an endpoint that was found down: the next batch is often on its way already."""
 JPEG_QUALITY = 90
 
 
@@ -88,7 +90,7 @@ class _EndpointBackend:
             wait=self._wait,
             rng=self._rng,
         )
-        return _Asking(spec.source, options, client)
+        return _Asking(spec.source, options, client, self._clock)
 
 
 class EndpointBackend(_EndpointBackend):
@@ -108,10 +110,12 @@ class EndpointTranslatorBackend(_EndpointBackend):
 class _Asking:
     """Asks for many texts at once, and tells images at fault from an endpoint at fault."""
 
-    def __init__(self, endpoint: str, options: Options, client: Client) -> None:
-        self.endpoint, self.options, self.client = endpoint, options, client
+    def __init__(self, endpoint: str, options: Options, client: Client, clock: Clock) -> None:
+        self.endpoint, self.options, self.client, self._clock = endpoint, options, client, clock
         self._threads = ThreadPoolExecutor(options.manners.concurrency, thread_name_prefix="endpoint")
         self._failed_in_a_row = 0
+        self._down: BackendDown | None = None
+        self._down_until = 0.0
 
     def describe(self) -> dict[str, str]:
         manners = self.options.manners
@@ -134,6 +138,8 @@ class _Asking:
         BackendDown
         """
         check_decoding(self.options, decoding)
+        if self._down is not None and self._clock() < self._down_until:
+            raise BackendDown(str(self._down))
         # Threads have a language of their own, and are kept from run to run.
         page_language = translation.get_language()
         down: list[BackendDown] = []
@@ -151,11 +157,15 @@ class _Asking:
                     return None
 
         found = list(self._threads.map(one, contents, keys))
-        if down:
-            self.client.halted.clear()
-            raise down[0]
-        answers = [answer for answer in found if answer is not None]
-        self._look_for_a_breakdown(answers)
+        try:
+            if down:
+                self.client.halted.clear()
+                raise down[0]
+            answers = [answer for answer in found if answer is not None]
+            self._look_for_a_breakdown(answers)
+        except BackendDown as error:
+            self._down, self._down_until = error, self._clock() + DOWN_FOR_S
+            raise
         return [Failed(answer.reason) if isinstance(answer, Unanswered) else answer for answer in answers]
 
     def close(self) -> None:

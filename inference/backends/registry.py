@@ -1,7 +1,7 @@
 """The backends there are, by name: our own, and those that installed packages bring under an entry point.
 
 A package that cannot be imported, or brings what is no backend, takes nothing else with it: it is left out, logged, and
-listed by `broken`. What a package's backend raises where a page asks it something is a refusal.
+listed by `broken`. What a package's backend raises where a page asks it something, or a worker loads it, is a refusal.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from typing import Any
 
-from inference.backends.captioners import Backend, BackendRefused, Decoding, Spec, TranslatorBackend
-from inference.backends.encoders import EncoderBackend, EncoderRefused
+from inference.backends.captioners import Backend, BackendDown, BackendRefused, Decoding, Spec, TranslatorBackend
+from inference.backends.encoders import EncoderBackend, EncoderRefused, ExtraMissing
 
 log = logging.getLogger(__name__)
 
@@ -127,7 +127,7 @@ def check_decoding(backend: Backend | TranslatorBackend, spec: Spec, decoding: D
 
 def missing_modules(backend: Backend | TranslatorBackend) -> list[str]:
     """What a backend needs that is not installed here, without importing it."""
-    return [name for name in getattr(backend, "needs", ()) if find_spec(name) is None]
+    return [name for name in getattr(backend, "needs", ()) if find_spec(name.partition(".")[0]) is None]
 
 
 def package_of(backend: Backend | TranslatorBackend) -> str:
@@ -136,7 +136,7 @@ def package_of(backend: Backend | TranslatorBackend) -> str:
 
 
 class _Foreign:
-    """A package's backend. Pages ask it, so that whatever it raises there becomes a refusal of what was asked."""
+    """A package's backend. Whatever it raises, before anything was captioned, becomes a refusal of what was asked."""
 
     def __init__(self, inner: Any, package: str) -> None:
         self._inner, self.package = inner, package
@@ -157,10 +157,13 @@ class _Foreign:
             raise BackendRefused(f"{self._who()} does not say which languages it writes. {self._whom()}")
         return given
 
+    def load(self, spec: Spec) -> Any:
+        return self._asked("load", spec)
+
     def _asked(self, method: str, *arguments: Any) -> Any:
         try:
             return getattr(self._inner, method)(*arguments)
-        except BackendRefused:
+        except (BackendRefused, BackendDown, ExtraMissing):
             raise
         except Exception as error:
             log.exception("%s failed in %s", self._who(), method)
@@ -217,6 +220,9 @@ def _checked(entry: EntryPoint) -> Any:
         )
     lacking = [each for each in ("title", "queue") if not (isinstance(getattr(one, each, None), str))]
     lacking += [each for each in METHODS if not callable(getattr(one, each, None))]
+    needs = getattr(one, "needs", ())
+    if not isinstance(needs, tuple | list) or not all(isinstance(module, str) for module in needs):
+        raise BackendRefused(f"its needs are {needs!r}: names of modules are taken, such as ('torch',)")
     if lacking:
         raise BackendRefused(f"it has no {', '.join(lacking)}")
     return one

@@ -174,6 +174,7 @@ BROKEN = {
     "a name with blanks": (whole("My backend"), "its name is 'My backend'"),
     "a reserved name": (whole("imported"), "its name is 'imported'"),
     "our name": (whole("palette"), "there is another backend named palette"),
+    "needs that are no names": (whole("sky") + "    needs = 'torch'\n", "its needs are 'torch'"),
     "no methods": ("class Backend:\n    name = title = 'a'", "it has no queue, check, languages, load"),
 }
 
@@ -216,13 +217,15 @@ def test_of_two_packages_with_the_same_name_one_counts_whatever_they_were_instal
 
 
 def test_what_a_backend_of_others_raises_on_a_page_is_a_refusal(packages, caplog):
-    packages.add("clumsy", whole("clumsy", check="1 / 0", languages="['en']"))
+    packages.add("clumsy", whole("clumsy", check="1 / 0", languages="['en']").replace("None", "{}['weights']"))
     backend = registry.backend_named("clumsy")
 
     with pytest.raises(BackendRefused, match=r"clumsy of the package clumsy failed \(ZeroDivisionError\)"):
         backend.check(SPEC)
     with pytest.raises(BackendRefused, match="does not say which languages"):
         backend.languages(SPEC)
+    with pytest.raises(BackendRefused, match=r"failed \(KeyError\)"):
+        backend.load(SPEC)
     assert "ZeroDivisionError: division by zero" in caplog.text
     out = StringIO()
     call_command("list_backends", stdout=out)
@@ -231,7 +234,8 @@ def test_what_a_backend_of_others_raises_on_a_page_is_a_refusal(packages, caplog
 
 def test_a_decoding_is_looked_at_by_those_that_look(packages):
     looks = (
-        whole("strict") + "    def check_decoding(self, spec, decoding): 1 / decoding.beams\n    needs = ('nowhere',)\n"
+        whole("strict")
+        + "    def check_decoding(self, spec, decoding): 1 / decoding.beams\n    needs = ('nowhere.at_all', 'json')\n"
     )
     packages.add("strict", looks)
     packages.add("easy", whole("easy"))
@@ -241,10 +245,10 @@ def test_a_decoding_is_looked_at_by_those_that_look(packages):
     registry.check_decoding(easy, SPEC, Decoding(beams=0))
     with pytest.raises(BackendRefused, match="ZeroDivisionError"):
         registry.check_decoding(strict, SPEC, Decoding(beams=0))
-    assert (registry.missing_modules(strict), registry.missing_modules(easy)) == (["nowhere"], [])
+    assert (registry.missing_modules(strict), registry.missing_modules(easy)) == (["nowhere.at_all"], [])
     out = StringIO()
     call_command("list_backends", stdout=out)
-    assert "from the package strict; needs nowhere, not installed\n" in out.getvalue()
+    assert "from the package strict; needs nowhere.at_all, not installed\n" in out.getvalue()
 
 
 def test_a_package_brings_a_translator(packages):

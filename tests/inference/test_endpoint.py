@@ -259,7 +259,7 @@ def test_reasons_are_in_the_language_of_whoever_started_the_run(server, load):
     assert script_of(reason(arabic)[0]) == "Arab"
 
 
-def test_many_without_a_caption_in_a_row_stop_the_run_but_refusals_do_not(server, load):
+def test_many_without_a_caption_in_a_row_stop_the_run_but_refusals_do_not(server, load, fake_time):
     captioner = load(concurrency=1)
     server.always = lambda asked: Answer(body=completion(None, refusal="No."))
     assert len(ask(captioner, images=2 * IN_A_ROW)) == 2 * IN_A_ROW
@@ -270,6 +270,7 @@ def test_many_without_a_caption_in_a_row_stop_the_run_but_refusals_do_not(server
         ask(captioner)
 
     # Whoever goes on after a look at it is given as many again.
+    fake_time.wait(1)
     assert reason(ask(captioner)[0])
 
 
@@ -291,11 +292,15 @@ def test_what_is_wrong_for_every_image_stops_the_batch_at_once(server, load, ans
     assert len(server.asked) == 1
 
 
-def test_after_a_breakdown_the_same_captioner_goes_on(server, load):
+def test_after_a_breakdown_a_batch_on_its_way_is_not_asked_and_a_later_one_is(server, load, fake_time):
     captioner = load()
     server.answers = [Answer(body=b"{}", status=404)]
-    with pytest.raises(BackendDown):
-        ask(captioner)
+    for _batch in range(2):
+        with pytest.raises(BackendDown, match="404"):
+            ask(captioner)
+    assert len(server.asked) == 1
+
+    fake_time.wait(1)
 
     assert ask(captioner) == [Said("A red door.")]
 

@@ -52,7 +52,7 @@ def begin(model: CaptioningModel, collection: Collection, *tags: str, **decoding
 
 
 def colour_of(asked: Asked) -> str:
-    red, green, blue = asked.picture.resize((1, 1)).getpixel((0, 0))
+    red, green, blue = asked.picture.resize((1, 1)).tobytes()
     return "red" if red > green + 100 and red > blue + 100 else "other"
 
 
@@ -86,7 +86,7 @@ def test_neither_key_nor_address_comes_into_the_database(server):
     again = runs.retry(run=run, now=LATER)
     go(run, at=LATER)
 
-    rows = [row for model in apps.get_app_config("inference").get_models() for row in model.objects.all()]
+    rows = [row for model in apps.get_app_config("inference").get_models() for row in model._default_manager.all()]
     stored = serializers.serialize("json", rows)
     assert again == 3
     assert "refuses (400, “…”)" in stored
@@ -109,6 +109,8 @@ def test_an_endpoint_that_goes_away_ends_the_run_with_a_sentence_and_no_image_fa
     assert run.done == ModelCaption.objects.count() < 30
 
     before = run.done
+    # As in another worker, which has not found it down.
+    loading.drop()
     server.always = lambda asked: Answer("A window.")
     runs.resume(run=run, now=LATER)
     go(run, at=LATER)
@@ -127,8 +129,7 @@ def test_a_key_that_is_not_accepted_ends_the_run_after_the_first_questions(serve
     assert run.state == RunState.FAILED
     assert "does not accept the key in CAPTION_ENDPOINT_KEY_LAB" in run.error
     assert "sk-another" not in run.error + log_of(run)
-    # Two at once, of the batch at hand and of the one that was sent after it.
-    assert len(server.asked) <= 4
+    assert len(server.asked) <= 2
 
 
 def test_a_run_that_could_not_be_decoded_so_or_whose_endpoint_is_gone_is_not_started(server, settings):
