@@ -58,7 +58,10 @@ class ModelPage:
     ability: Ability
     options: Sequence[tuple[str, str]]
     decoding: Sequence[tuple[str, str]]
-    lines: Sequence[WritableLine]
+    written: Sequence[WritableLine]
+    """Languages in which there are captions."""
+    writable: Sequence[WritableLine]
+    """The others that it can write."""
     unknown: Sequence[str]
     """Tags that the model can write and the platform does not know."""
     total: int
@@ -84,13 +87,15 @@ def model_page(details: ModelDetails) -> ModelPage:
     codes = ability.codes
     known = languages_by_tag()
     tags = sorted({*codes, *counts} & {*known}, key=lambda tag: known[tag].name.casefold())
+    lines = [WritableLine(known[tag], codes.get(tag, ""), counts.get(tag, 0)) for tag in tags]
     return ModelPage(
         kind=kind_titles().get(model.backend, model.backend),
         can_run=model.backend != IMPORTED and not ability.trouble,
         ability=ability,
         options=_options(model.options),
         decoding=decoding_lines(model.decoding),
-        lines=[WritableLine(known[tag], codes.get(tag, ""), counts.get(tag, 0)) for tag in tags],
+        written=[line for line in lines if line.count],
+        writable=[line for line in lines if not line.count],
         unknown=sorted({*codes} - {*known}),
         total=details.total,
         runs=[run_row(run) for run in details.runs],

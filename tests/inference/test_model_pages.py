@@ -127,7 +127,7 @@ class TestOne:
         text = text_of(researcher.get(show(model)))
         for said in ("translated by a machine", "English captions English", "Translated by Fake translator"):
             assert said in text
-        assert "German de deu 0" in text
+        assert "It can write English en French fra German deu" in text
         assert "Queue default" in text
         assert "Both" in text_of(researcher.get(show(english)))
 
@@ -135,6 +135,7 @@ class TestOne:
         model = make_captioner(make_collection(4), "m", text="Nuxblathering", language="de")
         response = researcher.get(show(model))
         assert "German de – 4" in text_of(response)
+        assert "It can" not in text_of(response)
         assert "Nuxblathering" not in response.text
 
     def test_options_and_decoding_stand_in_words(self, researcher):
