@@ -25,7 +25,12 @@ class Writing:
 
     def __init__(self, spec: Spec, tokenizer: Any, codes: Mapping[str, str], *, ends: Sequence[int]) -> None:
         self._tokenizer, self.is_pivot = tokenizer, spec.is_pivot
-        self._separators = separators_of(spec.options, codes) if spec.is_pivot else {}
+        given = separators_of(spec.options, codes) if spec.is_pivot else {}
+        special = set(tokenizer.all_special_tokens)
+        # Fields of pages take blanks away; only what is a token of its own is meant to stand without.
+        self._separators = {
+            tag: one if one != one.strip() or one in special else f" {one} " for tag, one in given.items()
+        }
         kept = {token for separator in self._separators.values() for token in self.tokens(separator.strip())}
         # A separator may be a special token, which decoding would otherwise leave out.
         self._left_out = (set(tokenizer.all_special_ids) - kept) | set(ends)

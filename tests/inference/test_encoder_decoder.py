@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -284,6 +285,7 @@ def asked(captioner, language, stabilisers=None):
 def test_a_pivot_models_output_is_split_at_the_separator_of_the_language(chain):
     assert asked(pivot(), "de") == [Said("ein hund", "a dog")] * 2
     assert asked(pivot(), "fr") == [Said("une maison", "red house")] * 2
+    assert asked(pivot(separators={"fr": "<fr>"}), "fr", ["a dog"] * 2) == [Said("une maison", "a dog")] * 2
     assert asked(pivot(separators={"de": " dog <de> "}), "de") == [Said("ein hund", "a")] * 2
 
 
@@ -398,7 +400,7 @@ def refused(source="blip", is_pivot=False, **options) -> str:
 
 
 @pytest.fixture
-def bare(models, three) -> Path:
+def bare(models, three) -> Iterator[Path]:
     """A folder of its own among the models."""
     folder = shutil.copytree(models / "blip", models / "bare")
     yield folder
