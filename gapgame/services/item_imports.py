@@ -31,6 +31,7 @@ from gapgame.rules.items import ItemLine, ItemRefused, item_line
 from gapgame.services.item_pictures import STRIPPED_OF, Announce, Pictures, Taken
 from gapgame.services.item_sources import EMBEDDINGS_FILE, ITEMS_FILE, Source, source_of_path, source_of_upload
 from gapgame.services.items import is_closed
+from gapgame.services.representatives import Central
 from languages.models import Language
 from people.models import User
 
@@ -132,7 +133,9 @@ def _run(job: ImportJob, open_source: OpenSource, *, clock: Clock, announce: Ann
         source = open_source(stack)
         ImportJob.objects.filter(pk=job.pk).update(total=source.total)
         others = list(Collection.objects.filter(slug__in=job.options["collections"]).order_by("pk"))
-        run = _Import(job, item_set, Pictures(item_set, source.files, others), source.embeddings, clock, announce)
+        central = Central.of_collections([item_set.collection, *others])
+        pictures = Pictures(item_set, source.files, others)
+        run = _Import(job, item_set, pictures, source.embeddings, central, clock, announce)
         run.take_all(record for record in source.records if record.number > last)
 
 
@@ -145,11 +148,12 @@ class _Import:
         item_set: ItemSet,
         pictures: Pictures,
         embeddings: Vectors,
+        central: Central,
         clock: Clock,
         announce: Announce,
     ) -> None:
         self.job, self.item_set, self.pictures, self.embeddings = job, item_set, pictures, embeddings
-        self.clock, self.announce = clock, announce
+        self.central, self.clock, self.announce = central, clock, announce
         self.languages = {language.tag: language for language in Language.objects.all()}
 
     def take_all(self, records: Iterator[Record | BrokenRecord]) -> None:
@@ -237,6 +241,10 @@ class _Import:
             return _Ready(line, taken, central, RepresentativeSource.EMBEDDINGS, notes)
         if line.representative is not None:
             return _Ready(line, taken, line.representative, RepresentativeSource.FILE, notes)
+        if not self.embeddings:
+            central = self.central.place_of_pictures([picture.sha256 for picture in taken])
+        if central is not None:
+            return _Ready(line, taken, central, RepresentativeSource.EMBEDDINGS, notes)
         return _Ready(line, taken, 0, RepresentativeSource.FIRST, notes)
 
     def _rows(self, chunk: list[Record | BrokenRecord], ready: dict[int, _Ready | str]) -> list[ImportRow]:

@@ -6,17 +6,19 @@ import os
 import signal
 import time
 from datetime import timedelta
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
 from django.db import connections
 
 from corpus.models import JobState
 from inference.backends.captioners import OutOfMemory
 from inference.backends.encoders import EncoderRefused
-from inference.models import Chunk, Encoder, Precision, RunFailure, RunState
+from inference.models import Chunk, EmbeddingSet, Encoder, Precision, RunFailure, RunState
 from inference.selectors.embeddings import EmbeddingsUnavailable, open_set
 from inference.services import embedding_store, encoders, running, runs
 from inference.services.chunks import LEASE
@@ -283,3 +285,34 @@ def wait_for(path: Path) -> None:
     while not path.exists():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+def test_the_command_registers_its_encoder_and_makes_the_vectors_here_and_now():
+    collection = painted_collection(3)
+    default_storage.delete(images_of(collection)[2].original)
+    said = StringIO()
+    given = [collection.slug, "--encoder", "colours", "--backend", "mean-colours", "--precision", "float32"]
+    call_command("embed", *given, stdout=said)
+
+    made = EmbeddingSet.objects.get()
+    assert open_set(made).vectors.shape == (2, 3)
+    assert "3 of 3" in said.getvalue()
+    assert f"Embedding set {made.pk}: 2 × 3, float32; 1 failed." in said.getvalue()
+    call_command("embed", *given[:3], stdout=said)
+    assert Encoder.objects.get().sets.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["nothing"], "There is no collection nothing"),
+        (["SLUG", "--encoder", "eyes"], "There is no encoder eyes"),
+        (["SLUG", "--encoder", "eyes", "--backend", "mean-colours", "--source", "refused"], "no such source"),
+        (["SLUG", "--encoder", "words", "--backend", "sentences"], "makes no vectors of these"),
+        (["SLUG", "--captions-of", "nobody", "--language", "de"], "nobody"),
+    ],
+)
+def test_the_command_says_what_is_wrong(given, said):
+    collection = painted_collection(1)
+    with pytest.raises(CommandError, match=said):
+        call_command("embed", *[collection.slug if word == "SLUG" else word for word in given])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,8 +183,12 @@ def test_files_that_were_not_used_for_longest_go_when_there_are_too_many(setting
     moments = iter(range(1_000_000_000, 1_000_000_100))
 
     def use(name: str) -> None:
-        path = vector_cache.cached(name, lambda path: path.write_bytes(bytes(100)) and None)
-        vector_cache.os.utime(path, ns=(moment := next(moments) * 10**9, moment))
+        path = vector_cache.cached(name, fill)
+        moment = next(moments) * 10**9
+        os.utime(path, ns=(moment, moment))
+
+    def fill(path: Path) -> None:
+        path.write_bytes(bytes(100))
 
     for name in ("one", "two", "one", "three"):
         use(name)

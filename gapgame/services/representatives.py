@@ -1,0 +1,125 @@
+"""The picture of the first hint by vectors of the platform: the one with the least mean distance to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from django.db import transaction
+from django.db.models import F
+
+from corpus.models import Collection, Image
+from gapgame.models import Item, ItemImage, ItemSet, RepresentativeSource
+from gapgame.services.items import is_closed
+from inference.models import EmbeddingSet
+from inference.selectors.embeddings import newest_covering, representative, whole_sets
+
+ITEMS_PER_TRANSACTION = 200
+ASIDE = 16_000
+"""Added to the positions of images while they change places: no two of an item may ever have the same."""
+
+
+class SetClosed(Exception):
+    """A season has begun with these items, which stay as they are."""
+
+
+class Central:
+    """Finds the most central of some images by the newest of the sets that has vectors of all of them."""
+
+    def __init__(self, sets: Iterable[EmbeddingSet]) -> None:
+        self._sets = list(sets)
+
+    @classmethod
+    def of_collections(cls, collections: Iterable[Collection]) -> Central:
+        return cls(whole_sets(collections=collections))
+
+    def place_of(self, images: Sequence[int]) -> int | None:
+        """The place of the most central image, given by primary keys; None where one has no vector or no direction."""
+        covering = newest_covering(images, self._sets)
+        if covering is None:
+            return None
+        try:
+            return representative(covering[1], images)
+        except ValueError:
+            return None
+
+    def place_of_pictures(self, sha256s: Sequence[str]) -> int | None:
+        """The same for images given by their files, which may be new to the platform."""
+        if not self._sets:
+            return None
+        known = dict(Image.objects.filter(sha256__in=sha256s).values_list("sha256", "pk"))
+        images = [known[one] for one in sha256s if one in known]
+        return self.place_of(images) if len(images) == len(sha256s) else None
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """How many items got another representative image, keep it, keep the one that their file named, or lack vectors."""
+
+    changed: int
+    same: int
+    named: int
+    lacking: int
+
+
+def choose_again(
+    *,
+    item_set: ItemSet,
+    sets: Iterable[EmbeddingSet] | None = None,
+    is_named_too: bool = False,
+    clock: Callable[[], datetime],
+) -> Chosen:
+    """Choose the representative image of each item anew, by `sets` or those there are of the item set's collection.
+
+    Items whose file named one keep it, unless `is_named_too`; so do those that lack vectors.
+
+    Raises
+    ------
+    SetClosed
+        Where a season has begun. What was chosen before that stays.
+    """
+    central = Central.of_collections([item_set.collection]) if sets is None else Central(sets)
+    changed = same = named = lacking = 0
+    for items in _some_at_a_time(item_set):
+        with transaction.atomic():
+            if is_closed(item_set, clock()):
+                raise SetClosed
+            moved: list[tuple[Item, int]] = []
+            by_vectors = []
+            for item in items:
+                if item.representative_source == RepresentativeSource.FILE and not is_named_too:
+                    named += 1
+                    continue
+                place = central.place_of([entry.image_id for entry in item.images.all()])
+                if place is None:
+                    lacking += 1
+                    continue
+                by_vectors.append(item.pk)
+                same += not place
+                if place:
+                    moved.append((item, place))
+            _put_first(moved)
+            changed += len(moved)
+            Item.objects.filter(pk__in=by_vectors).update(representative_source=RepresentativeSource.EMBEDDINGS)
+    return Chosen(changed, same, named, lacking)
+
+
+def _some_at_a_time(item_set: ItemSet) -> Iterator[list[Item]]:
+    keys = iter(list(Item.objects.filter(item_set=item_set).order_by("pk").values_list("pk", flat=True)))
+    while chosen := list(islice(keys, ITEMS_PER_TRANSACTION)):
+        yield list(Item.objects.filter(pk__in=chosen).order_by("pk").prefetch_related("images"))
+
+
+def _put_first(moved: Sequence[tuple[Item, int]]) -> None:
+    """Move an image of each item to its front; the others keep their order."""
+    entries = []
+    for item, place in moved:
+        images = list(item.images.all())
+        ordered = [images[place], *images[:place], *images[place + 1 :]]
+        for position, entry in enumerate(ordered):
+            entry.position = position
+        entries += ordered
+    ItemImage.objects.filter(item__in=[item for item, _place in moved]).update(position=F("position") + ASIDE)
+    ItemImage.objects.bulk_update(entries, ["position"])

@@ -1,0 +1,93 @@
+"""`manage.py embed COLLECTION`: vectors of a collection's pictures, or of captions of them, made here and now."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from corpus.models import Collection
+from inference.backends.encoders import EncoderRefused
+from inference.backends.mobilenet import NAME as MOBILENET
+from inference.models import CaptioningModel, EmbeddingSet, Encoder, Precision, Run, RunState
+from inference.services import encoders, workers
+from inference.services.running import work_on
+from inference.services.runs import RunRefused, start_embeddings
+from inference.services.works import work_of
+from languages.models import Language
+
+TOLD_EVERY_S = 5.0
+FAILURES_SHOWN = 10
+
+
+class Command(BaseCommand):
+    help = "Make vectors of a collection's pictures, or of a model's captions of them, as an embedding set."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("collection", help="name or slug")
+        parser.add_argument(
+            "--encoder", default=MOBILENET, metavar="NAME", help="a registered one; default %(default)s"
+        )
+        parser.add_argument("--backend", help="registers the encoder under that name where there is none yet")
+        parser.add_argument("--source", default="", help="of the encoder that is registered")
+        parser.add_argument("--captions-of", metavar="MODEL", help="whose captions, instead of the pictures")
+        parser.add_argument("--language", metavar="TAG", help="of the captions")
+        parser.add_argument("--precision", choices=Precision.values, default=Precision.FLOAT16)
+
+    def handle(self, *, collection: str, **options: Any) -> None:
+        of = Collection.objects.filter(slug=collection).first() or Collection.objects.filter(name=collection).first()
+        if of is None:
+            raise CommandError(f"There is no collection {collection}.")
+        try:
+            run = start_embeddings(
+                encoder=_encoder(options["encoder"], options["backend"], options["source"]),
+                collection=of,
+                captions_of=_named(CaptioningModel, "name", options["captions_of"]),
+                language=_named(Language, "pk", options["language"]),
+                precision=options["precision"],
+                by=None,
+                now=timezone.now(),
+            )
+        except (EncoderRefused, RunRefused) as refused:
+            raise CommandError(str(refused)) from refused
+        self._work(run)
+
+    def _work(self, run: Run) -> None:
+        worker = workers.name()
+        while True:
+            has_more = work_on(run_id=run.pk, work_of=work_of, worker=worker, clock=timezone.now, slice_s=TOLD_EVERY_S)
+            run.refresh_from_db()
+            self.stdout.write(f"{run.done + run.failed:,} of {run.total:,}")
+            if not has_more:
+                break
+        for failure in run.failures.select_related("image")[:FAILURES_SHOWN]:
+            self.stdout.write(f"{failure.image.sha256[:16]}: {failure.reason}")
+        if run.state != RunState.DONE:
+            # Workers that took chunks of it too may still be at them.
+            raise CommandError(run.error or f"Run {run.pk} goes on in the background: {run.get_state_display()}.")
+        made = EmbeddingSet.objects.select_related("encoder").get(run=run)
+        self.stdout.write(
+            f"Embedding set {made.pk}: {made.rows:,} × {made.dimensions}, {made.precision}; {run.failed:,} failed.\n"
+            f"Encoder: {made.encoder.signature}"
+        )
+
+
+def _encoder(name: str, backend: str | None, source: str) -> Encoder:
+    found = Encoder.objects.filter(name=name).first()
+    if found is not None:
+        return found
+    if backend is None and name != MOBILENET:
+        names = ", ".join(Encoder.objects.values_list("name", flat=True)) or "none"
+        raise CommandError(f"There is no encoder {name} (there are: {names}). Register it with --backend and --source.")
+    return encoders.register(name=name, backend=backend or MOBILENET, source=source, by=None)
+
+
+def _named(kind: Any, field: str, value: str | None) -> Any:
+    if value is None:
+        return None
+    found = kind.objects.filter(**{field: value}).first()
+    if found is None:
+        raise CommandError(f"There is no {kind._meta.verbose_name} {value}.")
+    return found

@@ -1,0 +1,167 @@
+"""The picture of the first hint by vectors that the platform computed: on import, and chosen again afterwards."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from gapgame.models import Item
+from gapgame.services.representatives import SetClosed, choose_again
+from inference.models import EmbeddingSet
+from tests.corpus.pictures import picture
+from tests.factories import NOW, make_season
+from tests.gapgame.item_files import LINE, run, sha_of, shas, told, write
+from tests.inference import embedded
+from tests.inference.embedded import make_encoder, make_set
+
+pytestmark = pytest.mark.django_db
+
+SHADES = {"dark.jpg": 20, "grey.jpg": 120, "light.jpg": 230}
+# The dark and the light one are both nearer to grey than to each other.
+
+
+@pytest.fixture(autouse=True)
+def storage(media, monkeypatch):
+    embedded.offer(monkeypatch)
+    # Grey levels have all one direction: two numbers tell them apart.
+    monkeypatch.setattr(embedded.MeanColours, "prepare", _levels)
+
+
+def _levels(encoder, image):
+    level = np.asarray(image.convert("L"), dtype=np.float32).mean()
+    return np.array([level, 255 - level, 1], dtype=np.float32)
+
+
+@pytest.fixture
+def pictures(folder):
+    for name, shade in SHADES.items():
+        (folder / name).write_bytes(picture(shade=shade))
+    return folder
+
+
+LINES = [
+    LINE | {"key": "first", "images": ["dark.jpg", "grey.jpg", "light.jpg"]},
+    LINE | {"key": "named", "images": ["dark.jpg", "grey.jpg", "light.jpg"], "representative": "light.jpg"},
+]
+
+
+def sources():
+    return dict(Item.objects.values_list("key", "representative_source"))
+
+
+def vectors_of(item_set) -> EmbeddingSet:
+    return make_set(make_encoder(), item_set.collection)
+
+
+def again(item_set, **options):
+    return choose_again(item_set=item_set, clock=lambda: NOW, **options)
+
+
+def test_items_imported_after_their_pictures_have_vectors_get_the_most_central_one(item_set, pictures):
+    run(item_set, write(pictures, *LINES))
+    vectors_of(item_set)
+    line = LINES[0] | {"key": "later", "images": ["light.jpg", "dark.jpg", "grey.jpg"]}
+    run(item_set, write(pictures, line))
+
+    later = item_set.items.get(key="later")
+    assert later.representative_source == "embeddings"
+    assert shas(later) == [sha_of(pictures / name) for name in ("grey.jpg", "light.jpg", "dark.jpg")]
+
+
+def test_what_the_file_names_goes_before_what_the_platform_computed(item_set, pictures):
+    run(item_set, write(pictures, LINES[0]))
+    vectors_of(item_set)
+    run(item_set, write(pictures, LINES[1]))
+
+    assert sources() == {"first": "first", "named": "file"}
+
+
+def test_an_item_with_a_picture_that_has_no_vector_gets_the_first(item_set, pictures):
+    run(item_set, write(pictures, LINES[0]))
+    vectors_of(item_set)
+    (pictures / "new.jpg").write_bytes(picture(shade=180))
+    run(item_set, write(pictures, LINE | {"key": "new", "images": ["dark.jpg", "grey.jpg", "new.jpg"]}))
+
+    assert sources()["new"] == "first"
+
+
+def test_vectors_that_come_with_the_file_are_the_only_ones_that_are_looked_at(item_set, pictures):
+    run(item_set, write(pictures, LINES[0]))
+    vectors_of(item_set)
+    (pictures / "vectors.jsonl").write_text('{"image": "dark.jpg", "vector": [1, 0]}\n')
+    line = LINES[0] | {"key": "later"}
+    job = run(item_set, write(pictures, line), embeddings=pictures / "vectors.jsonl")
+
+    assert sources()["later"] == "first"
+    assert "2 of 3 images have no embedding" in told(job)[0][1]
+
+
+def test_chosen_again_the_most_central_picture_comes_first_and_the_others_keep_their_order(item_set, pictures):
+    run(item_set, write(pictures, *LINES))
+    vectors_of(item_set)
+    chosen = again(item_set)
+
+    assert (chosen.changed, chosen.same, chosen.named, chosen.lacking) == (1, 0, 1, 0)
+    assert sources() == {"first": "embeddings", "named": "file"}
+    ordered = [sha_of(pictures / name) for name in ("grey.jpg", "dark.jpg", "light.jpg")]
+    assert shas(item_set.items.get(key="first")) == ordered
+    assert list(item_set.items.get(key="first").images.values_list("position", flat=True)) == [0, 1, 2]
+    chosen = again(item_set, is_named_too=True)
+    assert (chosen.changed, chosen.same, chosen.named) == (1, 1, 0)
+    assert shas(item_set.items.get(key="named"))[0] == ordered[0]
+
+
+def test_items_whose_pictures_lack_vectors_stay_as_they_are(item_set, pictures):
+    run(item_set, write(pictures, LINES[0]))
+    before = shas(item_set.items.get())
+    chosen = again(item_set)
+
+    assert (chosen.changed, chosen.lacking) == (0, 1)
+    assert (shas(item_set.items.get()), sources()) == (before, {"first": "first"})
+
+
+def test_once_a_season_has_begun_nothing_is_chosen_again(item_set, pictures):
+    run(item_set, write(pictures, LINES[0]))
+    vectors_of(item_set)
+    make_season(project=item_set.project, item_set=item_set, starts_at=NOW)
+    with pytest.raises(SetClosed):
+        again(item_set)
+
+    assert sources()["first"] == "first"
+
+
+def test_only_where_there_are_vectors_does_an_import_look_for_those_of_each_line(item_set, pictures):
+    def looks(prefix):
+        lines = [LINES[0] | {"key": f"{prefix}{number}"} for number in range(3)]
+        with CaptureQueriesContext(connection) as asked:
+            run(item_set, write(pictures, *lines))
+        return sum("corpus_image" in query["sql"] and "sha256" in query["sql"] for query in asked)
+
+    looks("new")
+    before = looks("without")
+    vectors_of(item_set)
+    assert looks("with") == before + 3
+
+
+def test_the_command_says_what_it_chose(item_set, pictures):
+    run(item_set, write(pictures, *LINES))
+    given = ["--project", item_set.project.slug, "--set", item_set.name]
+    with pytest.raises(CommandError, match="There are no vectors of the collection"):
+        call_command("choose_representatives", *given)
+    with pytest.raises(CommandError, match="no embedding set 7"):
+        call_command("choose_representatives", *given, "--embeddings", "7")
+    with pytest.raises(CommandError, match="There is no item set"):
+        call_command("choose_representatives", "--project", "whales", "--set", "x")
+    made = vectors_of(item_set)
+    said = StringIO()
+    call_command("choose_representatives", *given, "--embeddings", str(made.pk), stdout=said)
+
+    assert said.getvalue().startswith("1 items have another picture first, 0 the same, 1 the one that their file named")
+    make_season(project=item_set.project, item_set=item_set, starts_at=NOW)
+    with pytest.raises(CommandError, match="season has begun"):
+        call_command("choose_representatives", *given)
