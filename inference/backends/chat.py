@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -14,7 +15,7 @@ from inference.backends import language_codes
 from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, Said, Spec
 from inference.backends.encoder_decoder import KINDS as ENCODER_DECODERS
 from inference.backends.encoder_decoder import MARGIN
-from inference.backends.generation import NEEDS, LoadedModel, check_decoding, generation, loaded, side_of
+from inference.backends.generation import NEEDS, LoadedModel, check_decoding, generation, loaded, side_of, usable
 from inference.backends.transformer_files import (
     COMMON_OPTIONS,
     check_options,
@@ -85,8 +86,10 @@ class ChatBackend:
         return language_codes.codes(spec.options, language_codes.PALIGEMMA if is_paligemma else language_codes.ANY)
 
     def load(self, spec: Spec) -> Captioner:
+        # Only what is here can be checked whole.
+        folder = folder_of(spec)
         self.check(spec)
-        return Chat(spec, self.languages(spec))
+        return Chat(spec, folder, self.languages(spec))
 
 
 class Chat:
@@ -94,8 +97,7 @@ class Chat:
 
     side: int | None
 
-    def __init__(self, spec: Spec, codes: Mapping[str, str]) -> None:
-        folder = folder_of(spec)
+    def __init__(self, spec: Spec, folder: Path, codes: Mapping[str, str]) -> None:
         self._spec, self._codes, self._family = spec, codes, family_here(spec)
         self._loaded = LoadedModel(spec, folder, KIND)
         self._processor = loaded(spec, self._loaded.library.AutoProcessor.from_pretrained, folder)
@@ -103,7 +105,7 @@ class Chat:
         self._tokenizer.padding_side = "left"
         self._writing = Writing(spec, self._tokenizer, codes, ends=self._loaded.ends())
         self._asked: dict[str, dict[str, Any]] = {}
-        self._is_fixed = self._looks_alike_at_all()
+        self._is_fixed = usable(spec, self._looks_alike_at_all)
         needed = side_of(self._processor.image_processor) if self._is_fixed else None
         self.side = int(spec.options.get("side") or (MARGIN * needed if needed else SIDE))
         self.batch_size = self._loaded.batch_size()
@@ -132,6 +134,11 @@ class Chat:
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
     ) -> list[Said | Failed]:
+        if language not in self._codes:
+            raise BackendRefused(
+                _("“%(source)s” is not known to write %(tag)s: see the option “languages”.")
+                % {"source": self._spec.source, "tag": language}
+            )
         held = self._writing.held(stabilisers, language, len(prepared))
         asked = partial(generation, decoding, language=language, parts=self._writing.parts(stabilisers))
         outputs = self._written(prepared, language, held, keys, decoding.precision, asked)

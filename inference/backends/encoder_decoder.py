@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -63,8 +64,10 @@ class EncoderDecoderBackend:
         return language_codes.codes(spec.options, language_codes.ENGLISH_ONLY)
 
     def load(self, spec: Spec) -> Captioner:
+        # Only what is here can be checked whole.
+        folder = folder_of(spec)
         self.check(spec)
-        return EncoderDecoder(spec, self.languages(spec))
+        return EncoderDecoder(spec, folder, self.languages(spec))
 
 
 class EncoderDecoder:
@@ -72,8 +75,7 @@ class EncoderDecoder:
 
     side: int | None
 
-    def __init__(self, spec: Spec, codes: Mapping[str, str]) -> None:
-        folder = folder_of(spec)
+    def __init__(self, spec: Spec, folder: Path, codes: Mapping[str, str]) -> None:
         self._family = family_here(spec)
         self._loaded = LoadedModel(spec, folder, KINDS[self._family])
         library = self._loaded.library

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -85,8 +86,8 @@ class LoadedModel:
             "parameters": f"{sum(one.numel() for one in self._model.parameters()):,}",
             "device": cuda.get_device_name() if self.device == "cuda" else threads,
             "precision": f"auto is {_name_of(self._type('auto'))} here; stored as {_name_of(self._stored)}",
-            **({"revision": pinned["revision"]} if pinned else {}),
-            "files": digest_of(self._folder),
+            # The commit says what the files are; to read them for a digest takes as long as to load them.
+            **({"revision": pinned["revision"]} if pinned else {"files": digest_of(self._folder)}),
             "versions": f"transformers {self.library.__version__}, torch {self.torch.__version__}",
         }
 
@@ -168,8 +169,20 @@ def loaded(spec: Spec, load: Callable[..., Any], folder: Path, **named: Any) -> 
     ------
     BackendRefused
     """
+    return usable(spec, partial(load, folder, local_files_only=True, trust_remote_code=False, **named))
+
+
+def usable(spec: Spec, attempt: Callable[[], Result]) -> Result:
+    """
+    Raises
+    ------
+    BackendRefused
+        Whatever went wrong: the model is not as it should be.
+    """
     try:
-        return load(folder, local_files_only=True, trust_remote_code=False, **named)
+        return attempt()
+    except BackendRefused:
+        raise
     except Exception as error:  # of broken files, missing packages, unknown architectures: nearly anything
         raise BackendRefused(
             _("“%(source)s” cannot be loaded by transformers: %(error)s")

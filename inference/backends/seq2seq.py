@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from pathlib import Path
 
 from django.utils.translation import gettext as _
 
@@ -61,8 +61,10 @@ class Seq2SeqBackend:
         return {tag: code for tag, code in codes.items() if tag != language_codes.ENGLISH}
 
     def load(self, spec: Spec) -> Translation:
+        # Only what is here can be checked whole.
+        folder = folder_of(spec)
         self.check(spec)
-        return Seq2Seq(spec, self.languages(spec))
+        return Seq2Seq(spec, folder, self.languages(spec))
 
 
 def family_of(spec: Spec) -> str:
@@ -96,8 +98,7 @@ def family_of(spec: Spec) -> str:
 class Seq2Seq:
     """A loaded model."""
 
-    def __init__(self, spec: Spec, codes: Mapping[str, str]) -> None:
-        folder = folder_of(spec)
+    def __init__(self, spec: Spec, folder: Path, codes: Mapping[str, str]) -> None:
         self._codes, self._family = codes, family_of(spec)
         self._loaded = LoadedModel(spec, folder, KIND)
         english = spec.options.get("source_language", TABLES.get(self._family, {}).get(language_codes.ENGLISH))
@@ -163,7 +164,7 @@ class Seq2Seq:
         return int(found)
 
 
-def _is_nllb(folder: Any) -> bool:
+def _is_nllb(folder: Path) -> bool:
     if (folder / "tokenizer_config.json").is_file():
         name = str(read_json(folder, "tokenizer_config.json").get("tokenizer_class", ""))
         if name.startswith(("Nllb", "M2M")):

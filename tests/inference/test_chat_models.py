@@ -222,6 +222,24 @@ def test_what_the_models_are_decides_their_languages(models):
 
 
 @needs_torch
+def test_a_language_that_turns_out_not_to_be_one_of_the_model_is_refused(models):
+    captioner = loaded("paligemma")
+
+    with pytest.raises(BackendRefused, match="not known to write quz"):
+        captions(captioner, language="quz")
+
+
+@needs_torch
+def test_a_model_whose_processor_cannot_be_used_is_refused_when_it_is_loaded(models, tmp_path, settings):
+    settings.MODELS_FOLDER = tmp_path
+    broken = shutil.copytree(models / "llava", tmp_path / "broken")
+    (broken / "chat_template.jinja").write_text("{{ raise_exception('nothing to say') }}", encoding="utf-8")
+
+    with pytest.raises(BackendRefused, match="“broken” cannot be loaded by transformers: nothing to say"):
+        loaded("broken")
+
+
+@needs_torch
 def test_models_of_the_other_backend_are_sent_there(models, tmp_path, settings):
     settings.MODELS_FOLDER = tmp_path
     tiny_models.save_git(tmp_path / "git")

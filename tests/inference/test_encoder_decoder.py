@@ -440,6 +440,31 @@ def test_weights_that_are_broken_or_missing_are_refused_when_loaded(bare):
         BACKEND.load(Spec("bare", "bare", {}))
 
 
+@needs_torch
+def test_pickled_weights_are_loaded_where_they_are_trusted(bare):
+    import torch
+    from safetensors.torch import load_file
+
+    torch.save(load_file(bare / "model.safetensors"), bare / "pytorch_model.bin")
+    (bare / "model.safetensors").unlink()
+    with pytest.raises(BackendRefused, match="pickles"):
+        BACKEND.load(Spec("bare", "bare", {}))
+
+    trusted = BACKEND.load(Spec("bare", "bare", {"allow_pickled_weights": True}))
+    assert captions(trusted) == captions(BACKEND.load(Spec("blip", "blip", {})))
+
+
+@needs_torch
+def test_code_that_lies_among_the_files_is_never_run(bare):
+    config = json.loads((bare / "config.json").read_text(encoding="utf-8"))
+    ours = {"AutoConfig": "evil.Config", "AutoModelForImageTextToText": "evil.Model", "AutoProcessor": "evil.Processor"}
+    (bare / "evil.py").write_text("raise SystemExit('run')", encoding="utf-8")
+    (bare / "config.json").write_text(json.dumps({**config, "auto_map": ours}), encoding="utf-8")
+
+    # What transformers knows itself is taken from there.
+    assert captions(BACKEND.load(Spec("bare", "bare", {}))) == captions(BACKEND.load(Spec("blip", "blip", {})))
+
+
 @pytest.mark.parametrize(
     "source", ["../etc", "/etc", "a/b", "a/b@main", "", ".hidden", "..", "a\nb", f"a/b@{COMMIT}0", f"../b@{COMMIT}"]
 )
@@ -520,7 +545,7 @@ def test_a_model_of_the_hub_is_loaded_at_its_commit(monkeypatch, three, models):
     monkeypatch.setattr(transformer_files, "_cached", lambda name, revision: models / "git")
     captioner = BACKEND.load(Spec("x", f"owner/name@{COMMIT}", {}))
 
-    assert captions(captioner)
+    assert captions(captioner) == captions(BACKEND.load(Spec("git", "git", {})))
     assert captioner.describe()["revision"] == COMMIT
     ((name, revision, patterns),) = asked_for
     assert (name, revision) == ("owner/name", COMMIT)
