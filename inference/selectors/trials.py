@@ -73,7 +73,9 @@ def is_listened_to(queue: str, *, now: datetime) -> bool:
 
 
 def upload_of(trial: Trial) -> bytes | None:
-    """The picture that was sent, as WebP and without what its file said besides; None where it is gone."""
+    """The picture that was sent, as WebP and without what its file said besides; None where none was."""
+    if not trial.upload:
+        return None
     try:
         with default_storage.open(trial.upload) as file:
             kind = sniffed(file.read(HEAD_BYTES))

@@ -116,6 +116,7 @@ def test_an_image_of_a_collection_is_described_in_each_language_and_nothing_is_k
     assert "waiting included" in page
     assert key in page
     assert "hx-get" not in page
+    assert client.get(reverse("inference:trial-picture", args=[trial.pk])).status_code == 404
     assert not ModelCaption.objects.exists()
     assert str(trial.created_at.year) in text_of(client.get(reverse("inference:model-try", args=[model.pk])))
 
