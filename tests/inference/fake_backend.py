@@ -24,7 +24,7 @@ def register() -> None:
 
 
 class FakeCaptioner:
-    """`options`: side, batch_size, sleep_s per image, fits (images at once before memory runs out)."""
+    """`options`: side, batch_size, sleep_s per image, fits (images at once before memory runs out), characters."""
 
     before: Callable[[Sequence[str], str], object] | None = None
     """Called with the keys and the language of each batch: a test's way in."""
@@ -62,7 +62,10 @@ class FakeCaptioner:
         finally:
             self._lock.release()
         held = stabilisers or [f"own {language} stabiliser" if self.spec.is_pivot else "" for _ in keys]
-        return [Said(f"{language} caption of {key[:8]}", said) for key, said in zip(keys, held, strict=True)]
+        return [Said(self._words(key, language), said) for key, said in zip(keys, held, strict=True)]
+
+    def _words(self, key: str, language: str) -> str:
+        return f"{language} caption of {key[:8]}".ljust(self.options.get("characters", 0), ".")
 
     def _go(self, keys: Sequence[str], language: str) -> None:
         self.batches.append(len(keys))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from PIL import Image as Pillow
 
 from corpus.models import Collection, Image
 from inference.backends import registry
@@ -18,7 +20,6 @@ from inference.services import loading, runs
 from inference.services.running import work_on
 from inference.services.workers import meter
 from inference.services.works import work_of
-from tests.demo_drawings import picture
 from tests.factories import NOW, make_collection, make_language
 from tests.inference import fake_backend
 
@@ -102,8 +103,10 @@ def check_complete(run: Run) -> None:
 
 
 def store_picture(image: Image, content: bytes | None = None) -> None:
-    """The original of an image, a small drawing unless something else is given."""
-    default_storage.save(image.original, ContentFile(picture(image.pk) if content is None else content))
+    """The original of an image: grey, unless something else is given."""
+    file = io.BytesIO()
+    Pillow.new("RGB", (64, 48), "grey").save(file, "PNG")
+    default_storage.save(image.original, ContentFile(file.getvalue() if content is None else content))
 
 
 LATER = NOW + timedelta(minutes=10)
