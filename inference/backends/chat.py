@@ -42,7 +42,7 @@ PROMPTS = {PALIGEMMA: ("caption {code}", "caption")}
 PROMPT = ("Describe this picture in one sentence in {language}.", "Describe this picture in one sentence.")
 SIDE = 1024
 """Pixels of the shorter side, for models that look at large pictures in more detail."""
-PROBES = ((48, 32), (200, 640))
+PROBES = ((48, 32), (900, 1600))
 
 
 class ChatBackend:

@@ -248,8 +248,8 @@ def side_of(processor: Any) -> int | None:
 
 
 def plain(text: str) -> str:
-    """In NFC, on one line, one blank between words."""
-    return unicodedata.normalize("NFC", " ".join(text.split()))
+    """In NFC, on one line, one blank between words, without the half of a character that was cut at the end."""
+    return unicodedata.normalize("NFC", " ".join(text.rstrip("\ufffd").split()))
 
 
 def said(text: str, stabiliser: str = "") -> Said | Failed:

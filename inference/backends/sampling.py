@@ -32,8 +32,8 @@ class Drawing:
 
     def __init__(self, streams: Sequence[int], *, temperature: float, top_p: float) -> None:
         self._torch = torch()
-        self._streams, self._temperature, self._top_p = list(streams), temperature, top_p
-        self._place = 0
+        self._streams = self._torch.tensor(list(streams), dtype=self._torch.int64)
+        self._temperature, self._top_p, self._place = temperature, top_p, 0
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         kept = self._kept(scores.double() / self._temperature)
@@ -51,12 +51,11 @@ class Drawing:
         return logs.masked_fill(left_out, float("-inf"))
 
     def _gumbel(self, place: int, tokens: int, device: Any) -> Any:
-        library = self._torch
-        streams = library.tensor(self._streams, dtype=library.int64, device=device)
+        self._streams = self._streams.to(device)
         # Rows are mixed with the place first: streams of neighbouring places have nothing in common.
-        rows = self._mixed(streams + _signed(GOLDEN * (place + 1)))
-        numbers = self._mixed(rows[:, None] + library.arange(1, tokens + 1, device=device) * _signed(GOLDEN))
-        uniform = (self._shifted(numbers, 11).double() + 0.5) * 2.0**-53
+        rows = self._mixed(self._streams + _signed(GOLDEN * (place + 1)))
+        numbers = self._mixed(rows[:, None] + self._torch.arange(1, tokens + 1, device=device) * _signed(GOLDEN))
+        uniform = (self._shifted(numbers, 12).double() + 0.5) * 2.0**-52
         return -(-uniform.log()).log()
 
     def _mixed(self, numbers: Any) -> Any:

@@ -351,6 +351,12 @@ def test_only_models_registered_as_pivots_have_stabilisers(tiny):
         captioner.stabilise([captioner.prepare(pictures()[0])], keys=["a"], decoding=SHORT)
 
 
+def test_text_is_in_nfc_on_one_line_and_ends_with_a_whole_character():
+    said = generation.said
+    assert said(" un cafe\u0301\n noir \ufffd\ufffd") == Said("un café noir")
+    assert isinstance(said(" \n\ufffd"), Failed)
+
+
 # What is drawn
 
 
