@@ -219,7 +219,7 @@ class World:
             run = Run.objects.create(
                 model=captioner, collection=self.collection, queue="gpu", state=state, total=IMAGES, created_at=now
             )
-            run.languages.set(["en"])
+            run.languages.add(Language.objects.get(pk="en"))
             RunEvent.objects.create(run=run, at=now, message="7 failed: the file is cut off (7)", is_warning=True)
             for entry in self.collection.entries.all():
                 RunFailure.objects.create(run=run, image=entry.image, language_id="en", reason="Cut off.", at=now)

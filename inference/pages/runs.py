@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from inference.backends.captioners import Decoding
 from inference.models import Run, RunState
-from inference.pages.units import duration_text, rate_text
+from inference.pages.units import count_text, duration_text, rate_text
 from inference.pages.workers import WorkerLine, worker_line
 from inference.selectors.runs import Log, RunDetails
 
@@ -22,6 +22,8 @@ class RunPage:
     run: Run
     percent: int
     gone_through: int
+    counts: Mapping[str, str]
+    """What has been made, was there, failed, was gone through and is to be there in the end, as text."""
     rate: str
     left: str
     took: str
@@ -56,6 +58,13 @@ def run_page(details: RunDetails, log: Log) -> RunPage:
         run=run,
         percent=details.percent,
         gone_through=details.gone_through,
+        counts={
+            "done": count_text(run.done),
+            "already": count_text(run.already),
+            "failed": count_text(run.failed),
+            "gone_through": count_text(details.gone_through),
+            "total": count_text(run.total),
+        },
         rate=rate_text(details.rate),
         left=duration_text(details.left),
         took=duration_text(took),

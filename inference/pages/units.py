@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from corpus.pages import shown
 
 MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
+
+
+def count_text(number: int) -> str:
+    """With its thousands apart, as the language of the page writes them."""
+    return number_format(number, 0, force_grouping=True)
 
 
 def rate_text(per_second: float | None) -> str:

@@ -9,11 +9,12 @@ from datetime import datetime, timedelta
 from django.db.models import Count, QuerySet
 
 from inference import exposure
-from inference.models import GOING, Run, RunEvent, RunFailure, RunState
+from inference.models import GOING, CaptioningModel, Run, RunEvent, RunFailure, RunState
 from inference.selectors.workers import WorkerRow, worker_rows
 from people.models import User
 
 NEWEST_LINES = 100
+LARGEST_KEY = 2**63 - 1
 COMMONEST_REASONS = 10
 
 
@@ -55,9 +56,15 @@ class Log:
         return self.lines[-1].pk if self.lines else 0
 
 
-def runs() -> QuerySet[Run]:
-    """All runs, the newest first."""
-    return Run.objects.select_related("model", "encoder", "collection").prefetch_related("languages")
+def runs(model: CaptioningModel | None = None) -> QuerySet[Run]:
+    """All runs, or those of `model`, the newest first."""
+    found = Run.objects.select_related("model", "encoder", "collection").prefetch_related("languages")
+    return found if model is None else found.filter(model=model)
+
+
+def model_of_runs(model_id: int) -> CaptioningModel | None:
+    """A model whose runs somebody asks for; None where there is none of this number, whatever the number."""
+    return CaptioningModel.objects.filter(pk=model_id).first() if model_id <= LARGEST_KEY else None
 
 
 def run_row(run: Run) -> RunRow:

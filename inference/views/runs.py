@@ -36,13 +36,11 @@ WHOLE_LOG = "whole"
 @login_required
 def run_list(request: HttpRequest) -> HttpResponse:
     check_researcher(request.user)
-    found = selectors.runs()
     asked = request.GET.get("model", "")
-    if asked.isdecimal():
-        found = found.filter(model=int(asked))
-    page = Paginator(found, RUNS_PER_PAGE).get_page(request.GET.get("page"))
+    model = selectors.model_of_runs(int(asked)) if asked.isascii() and asked.isdecimal() else None
+    page = Paginator(selectors.runs(model), RUNS_PER_PAGE).get_page(request.GET.get("page"))
     rows = [selectors.run_row(run) for run in page]
-    return render(request, "inference/runs.html", {"page": page, "rows": rows})
+    return render(request, "inference/runs.html", {"page": page, "rows": rows, "model": model})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -136,7 +134,7 @@ def run_resume(request: HttpRequest, run_id: int) -> HttpResponse:
 @require_POST
 @login_required
 def run_cancel(request: HttpRequest, run_id: int) -> HttpResponse:
-    return _do(request, run_id, services.cancel, _("The run is cancelled. The captions that it made stay."))
+    return _do(request, run_id, services.cancel, _("The run is cancelled. What it has made stays."))
 
 
 @require_POST

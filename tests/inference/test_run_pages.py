@@ -86,8 +86,13 @@ class TestList:
         one = start_run(make_model("One"))
         start_run(make_model("Other"))
         text = text_of(researcher.get(reverse("inference:run-list"), {"model": one.model_id}))
-        assert "One" in text
+        assert "Of One alone." in text
         assert "Other" not in text
+
+    @pytest.mark.parametrize("number", ["x", "²", "-1", "9" * 30, "0"])
+    def test_where_no_model_has_the_number_all_are_listed(self, researcher, number):
+        start_run(make_model("One"))
+        assert "One" in text_of(researcher.get(reverse("inference:run-list"), {"model": number}))
 
     def test_without_a_run_it_says_what_one_is(self, researcher):
         assert "No run yet" in text_of(researcher.get(reverse("inference:run-list")))
@@ -111,6 +116,12 @@ class TestWatching:
         assert 'hx-trigger="every 2s"' in response.text
         assert '<progress aria-labelledby="run-progress-head" value="3" max="8">37%</progress>' in response.text
         assert "3 of 8, 37%" in text_of(response)
+
+    def test_large_numbers_have_their_thousands_apart(self, researcher, run):
+        Run.objects.filter(pk=run.pk).update(total=3_600_000, already=1_200_000, done=12_345)
+        text = text_of(researcher.get(address("show", run)))
+        assert "1,212,345 of 3,600,000, 33%" in text
+        assert "Made 12,345" in text
 
     @pytest.mark.parametrize("state", [RunState.PAUSED, RunState.DONE, RunState.FAILED, RunState.CANCELLED])
     def test_one_that_does_not_asks_for_nothing_and_its_last_part_has_the_page_loaded_anew(
@@ -342,6 +353,12 @@ class TestStarting:
         assert f'<option value="{model.pk}" selected>Blathering</option>' in response.text
         assert collection.slug in response.text
         assert "Imported" not in response.text
+
+    def test_a_collections_own_page_leads_there_with_the_collection_chosen(self, client, model, collection):
+        client.force_login(make_person(Role.MANAGER))
+        address = f"{reverse('inference:run-create')}?collection={collection.slug}"
+        assert address in client.get(reverse("corpus:collection-show", args=[collection.slug])).text
+        assert f'<option value="{collection.slug}" selected>' in client.get(address).text
 
     def test_where_nothing_can_be_run_it_says_what_to_do(self, researcher):
         assert reverse("inference:model-create") in researcher.get(reverse("inference:run-create")).text
