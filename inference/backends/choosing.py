@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from inference.backends import mobilenet
+from inference.backends.captioners import BackendRefused
 from inference.backends.dual_encoder import DualEncoder
-from inference.backends.encoders import ImageEncoder
+from inference.backends.encoder_files import folder_at
+from inference.backends.encoders import EncoderRefused, ImageEncoder
+from inference.backends.transformer_files import read_json
+from inference.backends.vision import VisionModel
+
+OF_TEXTS = ("text_config", "text_config_dict")
+"""What only the configuration of a model of pictures and texts has."""
 
 
 def image_encoder(name: str) -> ImageEncoder:
-    """`mobilenet`, or a CLIP-like model: a folder, or name/model@commit of the hub.
+    """`mobilenet`; or a CLIP-like or a vision model: a folder, or name/model@commit of the hub.
 
     Raises
     ------
     inference.backends.encoders.EncoderRefused, inference.backends.encoders.ExtraMissing
     """
-    return mobilenet.MobileNet() if name == mobilenet.NAME else DualEncoder(name)
+    if name == mobilenet.NAME:
+        return mobilenet.MobileNet()
+    try:
+        said = read_json(folder_at(name), "config.json")
+    except BackendRefused as refused:
+        raise EncoderRefused(str(refused)) from refused
+    return DualEncoder(name) if any(key in said for key in OF_TEXTS) else VisionModel(name)

@@ -146,7 +146,7 @@ def loaded(kind: Any, folder: Path, library: Any, **options: Any) -> Any:
 
 def prepared_by(processor: Any, image: Image.Image) -> dict[str, NDArray[Any]]:
     """One picture as the image processor of a model makes it."""
-    return {name: np.asarray(value)[0] for name, value in processor(images=[image], return_tensors="np").items()}
+    return {name: value[0].numpy() for name, value in processor(images=[image], return_tensors="pt").items()}
 
 
 def together(prepared: Sequence[dict[str, NDArray[Any]]], library: Any, device: str) -> dict[str, Any]:
