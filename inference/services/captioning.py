@@ -55,17 +55,18 @@ class Captioning:
         if self.first:
             self._hold(image_ids)
         to_do = {one: tuple(tag for tag in self.tags if tag not in there[one]) for one in image_ids}
-        images = Image.objects.in_bulk([one for one in image_ids if to_do[one]])
-        return [self._item(images[one], to_do[one]) for one in image_ids if one in images]
+        wanted = Image.objects.filter(pk__in=[one for one in image_ids if to_do[one]])
+        facts = {row[0]: row for row in wanted.values_list("pk", "sha256", "original", "width", "height")}
+        return [self._item(*facts[one], to_do[one]) for one in image_ids if one in facts]
 
-    def _item(self, image: Image, tags: tuple[str, ...]) -> Item:
-        needs_first = self.first and image.pk not in self.stabilisers
+    def _item(self, image_id: int, key: str, original: str, width: int, height: int, tags: tuple[str, ...]) -> Item:
+        needs_first = self.first and image_id not in self.stabilisers
         return Item(
-            image_id=image.pk,
-            key=image.sha256,
+            image_id=image_id,
+            key=key,
             parts=(STABILISER, *tags) if needs_first else tags,
-            picture="" if self.side is None else image.original,
-            pixels=image.width * image.height,
+            picture="" if self.side is None else original,
+            pixels=width * height,
         )
 
     def prepare(self, item: Item, picture: Pillow.Image | None) -> Any:

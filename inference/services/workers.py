@@ -46,6 +46,7 @@ class Meter:
     def reset(self) -> None:
         self._notes: deque[tuple[float, int, float]] = deque()
         self._began: float | None = None
+        self.busy_s = 0.0
         self._beat_at = float("-inf")
         self._beat_of: int | None = None
         self.run_id: int | None = None
@@ -63,6 +64,7 @@ class Meter:
     def note(self, *, made: int = 0, busy_s: float = 0.0) -> None:
         with self._lock:
             self._notes.append((time.monotonic(), made, busy_s))
+            self.busy_s += busy_s
 
     def figures(self) -> tuple[float | None, float | None]:
         """Made per second, and the share of the time that the device was busy; None while nothing is run."""

@@ -1,0 +1,185 @@
+"""What the platform costs a captioning model: `python -m benchmarks.runs stored|overhead|device`. Prints JSON.
+
+stored    a model of zero cost: captions stored per second, in one language and in 36.
+overhead  a BLIP of the size of BLIP-base, with random weights, on whatever device there is: a run over pictures beside
+          a bare loop of the same model over the same pictures (read, prepare, caption, batch by batch), in turns.
+device    the same with many pictures and, of each run, the share of the time in which the device was busy.
+
+Run in the environment of the database to measure.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import django
+
+django.setup()
+
+import numpy as np
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+from django.utils import timezone
+from PIL import Image as Pillow
+
+from corpus.models import Collection, CollectionImage, Image, JobState
+from corpus.services import files
+from inference.backends.captioners import Decoding, Said
+from inference.models import CaptioningModel, Run
+from inference.services import loading, runs
+from inference.services.pictures import read_picture
+from inference.services.running import work_on
+from inference.services.workers import meter
+from inference.services.works import work_of
+from languages.models import Language
+from tests.inference import fake_backend
+
+STORED = {1: 10_000, 36: 1000}
+"""Languages, and images captioned in them."""
+
+ROUNDS = 5
+PICTURES = {"overhead": 12, "device": 512}
+SIZE = (640, 480)
+DECODING = Decoding(max_tokens=20, min_tokens=20)
+
+
+def main() -> None:
+    what = sys.argv[1]
+    call_command("migrate", verbosity=0)
+    found = measure_stored() if what == "stored" else measure_beside_bare(PICTURES[what])
+    print(json.dumps(found))
+
+
+def measure_stored() -> dict[str, Any]:
+    fake_backend.register()
+    found: dict[str, Any] = {"database": connection.vendor}
+    for languages, images in STORED.items():
+        collection = make_collection(f"stored-{languages}", [b"%d %d" % (languages, n) for n in range(images)])
+        speeds = []
+        for turn in range(ROUNDS):
+            model = CaptioningModel.objects.create(name=f"zero {languages} {turn}", backend="fake")
+            tags = [entry for entry in Language.objects.order_by("pk") if entry.pk != "quz"]
+            took_s = timed_run(model, collection, tags[:languages])
+            speeds.append(images * min(languages, len(tags)) / took_s)
+        found[f"{languages}_languages"] = {"images": images, "captions_per_s": round(statistics.median(speeds))}
+    return found
+
+
+def measure_beside_bare(pictures: int) -> dict[str, Any]:
+    """Both in turns, with the model loaded once; who goes first changes."""
+    from tests.inference.tiny_models import save_blip_base
+
+    with tempfile.TemporaryDirectory(prefix="crosslens_bench_models_") as folder:
+        settings.MODELS_FOLDER = folder
+        save_blip_base(Path(folder) / "blip")
+        collection = make_collection("pictures", [picture(number) for number in range(pictures)])
+        bare, ours, busy = [], [], []
+        first = blip("blip")
+        loading.captioner(first).describe()
+        bare_loop(first, collection)  # warms up
+        for turn in range(ROUNDS):
+            model = blip(f"blip {turn}")
+            for is_ours in (turn % 2 == 0, turn % 2 != 0):
+                if is_ours:
+                    ours.append(timed_run(model, collection, Language.objects.filter(pk="en")))
+                    busy.append(busy_s() / ours[-1])
+                else:
+                    bare.append(bare_loop(model, collection))
+        about = loading.captioner(first).describe()
+    ratios = [mine / plain - 1 for mine, plain in zip(ours, bare, strict=True)]
+    return {
+        "model": about,
+        "pictures": pictures,
+        "bare_pictures_per_s": round(pictures / statistics.median(bare), 3),
+        "run_pictures_per_s": round(pictures / statistics.median(ours), 3),
+        "overhead_percent": round(100 * statistics.median(ratios), 2),
+        "overhead_percent_of_each": [round(100 * ratio, 2) for ratio in ratios],
+        "device_busy": round(statistics.median(busy), 3),
+    }
+
+
+def blip(name: str) -> CaptioningModel:
+    return CaptioningModel.objects.create(name=name, backend="encoder-decoder", source="blip")
+
+
+def timed_run(model: CaptioningModel, collection: Collection, languages: Any) -> float:
+    """A run from its start to its end, in this process."""
+    now = timezone.now()
+    meter.reset()
+    began = time.perf_counter()
+    run = runs.start(model=model, collection=collection, languages=list(languages), decoding=DECODING, by=None, now=now)
+    while work_on(run_id=run.pk, work_of=work_of, worker="bench:1", clock=timezone.now):
+        pass
+    took_s = time.perf_counter() - began
+    run = Run.objects.get(pk=run.pk)
+    assert (run.state, run.done, run.failed) == ("done", run.total, 0), run.error
+    return took_s
+
+
+def busy_s() -> float:
+    """Seconds in which the model computed, in the run that was just timed."""
+    return meter.busy_s
+
+
+def bare_loop(model: CaptioningModel, collection: Collection) -> float:
+    """What a script would do."""
+    captioner = loading.captioner(model)
+    images = list(Image.objects.filter(collections=collection).order_by("entries__position"))
+    began = time.perf_counter()
+    said: list[Any] = []
+    for start in range(0, len(images), captioner.batch_size):
+        batch = images[start : start + captioner.batch_size]
+        pictures = [read_picture(one.original, side=captioner.side, pixels=0) for one in batch]
+        prepared = [captioner.prepare(one) for one in pictures]
+        keys = [one.sha256 for one in batch]
+        said += captioner.caption(prepared, keys=keys, language="en", decoding=DECODING)
+    took_s = time.perf_counter() - began
+    assert all(isinstance(one, Said) for one in said), said
+    return took_s
+
+
+def picture(number: int) -> bytes:
+    """Smooth colours, as photographs compress."""
+    coarse = np.random.default_rng(number).integers(0, 256, (12, 16, 3), dtype=np.uint8)
+    file = io.BytesIO()
+    Pillow.fromarray(coarse).resize(SIZE, Pillow.Resampling.BICUBIC).save(file, "JPEG", quality=90)
+    return file.getvalue()
+
+
+def make_collection(name: str, contents: Sequence[bytes]) -> Collection:
+    collection = Collection.objects.create(slug=name, name=name)
+    images = []
+    for content in contents:
+        digest = sha256(content).hexdigest()
+        if len(content) > 100:
+            files.put(f"originals/{digest}", content)
+        images.append(
+            Image(
+                sha256=digest,
+                original=f"originals/{digest}",
+                format="JPEG",
+                bytes=len(content),
+                width=SIZE[0],
+                height=SIZE[1],
+                sizes_state=JobState.DONE,
+            )
+        )
+    CollectionImage.objects.bulk_create(
+        CollectionImage(collection=collection, image=image, key=f"{name}-{position}", position=position)
+        for position, image in enumerate(Image.objects.bulk_create(images), start=1)
+    )
+    return collection
+
+
+if __name__ == "__main__":
+    main()
