@@ -238,10 +238,14 @@ def test_a_pause_for_one_is_a_pause_for_all():
 
 def test_one_that_finds_the_endpoint_down_wakes_those_that_wait(server, load):
     """With the machine's own time."""
-    server.answers = [
-        Answer(body=BUSY, status=429, headers={"Retry-After": "100"}),
-        Answer(body=b'{"message": "No tiny-1"}', status=404, takes_s=0.2),
-    ]
+    both = threading.Barrier(2, timeout=10)
+
+    def answer(asked: Any) -> Answer:
+        if both.wait() == 0:
+            return Answer(body=BUSY, status=429, headers={"Retry-After": "100"})
+        return Answer(body=b'{"message": "No tiny-1"}', status=404, takes_s=0.2)
+
+    server.always = answer
     began = monotonic()
 
     with pytest.raises(BackendDown, match="No tiny-1"):
