@@ -15,6 +15,9 @@ from inference.backends.chat import ChatBackend, prompt_of
 from tests.inference import tiny_models
 from tests.torch_extra import needs_torch
 
+# In PaliGemma's processor, which is not ours.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
 SHORT = Decoding(max_tokens=8)
 BACKEND = ChatBackend()
 NAMES = ("paligemma", "llava", "idefics3")

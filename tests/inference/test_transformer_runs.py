@@ -1,0 +1,165 @@
+"""Runs of tiny models of transformers through the platform: what is stored is what the models say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from django.core.files.storage import default_storage
+from PIL import Image as Pillow
+
+from inference.backends import registry
+from inference.backends.captioners import Decoding, Spec
+from inference.models import ModelCaption, Run, Stabiliser
+from inference.services import loading, runs
+from inference.services.models import register_model, register_translated_model, register_translator
+from inference.services.runs import RunRefused
+from tests.factories import NOW, make_language
+from tests.inference import tiny_models
+from tests.inference.embedded import painted_collection
+from tests.inference.fake_runs import check_complete, counts, go, log_of
+from tests.torch_extra import needs_torch
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("media", "models"),
+    # In PaliGemma's processor, which is not ours.
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+    needs_torch,
+]
+
+SHORT = {"max_tokens": 6}
+NAMES = ("blip", "git", "vit_gpt2", "paligemma", "llava", "idefics3", "nllb", "m2m_100")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    import torch
+
+    torch.set_num_threads(1)
+    root = tmp_path_factory.mktemp("models")
+    for name in NAMES:
+        getattr(tiny_models, f"save_{name}")(root / name)
+    tiny_models.save_chain(root / "pivot", ["a dog <de> ein hund", "french: red house <fr> une maison"])
+    return root
+
+
+@pytest.fixture
+def models(settings, folder):
+    settings.MODELS_FOLDER = folder
+    loading.drop()
+    yield
+    loading.drop()
+
+
+def begin(model, collection, *tags, **decoding) -> Run:
+    return runs.start(
+        model=model,
+        collection=collection,
+        languages=[make_language(tag) for tag in tags],
+        decoding=Decoding(**SHORT | decoding),
+        by=None,
+        now=NOW,
+    )
+
+
+def made_by(backend: str, name: str):
+    return register_model(name=name, backend=backend, source=name, options={}, by=None)
+
+
+@pytest.mark.parametrize(
+    ("backend", "name", "tags"),
+    [
+        ("encoder-decoder", "blip", ["en"]),
+        ("encoder-decoder", "git", ["en"]),
+        ("encoder-decoder", "vit_gpt2", ["en"]),
+        ("chat", "paligemma", ["en", "de"]),
+        ("chat", "llava", ["en", "de"]),
+        ("chat", "idefics3", ["en", "de"]),
+    ],
+)
+def test_what_is_stored_is_what_the_model_says_of_each_picture_alone(backend, name, tags):
+    collection = painted_collection(9)
+    run = go(begin(made_by(backend, name), collection, *tags))
+
+    check_complete(run)
+    alone = registry.backend_named(backend).load(Spec(name, name, {}))
+    stored = ModelCaption.objects.filter(run=run)
+    assert stored.count() == run.done == 9 * len(tags)
+    for caption in stored.select_related("image"):
+        with default_storage.open(caption.image.original) as file:
+            prepared = [alone.prepare(Pillow.open(file).convert("RGB"))]
+        (said,) = alone.caption(
+            prepared, keys=[caption.image.sha256], language=caption.language_id, decoding=Decoding(**SHORT)
+        )
+        assert caption.text == said.text
+    assert "parameters" in log_of(run)
+    assert "float32" in log_of(run)
+
+
+def test_what_is_drawn_is_the_same_when_memory_allows_for_fewer_at_once(monkeypatch):
+    import torch
+    import transformers
+
+    collection, model = painted_collection(9), made_by("encoder-decoder", "git")
+    whole = go(begin(model, collection, "en", temperature=1.5, seed=3))
+    said = dict(ModelCaption.objects.filter(run=whole).values_list("image__sha256", "text"))
+    ModelCaption.objects.all().delete()
+    generate, tried = transformers.GitForCausalLM.generate, Counter()
+
+    def small(self, pixel_values, **named):
+        tried[len(pixel_values)] += 1
+        if len(pixel_values) > 2:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
+        return generate(self, pixel_values=pixel_values, **named)
+
+    monkeypatch.setattr(transformers.GitForCausalLM, "generate", small)
+    halved = go(begin(model, collection, "en", temperature=1.5, seed=3))
+
+    assert dict(ModelCaption.objects.filter(run=halved).values_list("image__sha256", "text")) == said
+    assert len(said) >= 7
+    assert max(tried) > 2 in tried
+
+
+def test_a_pivot_models_stabilisers_are_decoded_once_and_captions_follow_from_them():
+    options = {"languages": {"de": "de", "fr": "fr"}, "prompts": {"fr": "french:"}}
+    model = register_model(
+        name="Pivot", backend="encoder-decoder", source="pivot", options=options, is_pivot=True, by=None
+    )
+    collection = painted_collection(4)
+
+    free = go(begin(model, collection, "de", "fr"))
+    held = go(begin(model, collection, "de", "fr", is_consistent=True))
+
+    def said(run):
+        return Counter(ModelCaption.objects.filter(run=run).values_list("language_id", "stabiliser", "text"))
+
+    assert said(free) == {("de", "a dog", "ein hund"): 4, ("fr", "red house", "une maison"): 4}
+    assert said(held) == {("de", "a dog", "ein hund"): 4, ("fr", "a dog", "une maison"): 4}
+    assert list(Stabiliser.objects.values_list("text", flat=True)) == ["a dog"] * 4
+
+
+@pytest.mark.parametrize("name", ["nllb", "m2m_100"])
+def test_english_captions_are_translated(name):
+    english, collection = made_by("encoder-decoder", "blip"), painted_collection(5)
+    go(begin(english, collection, "en"))
+    translator = register_translator(name=name, backend="seq2seq", source=name, options={}, by=None)
+    model = register_translated_model(name="Translated", english_model=english, translator=translator, by=None)
+
+    run = go(begin(model, collection, "de", "fr"))
+
+    check_complete(run)
+    assert counts(run) == (10, 0, 10, 0)
+    assert set(run.captions.values_list("language_id", flat=True)) == {"de", "fr"}
+    with pytest.raises(RunRefused, match="Quechua"):
+        begin(model, collection, "quz")
+
+
+def test_a_language_that_a_model_does_not_write_is_refused_when_the_run_is_created():
+    with pytest.raises(RunRefused, match="German"):
+        begin(made_by("encoder-decoder", "blip"), painted_collection(2), "de")
+    with pytest.raises(RunRefused, match="Quechua"):
+        begin(made_by("chat", "paligemma"), painted_collection(2), "quz")
+    with pytest.raises(RunRefused, match="beams or a temperature"):
+        begin(made_by("encoder-decoder", "git"), painted_collection(2), "en", beams=3, temperature=1.0)
