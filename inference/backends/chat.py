@@ -15,7 +15,16 @@ from inference.backends import language_codes
 from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, Said, Spec
 from inference.backends.encoder_decoder import KINDS as ENCODER_DECODERS
 from inference.backends.encoder_decoder import MARGIN
-from inference.backends.generation import NEEDS, LoadedModel, check_decoding, generation, loaded, side_of, usable
+from inference.backends.generation import (
+    NEEDS,
+    LoadedModel,
+    check_decoding,
+    generation,
+    loaded,
+    quiet_transformers,
+    side_of,
+    usable,
+)
 from inference.backends.transformer_files import (
     COMMON_OPTIONS,
     check_options,
@@ -86,6 +95,7 @@ class ChatBackend:
         return language_codes.codes(spec.options, language_codes.PALIGEMMA if is_paligemma else language_codes.ANY)
 
     def load(self, spec: Spec) -> Captioner:
+        quiet_transformers()
         # Only what is here can be checked whole.
         folder = folder_of(spec)
         self.check(spec)

@@ -23,6 +23,7 @@ from inference.backends.generation import (
     first_token,
     generation,
     loaded,
+    quiet_transformers,
     side_of,
 )
 from inference.backends.transformer_files import COMMON_OPTIONS, check_options, family_here, folder_of
@@ -64,6 +65,7 @@ class EncoderDecoderBackend:
         return language_codes.codes(spec.options, language_codes.ENGLISH_ONLY)
 
     def load(self, spec: Spec) -> Captioner:
+        quiet_transformers()
         # Only what is here can be checked whole.
         folder = folder_of(spec)
         self.check(spec)

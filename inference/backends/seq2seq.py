@@ -10,7 +10,16 @@ from django.utils.translation import gettext as _
 
 from inference.backends import language_codes
 from inference.backends.captioners import BackendRefused, Decoding, Failed, Said, Spec, Translation
-from inference.backends.generation import NEEDS, LoadedModel, check_decoding, generation, loaded, plain, said
+from inference.backends.generation import (
+    NEEDS,
+    LoadedModel,
+    check_decoding,
+    generation,
+    loaded,
+    plain,
+    quiet_transformers,
+    said,
+)
 from inference.backends.transformer_files import (
     COMMON_OPTIONS,
     check_options,
@@ -61,6 +70,7 @@ class Seq2SeqBackend:
         return {tag: code for tag, code in codes.items() if tag != language_codes.ENGLISH}
 
     def load(self, spec: Spec) -> Translation:
+        quiet_transformers()
         # Only what is here can be checked whole.
         folder = folder_of(spec)
         self.check(spec)
