@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as _lazy
+from django.utils.translation import gettext_lazy
 
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, WordVectorSet
 from people.models import Project, User
@@ -16,11 +16,11 @@ from scoring.models import OPEN_STATES, Pass, ReferenceSet, Scoring
 from scoring.rules.metrics import ENGLISH, MetricsRefused, check_metrics
 
 WHAT = {
-    "vectors": _lazy("word vectors"),
-    "encoder": _lazy("encoders"),
-    "english": _lazy("English references"),
-    "english_encoder": _lazy("encoders"),
-    "features": _lazy("features"),
+    "vectors": gettext_lazy("word vectors"),
+    "encoder": gettext_lazy("encoders"),
+    "english": gettext_lazy("English references"),
+    "english_encoder": gettext_lazy("encoders"),
+    "features": gettext_lazy("features"),
 }
 
 
