@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
+from dataclasses import asdict
 from datetime import timedelta
 
 import numpy as np
@@ -12,6 +14,7 @@ from django.urls import reverse
 
 from inference.backends.encoders import ExtraMissing
 from inference.models import Precision, Worker
+from inference.projections.folder import Manifest
 from inference.services import text_vectors as services
 from metrics.scoring import Projections, score
 from scoring import tasks
@@ -23,6 +26,7 @@ from scoring.services.scorings import ask_again
 from tests.factories import NOW, make_captioner, make_project, make_vectors
 from tests.inference import embedded
 from tests.inference.embedded import MeanColours, images_of, make_encoder, make_set, painted_collection
+from tests.inference.test_projections import tiny_task, trained
 from tests.inference.tiny_encoders import save_clip
 from tests.scoring.scored import make_references, make_scoring, run
 from tests.torch_extra import needs_torch
@@ -219,7 +223,7 @@ def test_half_precision_stands_in_the_signature(references, encoder, model):
     half = make_set(encoder, references.collection, precision=Precision.FLOAT16)
     found = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=half))
 
-    assert "|encoder:mean-colours-1%2Bmean-colours-1.float16" in found.scores.get().signature.replace("+", "%2B")
+    assert "|encoder:mean-colours-1+mean-colours-1.float16|" in found.scores.get().signature
 
 
 def test_without_the_extra_the_score_says_what_to_install(references, english, encoder, model, monkeypatch):
@@ -250,7 +254,12 @@ def test_what_is_known_of_an_encoder_once_it_was_loaded_is_written_down(referenc
 def test_texts_are_put_into_vectors_once(references, english, encoder, model, monkeypatch):
     encoded = []
     vectors = MeanColours.vectors
-    monkeypatch.setattr(MeanColours, "vectors", lambda self, texts: encoded.extend(texts) or vectors(self, texts))
+
+    def noting(encoder, texts):
+        encoded.extend(texts)
+        return vectors(encoder, texts)
+
+    monkeypatch.setattr(MeanColours, "vectors", noting)
     scoring = make_scoring(references, model=model, metrics=["clinrel"], encoder=encoder, english=english)
     run(scoring)
     assert len(encoded) == len(set(encoded)) == 3 + 6
@@ -359,6 +368,49 @@ def test_a_clip_like_model_scores_captions_in_any_language(references, english, 
     assert clip.signature.startswith("dual-encoder-clip-")
     assert f"|encoder:{clip.signature}|english:" in found.scores.get(metric="clinrel").signature
     assert all(-1 <= kept.value <= 1 for kept in found.scores.all())
+
+
+@pytest.fixture
+def projections(settings, tmp_path):
+    """Encoders of German and of English captions, in one space."""
+    settings.MODELS_FOLDER = tmp_path / "models"
+    found = []
+    for language in ("de", "en"):
+        trained(settings.MODELS_FOLDER / language, tiny_task(language=language))
+        found.append(make_encoder(f"W2VV++ {language}", backend="projection", source=language))
+    return found
+
+
+@needs_torch
+def test_projections_of_two_languages_meet_in_one_space(references, english, model, projections):
+    german, of_english = projections
+    about = {"model": model, "metrics": ["clinrel"], "english": english}
+    found = run(make_scoring(references, encoder=german, english_encoder=of_english, **about))
+
+    german.refresh_from_db()
+    of_english.refresh_from_db()
+    assert german.space == of_english.space == "made-up-1"
+    assert f"|encoder:{german.signature}+{of_english.signature}|english:" in found.scores.get().signature
+        "%2B", "+"
+    ).replace("%2b", "+")
+
+
+@needs_torch
+def test_a_projection_of_another_language_is_refused(references, english, model, projections):
+    found = run(make_scoring(references, model=model, metrics=["clinrel"], encoder=projections[0], english=english))
+
+    assert why(found, "clinrel") == "“W2VV++ de” is an encoder of captions in de; these are in en."
+
+
+@needs_torch
+def test_a_projection_whose_word_vectors_are_not_here_says_so(references, english, model, projections, settings):
+    manifest = settings.MODELS_FOLDER / "de" / "manifest.json"
+    said = json.loads(manifest.read_text())
+    other = Manifest(**{name: value for name, value in said.items() if name != "signature"} | {"vectors": "f" * 64})
+    manifest.write_text(json.dumps(asdict(other) | {"signature": other.signature}))
+    found = run(make_scoring(references, model=model, metrics=["clinrel"], encoder=projections[0], english=english))
+
+    assert "which are not here" in why(found, "clinrel")
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="PyTorch is installed")

@@ -32,7 +32,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--encoder",
             default=MOBILENET,
-            help=f"{MOBILENET} (the default), a folder with a CLIP-like or vision model, or name/model@commit of the hub",
+            help=f"{MOBILENET} (the default), a folder of a CLIP-like or vision model, or name/model@commit of the hub",
         )
 
     def handle(self, *, source: str, out: Path, encoder: str, **options: Any) -> None:

@@ -10,15 +10,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from inference.backends.dual_encoder import DualEncoder
 from inference.backends.encoders import EncoderRefused, ExtraMissing, TextEncoder
+from inference.backends.projection import ProjectionEncoder
 from inference.files.pairs import PairsRefused, read_pairs
 from inference.management.arguments import check_file_to_write
-from inference.projections.config import ProjectionRefused
-from inference.projections.folder import MANIFEST, VECTORS, read_manifest
-from inference.projections.projector import open_projection
-from inference.selectors.word_vectors import VectorsUnavailable, vectors_of
-from metrics.java import ToolFailed, ToolMissing
 from metrics.named_vectors import NamedVectors
-from metrics.word_vectors import BrokenTable, open_table
 
 
 class Command(BaseCommand):
@@ -35,9 +30,7 @@ class Command(BaseCommand):
             images, texts = zip(*read_pairs(captions), strict=True)
             engine = _encoder(encoder)
             found = NamedVectors(images, engine.vectors(texts), engine.signature, engine.space)
-        except (PairsRefused, ProjectionRefused, ExtraMissing, EncoderRefused) as error:
-            raise CommandError(str(error)) from error
-        except (VectorsUnavailable, BrokenTable, ToolMissing, ToolFailed) as error:
+        except (PairsRefused, ExtraMissing, EncoderRefused) as error:
             raise CommandError(str(error)) from error
         found.save(out)
         self.stdout.write(f"Wrote {len(found.keys):,} × {engine.dimensions} to {out}.\nEncoder: {engine.signature}")
@@ -45,10 +38,5 @@ class Command(BaseCommand):
 
 def _encoder(source: str) -> TextEncoder:
     folder = Path(source)
-    if not (folder.is_dir() and not (folder / "config.json").is_file()):
-        return DualEncoder(source)
-    manifest = read_manifest(folder)
-    if manifest.vectors is None:
-        return open_projection(folder, None)
-    copied = (folder / VECTORS / MANIFEST).is_file()
-    return open_projection(folder, open_table(folder / VECTORS) if copied else vectors_of(manifest.vectors))
+    is_projection = folder.is_dir() and not (folder / "config.json").is_file()
+    return ProjectionEncoder(folder) if is_projection else DualEncoder(source)
