@@ -127,6 +127,8 @@ class DualEncoderBackend:
         return frozenset(Subject)
 
     def load(self, spec: Spec) -> DualEncoder:
+        # Before anything is fetched.
+        transformers()
         return DualEncoder(str(folder_of(spec)))
 
 

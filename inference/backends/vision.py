@@ -185,6 +185,8 @@ class VisionBackend:
         return frozenset({Subject.IMAGES})
 
     def load(self, spec: Spec) -> VisionModel:
+        # Before anything is fetched.
+        transformers()
         return VisionModel(str(folder_of(spec)), pool=str(spec.options.get("pool", AUTO)))
 
 

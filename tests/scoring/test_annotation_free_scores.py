@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
+import sys
 from dataclasses import asdict
 from datetime import timedelta
 
@@ -411,12 +411,14 @@ def test_a_projection_whose_word_vectors_are_not_here_says_so(references, englis
     assert "which are not here" in why(found, "clinrel")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="PyTorch is installed")
-def test_an_encoder_that_needs_pytorch_says_so_in_the_score(references, english, model):
+def test_an_encoder_that_needs_pytorch_says_so_in_the_score(references, english, model, monkeypatch):
+    # As where it is not installed.
+    monkeypatch.setitem(sys.modules, "torch", None)
     eyes = make_encoder("Eyes", backend="dual-encoder", source=f"owner/name@{'0' * 40}")
-    found = run(make_scoring(references, model=model, metrics=["clinrel"], encoder=eyes, english=english))
+    found = run(make_scoring(references, model=model, metrics=["clinrel", "bleu"], encoder=eyes, english=english))
 
     assert "requirements-gpu.txt" in why(found, "clinrel")
+    assert found.scores.get(metric="bleu-1").value is not None
 
 
 def test_references_that_changed_stand_in_the_signature(references, english, encoder, model):
