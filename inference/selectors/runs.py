@@ -14,7 +14,6 @@ from inference.selectors.workers import WorkerRow, worker_rows
 from people.models import User
 
 NEWEST_LINES = 100
-LARGEST_KEY = 2**63 - 1
 COMMONEST_REASONS = 10
 
 
@@ -63,8 +62,7 @@ def runs(model: CaptioningModel | None = None) -> QuerySet[Run]:
 
 
 def model_of_runs(model_id: int) -> CaptioningModel | None:
-    """A model whose runs somebody asks for; None where there is none of this number, whatever the number."""
-    return CaptioningModel.objects.filter(pk=model_id).first() if model_id <= LARGEST_KEY else None
+    return CaptioningModel.objects.filter(pk=model_id).first()
 
 
 def run_row(run: Run) -> RunRow:

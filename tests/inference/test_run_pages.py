@@ -368,8 +368,9 @@ class TestStarting:
 
     def test_what_is_not_there_cannot_be_chosen(self, researcher, model, collection):
         page = reverse("inference:run-create")
-        text = text_of(researcher.get(page, {"model": "9999", "collection": collection.slug}))
-        assert "There is no such model that can be run." in text
+        for number in ("9999", "9" * 30, "x"):
+            text = text_of(researcher.get(page, {"model": number, "collection": collection.slug}))
+            assert "There is no such model that can be run." in text
         text = text_of(researcher.get(page, {"model": model.pk, "collection": "guessed"}))
         assert "There is no such collection." in text
 
