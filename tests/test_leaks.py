@@ -68,6 +68,10 @@ MANAGERS_MAY_KNOW = dict.fromkeys(
         "inference:run-create",
         "inference:run-show",
         "inference:run-failures",
+        "inference:gallery",
+        "inference:model-try",
+        "inference:model-stabilisers",
+        "inference:embedding-create",
         "sxs_eval:comparison-list",
         "sxs_eval:comparison-create",
         "sxs_eval:comparison-show",
@@ -372,6 +376,7 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(stand: Callable[[World], Non
         reached |= {"scoring:score-list", "scoring:scoring-show", "scoring:reference-show", "sxs_eval:metrics-show"}
         reached |= {"annotation:project-show", "corpus:collection-show", "corpus:import-show", "people:member-list"}
         reached |= {"inference:model-show", "inference:run-show", "inference:run-failures", "inference:worker-list"}
+        reached |= {"inference:gallery", "inference:embedding-list", "inference:model-stabilisers"}
     assert reached <= walk.reached()
     of_batches = [answer for answers in walk.answers.values() for answer in answers if answer.status == 200]
     for answer in of_batches:
