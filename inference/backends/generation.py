@@ -23,8 +23,6 @@ ON_CPU, ON_GPU = 8, 32
 HARMLESS = re.compile(r"(^|\.)(pooler|position_ids|masked_bias|embed_positions)(\.|$)")
 """Weights that checkpoints may lack: captions do not follow from them."""
 MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
-DRAWN = ("temperature", "top_p", "top_k", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
-"""What a checkpoint may say of drawing words, which is ours to say."""
 
 Result = TypeVar("Result")
 
@@ -144,9 +142,6 @@ class LoadedModel:
                     "option": '{"allow_missing_weights": true}',
                 }
             )
-        for name in DRAWN:
-            setattr(model.generation_config, name, None)
-        model.generation_config.do_sample = False
         return model.eval()
 
 

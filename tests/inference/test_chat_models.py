@@ -127,19 +127,23 @@ def test_each_language_has_its_prompt(models, name):
 @needs_torch
 @FAMILIES
 def test_captions_after_a_held_stabiliser_are_what_the_model_would_have_gone_on_with(models, name):
-    free = captions(loaded(name))
-    one = max(range(5), key=lambda number: len(free[number].split()))
-    words = free[one].split()
-    captioner = loaded(name, is_pivot=True, separators={"en": f" {words[2]} "})
-    stabilisers = [" ".join(["red"] * length) for length in (1, 2, 3, 1, 2)]
-    stabilisers[one] = " ".join(words[:2])
     decoding = Decoding(max_tokens=5)
+    gone_on = 0
+    for one, text in enumerate(captions(loaded(name))):
+        words = text.split()
+        captioner = loaded(name, is_pivot=True, separators={"en": [*words, "a", "a", "a"][2]})
+        stabilisers = [" ".join(["red"] * length) for length in (1, 2, 3, 1, 2)]
+        stabilisers[one] = " ".join(words[:2])
 
-    together = captions(captioner, decoding, stabilisers=stabilisers)
+        together = captions(captioner, decoding, stabilisers=stabilisers)
 
-    assert together[one] == " ".join(words[3:])
-    alone = [captions(captioner, decoding, chosen=[one], stabilisers=stabilisers)[0] for one in range(5)]
-    assert alone == together
+        assert [
+            captions(captioner, decoding, chosen=[other], stabilisers=stabilisers)[0] for other in range(5)
+        ] == together
+        if len(words) == 8:
+            assert together[one] == " ".join(words[3:])
+            gone_on += 1
+    assert gone_on >= 2
 
 
 @needs_torch
