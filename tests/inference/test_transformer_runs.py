@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from django.core.files.storage import default_storage
 from PIL import Image as Pillow
 
 from inference.backends import registry
-from inference.backends.captioners import Decoding, Spec
+from inference.backends.captioners import Decoding, Said, Spec
 from inference.models import ModelCaption, Run, Stabiliser
 from inference.services import loading, runs
 from inference.services.models import register_model, register_translated_model, register_translator
@@ -29,7 +30,7 @@ pytestmark = [
     needs_torch,
 ]
 
-SHORT = {"max_tokens": 6}
+SHORT = Decoding(max_tokens=6)
 NAMES = ("blip", "git", "vit_gpt2", "paligemma", "llava", "idefics3", "nllb", "m2m_100")
 
 
@@ -58,7 +59,7 @@ def begin(model, collection, *tags, **decoding) -> Run:
         model=model,
         collection=collection,
         languages=[make_language(tag) for tag in tags],
-        decoding=Decoding(**SHORT | decoding),
+        decoding=replace(SHORT, **decoding),
         by=None,
         now=NOW,
     )
@@ -90,9 +91,8 @@ def test_what_is_stored_is_what_the_model_says_of_each_picture_alone(backend, na
     for caption in stored.select_related("image"):
         with default_storage.open(caption.image.original) as file:
             prepared = [alone.prepare(Pillow.open(file).convert("RGB"))]
-        (said,) = alone.caption(
-            prepared, keys=[caption.image.sha256], language=caption.language_id, decoding=Decoding(**SHORT)
-        )
+        (said,) = alone.caption(prepared, keys=[caption.image.sha256], language=caption.language_id, decoding=SHORT)
+        assert isinstance(said, Said)
         assert caption.text == said.text
     assert "parameters" in log_of(run)
     assert "float32" in log_of(run)
@@ -106,7 +106,8 @@ def test_what_is_drawn_is_the_same_when_memory_allows_for_fewer_at_once(monkeypa
     whole = go(begin(model, collection, "en", temperature=1.5, seed=3))
     said = dict(ModelCaption.objects.filter(run=whole).values_list("image__sha256", "text"))
     ModelCaption.objects.all().delete()
-    generate, tried = transformers.GitForCausalLM.generate, Counter()
+    generate = transformers.GitForCausalLM.generate
+    tried: Counter[int] = Counter()
 
     def small(self, pixel_values, **named):
         tried[len(pixel_values)] += 1

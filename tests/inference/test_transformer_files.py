@@ -1,0 +1,203 @@
+"""Where models of transformers lie, and what is refused before one is loaded, with or without PyTorch."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from inference.backends import transformer_files
+from inference.backends.captioners import BackendRefused, Captioner, Decoding, Said, Spec
+from inference.backends.encoder_decoder import EncoderDecoderBackend
+from inference.backends.encoders import ExtraMissing
+from tests.inference import tiny_models
+from tests.torch_extra import needs_torch
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+BACKEND = EncoderDecoderBackend()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    import torch
+
+    torch.set_num_threads(1)
+    root = tmp_path_factory.mktemp("models")
+    tiny_models.save_blip(root / "blip")
+    tiny_models.save_git(root / "git")
+    return root
+
+
+@pytest.fixture
+def models(settings, folder) -> Path:
+    settings.MODELS_FOLDER = folder
+    return folder
+
+
+def caption(captioner: Captioner) -> str:
+    prepared = [captioner.prepare(Image.new("RGB", (50, 40), "red"))]
+    (said,) = captioner.caption(prepared, keys=["a"], language="en", decoding=Decoding(max_tokens=8))
+    assert isinstance(said, Said)
+    return said.text
+
+
+def refused(source="blip", is_pivot=False, **options) -> str:
+    with pytest.raises(BackendRefused) as refusal:
+        BACKEND.check(Spec(source, source, options, is_pivot))
+    return str(refusal.value)
+
+
+@pytest.fixture
+def bare(models) -> Iterator[Path]:
+    """A folder of its own among the models."""
+    folder = shutil.copytree(models / "blip", models / "bare")
+    yield folder
+    shutil.rmtree(folder)
+
+
+@needs_torch
+def test_a_folder_that_is_not_whole_is_refused_with_what_is_missing(bare):
+    BACKEND.check(Spec("bare", "bare", {}))
+    (bare / "model.safetensors").rename(bare / "pytorch_model.bin")
+    assert "pickles" in refused("bare")
+    BACKEND.check(Spec("bare", "bare", {"allow_pickled_weights": True}))
+    (bare / "pytorch_model.bin").unlink()
+    assert "no weights" in refused("bare")
+    (bare / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
+    (bare / "model.safetensors").touch()
+    assert "of the kind bert" in refused("bare")
+    (bare / "config.json").write_text("{", encoding="utf-8")
+    assert "config.json in “bare” cannot be read" in refused("bare")
+    (bare / "config.json").unlink()
+    assert "config.json is missing" in refused("bare")
+    assert "There are: " in refused("nowhere")
+
+
+@needs_torch
+def test_weights_that_are_broken_or_missing_are_refused_when_loaded(bare):
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(bare / "model.safetensors")
+    lacking = {name: one for name, one in weights.items() if "crossattention" not in name}
+    save_file(lacking, bare / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(BackendRefused, match=r"lacks \d+ weights"):
+        BACKEND.load(Spec("bare", "bare", {}))
+    BACKEND.load(Spec("bare", "bare", {"allow_missing_weights": True}))
+    (bare / "model.safetensors").write_bytes(b"half a file")
+    with pytest.raises(BackendRefused, match="cannot be loaded by transformers"):
+        BACKEND.load(Spec("bare", "bare", {}))
+
+
+@needs_torch
+def test_pickled_weights_are_loaded_where_they_are_trusted(bare):
+    import torch
+    from safetensors.torch import load_file
+
+    torch.save(load_file(bare / "model.safetensors"), bare / "pytorch_model.bin")
+    (bare / "model.safetensors").unlink()
+    with pytest.raises(BackendRefused, match="pickles"):
+        BACKEND.load(Spec("bare", "bare", {}))
+
+    trusted = BACKEND.load(Spec("bare", "bare", {"allow_pickled_weights": True}))
+    assert caption(trusted) == caption(BACKEND.load(Spec("blip", "blip", {})))
+
+
+@needs_torch
+def test_code_that_lies_among_the_files_is_never_run(bare):
+    config = json.loads((bare / "config.json").read_text(encoding="utf-8"))
+    ours = {"AutoConfig": "evil.Config", "AutoModelForImageTextToText": "evil.Model", "AutoProcessor": "evil.Processor"}
+    (bare / "evil.py").write_text("raise SystemExit('run')", encoding="utf-8")
+    (bare / "config.json").write_text(json.dumps({**config, "auto_map": ours}), encoding="utf-8")
+
+    # What transformers knows itself is taken from there.
+    assert caption(BACKEND.load(Spec("bare", "bare", {}))) == caption(BACKEND.load(Spec("blip", "blip", {})))
+
+
+@pytest.mark.parametrize(
+    "source", ["../etc", "/etc", "a/b", "a/b@main", "", ".hidden", "..", "a\nb", f"a/b@{COMMIT}0", f"../b@{COMMIT}"]
+)
+def test_sources_that_are_no_name_and_no_commit_of_the_hub_are_refused(source):
+    assert "neither the name of a folder" in refused(source)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"promts": {}}, "no option “promts”"),
+        ({"prompts": "a"}, "“prompts” is"),
+        ({"prompts": {"de": "ein"}}, "has de, which the model does not have"),
+        ({"prompts": {"en": 3}}, "a text for each language"),
+        ({"batch_size": 0}, "“batch_size” is 0"),
+        ({"batch_size": True}, "“batch_size” is true"),
+        ({"languages": {"de": 3}}, "“languages” is to be like"),
+        ({"languages": {}}, "“languages” is to be like"),
+    ],
+)
+def test_options_that_are_not_understood_are_refused(tmp_path, settings, options, said):
+    settings.MODELS_FOLDER = tmp_path / "not-here"
+    assert said in refused("anything", **options)
+
+
+@pytest.mark.parametrize(
+    "decoding",
+    [
+        Decoding(beams=2, temperature=0.5),
+        Decoding(beams=0),
+        Decoding(temperature=-1.0),
+        Decoding(top_p=0.0),
+        Decoding(max_tokens=3, min_tokens=4),
+        Decoding(precision="float8"),
+    ],
+)
+def test_decoding_that_cannot_be_is_refused(decoding):
+    with pytest.raises(BackendRefused):
+        BACKEND.check_decoding(Spec("x", "x", {}), decoding)
+
+
+def test_without_packages_and_without_the_folder_what_can_be_said_is_said(tmp_path, settings, monkeypatch):
+    settings.MODELS_FOLDER = tmp_path / "not-here"
+    for name in ("torch", "transformers", "huggingface_hub"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for source in ("blip", f"Salesforce/blip@{COMMIT}"):
+        spec = Spec("x", source, {"languages": {"de": "de"}})
+        BACKEND.check(spec)
+        assert BACKEND.languages(spec) == {"de": "de"}
+        assert BACKEND.languages(Spec("x", source, {})) == {"en": "en"}
+        assert "of the kind bert" in refused(source, family="bert")
+        with pytest.raises(ExtraMissing, match=r"pip install -r requirements-gpu\.txt"):
+            BACKEND.load(spec)
+
+
+@needs_torch
+def test_a_model_of_the_hub_that_cannot_be_reached_is_refused(monkeypatch, tmp_path):
+    import huggingface_hub
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert huggingface_hub
+    with pytest.raises(BackendRefused, match="cannot be fetched from the hub"):
+        BACKEND.load(Spec("x", f"owner/name@{COMMIT}", {}))
+
+
+@needs_torch
+def test_a_model_of_the_hub_is_loaded_at_its_commit(monkeypatch, models):
+    asked_for = []
+
+    def fetch(name, **named):
+        asked_for.append((name, named["revision"], named["allow_patterns"]))
+        return str(models / "git")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fetch)
+    monkeypatch.setattr(transformer_files, "_cached", lambda name, revision: models / "git")
+    captioner = BACKEND.load(Spec("x", f"owner/name@{COMMIT}", {}))
+
+    assert caption(captioner) == caption(BACKEND.load(Spec("git", "git", {})))
+    assert captioner.describe()["revision"] == COMMIT
+    ((name, revision, patterns),) = asked_for
+    assert (name, revision) == ("owner/name", COMMIT)
+    assert not {"*.py", "*.bin"} & set(patterns)
