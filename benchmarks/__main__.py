@@ -22,6 +22,7 @@ import time
 import urllib.request
 import venv
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ def main() -> None:
     results["word_movers"] = _module("word_movers", env={})
     results["standing"] = [_measure_standing(options, {})]
     results["metrics"] = metrics.measure(runs=options.runs, growth=metrics.GROWTH[: 2 if options.skip_million else 3])
+    results["runs"] = _measure_runs()
     with contextlib.suppress(ImportError), _postgres() as production:
         results["taking"].append(_measure_taking(options, production))
     with contextlib.suppress(ImportError), _postgres() as production:
@@ -148,6 +150,14 @@ def _measure_standing(options: argparse.Namespace, env: dict[str, str]) -> dict[
 def _measure_report(env: dict[str, str]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
         return _module("report", JUDGEMENTS, env={"CROSSLENS_VAR": var, **env})
+
+
+def _measure_runs() -> dict[str, Any]:
+    found = {}
+    for what in ("stored", "overhead") if find_spec("torch") else ("stored",):
+        with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
+            found[what] = _module("runs", what, env={"CROSSLENS_VAR": var})
+    return found
 
 
 def _measure_taking(options: argparse.Namespace, env: dict[str, str]) -> dict[str, Any]:
@@ -250,6 +260,7 @@ def _report(results: dict[str, Any]) -> None:
             f"Report over {report['judgements']:,} judgements, {report['database']}: {report['report_s']} s; bootstrap "
             f"of 3,600 pairs: {report['bootstrap_ms']} ms, {faster:.0f} times as fast as one resample after the other"
         )
+    _report_runs(results["runs"])
     metrics.report(results["metrics"])
     for taking in results["taking"]:
         few, many = taking["takes"].values()
@@ -258,6 +269,23 @@ def _report(results: dict[str, Any]) -> None:
         print(
             f"Taking a batch, {taking['database']}, {counts} open images: {few} to {many}; median grows {growth:.2f} x"
         )
+
+
+def _report_runs(found: dict[str, Any]) -> None:
+    one, many = found["stored"]["1_languages"], found["stored"]["36_languages"]
+    print(
+        f"Runs, a model of zero cost, SQLite: {one['captions_per_s']:,} captions/s stored in one language, "
+        f"{many['captions_per_s']:,} in 36"
+    )
+    if beside := found.get("overhead"):
+        print(f"  a model of BLIP-base's size ({beside['model']['device']}), {beside['pictures']} pictures, in turns:")
+        print(f"  bare loop {beside['bare_pictures_per_s']} pictures/s, run {beside['run_pictures_per_s']}:")
+        print(
+            f"  overhead {beside['overhead_percent']} % (of the processor's time {beside['cpu_overhead_percent']} %), "
+            f"device busy {100 * beside['device_busy']:.0f} % of the time"
+        )
+    else:
+        print("  PyTorch is not installed: the overhead over a bare loop was not measured.")
 
 
 def _median(runs: list[dict[str, Any]], *path: str) -> float:

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -101,7 +102,8 @@ class Place:
             tasks.work_on.apply_async((run_id,), queue=queue)
             return
         with Connection(self.broker) as to:
-            tasks.work_on.apply_async((run_id,), queue=queue, connection=to, retry=False)
+            asked: dict[str, Any] = {"connection": to, "retry": False}
+            tasks.work_on.apply_async((run_id,), queue=queue, **asked)
 
     def wait_for(self, condition: Callable[[], object], process: Process) -> None:
         deadline = time.monotonic() + WAIT_S
@@ -137,7 +139,8 @@ def is_done(run: Run) -> bool:
 
 
 def slow_run(images: int = 40, **options: object) -> Run:
-    return make_run(images, model=make_model(**({"sleep_s": 0.03, "batch_size": 4} | options)))
+    about: dict[str, Any] = {"sleep_s": 0.03, "batch_size": 4, **options}
+    return make_run(images, model=make_model(**about))
 
 
 def test_a_worker_killed_in_the_middle_leaves_the_rest_to_another_and_nothing_is_made_twice(place):

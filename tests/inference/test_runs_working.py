@@ -430,9 +430,11 @@ def each_with_a_model_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_several_workers_share_a_run_and_make_nothing_twice(monkeypatch):
     each_with_a_model_of_its_own(monkeypatch)
     run = make_run(120, model=make_model(sleep_s=0.001), languages=["de", "fr"])
-    run_once = {"run_id": run.pk, "clock": lambda: NOW, "work_of": work_of}
 
-    together(lambda name: running.work_on(worker=name, **run_once), ["a:1", "b:2", "c:3"])
+    def work(worker: str) -> None:
+        running.work_on(run_id=run.pk, work_of=work_of, worker=worker, clock=lambda: NOW)
+
+    together(work, ["a:1", "b:2", "c:3"])
 
     check_complete(run)
     assert counts(run) == (240, 0, 240, 0)
