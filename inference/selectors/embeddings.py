@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -171,14 +171,13 @@ def newest_covering(images: Sequence[int], sets: Iterable[EmbeddingSet]) -> tupl
     return None
 
 
-def digest_of(ids: NDArray[np.int64], vectors: NDArray[Any], progress: Callable[[], None] = lambda: None) -> str:
+def digest_of(ids: NDArray[np.int64], vectors: NDArray[Any]) -> str:
     """SHA-256 over the numbers, whatever file they lie in."""
     digest = hashlib.sha256(f"{vectors.dtype.str} {vectors.shape}\0".encode())
     digest.update(np.ascontiguousarray(ids, dtype="<i8").tobytes())
     step = max(1, BLOCK_NUMBERS // max(1, vectors.shape[1]))
     for start in range(0, len(vectors), step):
         digest.update(np.ascontiguousarray(vectors[start : start + step]).tobytes())
-        progress()
     return digest.hexdigest()
 
 

@@ -6,11 +6,13 @@ import importlib.util
 import json
 import shutil
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from django.core.management import call_command
 from PIL import Image
 
 from inference.backends import use_multilingual
@@ -19,6 +21,8 @@ from inference.backends.encoders import EncoderRefused, ExtraMissing, Subject, f
 from inference.backends.registry import encoder_named, encoders
 from inference.backends.sentences import SentenceEncoder
 from inference.selectors.embeddings import open_set
+from inference.services import loading
+from metrics.named_vectors import read_named_vectors
 from tests.inference.embedded import make_encoder, make_set, painted_collection
 from tests.torch_extra import MISSING, needs_torch
 
@@ -241,6 +245,22 @@ def test_a_run_stores_the_same_features_that_the_model_gives(models, media):
     assert open_set(made).rows([first]) == pytest.approx(expected, abs=1e-5)
     encoder.refresh_from_db()
     assert encoder.signature == loaded("resnet").signature
+
+
+@needs_torch
+@pytest.mark.django_db
+def test_a_run_and_the_command_for_files_give_the_same_features(media, tmp_path):
+    loading.drop()
+    collection = painted_collection(3)
+    encoder = make_encoder(backend="mobilenet")
+    made = make_set(encoder, collection)
+    call_command("image_features", collection.slug, "--out", tmp_path / "features.npz", stdout=StringIO())
+
+    file = read_named_vectors(tmp_path / "features.npz")
+    keys = dict(collection.entries.values_list("key", "image_id"))
+    assert open_set(made).rows([keys[key] for key in file.keys]) == pytest.approx(file.vectors, abs=1e-5)
+    encoder.refresh_from_db()
+    assert (encoder.signature, encoder.space, encoder.dimensions) == (file.signature, file.space, 1280)
 
 
 def test_what_each_encoder_takes_is_known_without_loading_it(models):
