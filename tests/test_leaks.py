@@ -217,16 +217,17 @@ class World:
             run(make_scoring(references, model=model))
 
     def caption(self) -> None:
-        """Runs of the model over the pictures, in which all of them failed: one that goes on and one that is done."""
+        """A run of the model over the pictures, in which all of them failed.
+
+        It is done: after each way to steer one that is not, the walk would look at every page again.
+        """
         captioner, now = CaptioningModel.objects.get(name=MODEL), timezone.now()
-        for state in (RunState.PAUSED, RunState.DONE):
-            run = Run.objects.create(
-                model=captioner, collection=self.collection, queue="gpu", state=state, total=IMAGES, created_at=now
-            )
-            run.languages.add(Language.objects.get(pk="en"))
-            RunEvent.objects.create(run=run, at=now, message="7 failed: the file is cut off (7)", is_warning=True)
-            for entry in self.collection.entries.all():
-                RunFailure.objects.create(run=run, image=entry.image, language_id="en", reason="Cut off.", at=now)
+        about = {"queue": "gpu", "state": RunState.DONE, "total": IMAGES, "failed": IMAGES, "created_at": now}
+        run = Run.objects.create(model=captioner, collection=self.collection, **about)
+        run.languages.add(Language.objects.get(pk="en"))
+        RunEvent.objects.create(run=run, at=now, message="7 failed: the file is cut off (7)", is_warning=True)
+        for entry in self.collection.entries.all():
+            RunFailure.objects.create(run=run, image=entry.image, language_id="en", reason="Cut off.", at=now)
 
     def walk(self, may_know: Mapping[str, Sequence[str]] | None = None) -> Walk:
         client = Client(raise_request_exception=False)
