@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection as Some
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -11,7 +12,7 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.core.files.storage import default_storage
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Q
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -21,7 +22,7 @@ from corpus.rules.pictures import PictureRefused, inspect
 from corpus.services import files
 from corpus.services.images import sha256_of
 from inference.backends import registry
-from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, Said
+from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, OutOfMemory, Said
 from inference.models import IMPORTED, CaptioningModel, ModelCaption, Trial
 from inference.services import loading, workers
 from inference.services.captioning import ENGLISH, checked
@@ -32,6 +33,8 @@ from inference.services.running import Clock
 from inference.services.runs import RunRefused, check_runnable
 from languages.models import Language
 from people.models import User
+
+log = logging.getLogger(__name__)
 
 FORGOTTEN_AFTER = timedelta(days=1)
 GIVEN_UP_AFTER = timedelta(minutes=10)
@@ -108,10 +111,18 @@ def run_trial(*, trial_id: int, worker: str, clock: Clock) -> None:
             _finish(trial, now=clock(), results=_results(trial, clock))
         except OF_THE_WHOLE_RUN as reason:
             _finish(trial, now=clock(), error=str(reason))
-        except (PictureBroken, RunRefused) as reason:
+        except PictureBroken as reason:
             _finish(trial, now=clock(), error=str(reason))
         except LeaseLost:
-            return
+            log.info("Trial %s went on elsewhere.", trial_id)
+        except OutOfMemory:
+            _finish(trial, now=clock(), error=_("Memory ran out with this image alone."))
+        except DatabaseError:
+            raise
+        except Exception as error:
+            log.exception("Trial %s", trial_id)
+            said = _("The model failed with it (%(error)s).") % {"error": type(error).__name__}
+            _finish(trial, now=clock(), error=said)
 
 
 def _claim(*, trial_id: int, worker: str, now: datetime) -> Trial | None:
