@@ -225,6 +225,7 @@ class _Shift:
             self._store_all()
         elif not held.left:
             self._store(held)
+        self._renew()
 
     def _note(self, held: Held, made: Sequence[Made]) -> None:
         """
@@ -253,10 +254,12 @@ class _Shift:
         rest = set(futures)
         while rest := wait(rest, timeout=KEEP_EVERY_S).not_done:
             self._store_all()
-            if time.monotonic() - self._renewed_at >= chunks.RENEW_EVERY_S:
-                self._renew()
+            self._renew()
 
     def _renew(self) -> None:
+        """Of all chunks at hand, also of one that waits for its turn while many small batches of another are stored."""
+        if time.monotonic() - self._renewed_at < chunks.RENEW_EVERY_S:
+            return
         self._renewed_at = time.monotonic()
         for held in list(self.feed.held):
             try:

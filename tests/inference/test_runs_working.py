@@ -367,6 +367,22 @@ def test_the_leases_are_renewed_while_the_device_computes(monkeypatch):
 
 
 @pytest.mark.django_db
+def test_the_lease_of_a_chunk_that_waits_is_renewed_while_small_batches_of_another_are_stored(monkeypatch):
+    monkeypatch.setattr(chunks, "RENEW_EVERY_S", 0.0)
+    run = make_run(16, model=make_model(batch_size=8), languages=["de", "fr", "es", "it", "pt"])
+    waiting: list[Any] = []
+
+    def noting() -> Any:
+        waiting.append(run.chunks.get(position=2).lease_until)
+        return NOW
+
+    running.work_on(run_id=run.pk, work_of=work_of, worker="one:1", clock=noting)
+
+    check_complete(run)
+    assert len({lease for lease in waiting if lease}) >= 8
+
+
+@pytest.mark.django_db
 def test_a_lapsed_chunk_is_taken_up_where_it_was_and_the_log_says_from_whom():
     run = make_run(16, languages=["de"])
     _chunk, silent = chunks.claim(run_id=run.pk, worker="gone:1", now=NOW)
