@@ -42,7 +42,7 @@ def compute(work: Work, items: Sequence[Item], prepared: Sequence[Any], part: st
     ------
     BackendRefused, BackendDown, ExtraMissing, EncoderRefused
     """
-    began = time.monotonic()
+    began, size_before = time.monotonic(), size
     results: list[Any] = []
     while len(results) < len(items):
         chosen = slice(len(results), len(results) + size)
@@ -52,7 +52,8 @@ def compute(work: Work, items: Sequence[Item], prepared: Sequence[Any], part: st
             if len(items[chosen]) > 1:
                 size = len(items[chosen]) // 2
                 continue
-            found = [Failed(_("Memory ran out with this image alone."))]
+            # It was this one image: the others fit as before.
+            found, size = [_too_large()], size_before
         results += found
     made = [Made(item, part, result) for item, result in zip(items, results, strict=True)]
     return Computed(made, size, time.monotonic() - began)
@@ -77,4 +78,9 @@ def _alone(work: Work, item: Item, prepared: Any, part: str) -> list[Any]:
     try:
         return _results(work, [item], [prepared], part)
     except OutOfMemory:
-        return [Failed(_("Memory ran out with this image alone."))]
+        return [_too_large()]
+
+
+def _too_large() -> Failed:
+    # If it does so with all, something else has taken the memory.
+    return Broke(_("Memory ran out with this image alone."))

@@ -43,7 +43,10 @@ class ImageEmbedding:
     def missing(self, chunk: Chunk) -> list[Item]:
         image_ids = unpack_ids(chunk.image_ids)
         failed = RunFailure.objects.filter(run=self.run, image_id__in=image_ids).values_list("image_id", flat=True)
-        there = embedding_store.ids_stored(chunk, self.set) | set(failed)
+        try:
+            there = embedding_store.ids_stored(chunk, self.set) | set(failed)
+        except EmbeddingsUnavailable as error:
+            raise EncoderRefused(str(error)) from error
         images = Image.objects.in_bulk([one for one in image_ids if one not in there])
         return self._items([images[one] for one in image_ids if one in images])
 

@@ -82,7 +82,8 @@ class Feed:
         for held in self.held:
             if held.items and not held.is_lost:
                 return held
-        if self._is_dry:
+        # While an image is looked for that ends workers, no other chunk is in hand that could be blamed for it.
+        if self._is_dry or any(held.is_careful for held in self.held):
             return None
         held_next = self._claim()
         if held_next is None:

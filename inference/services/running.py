@@ -88,10 +88,12 @@ class _Shift:
 
     def __init__(self, run: Run, work: Work, worker: str, clock: Clock, slice_s: float) -> None:
         self.run, self.work, self.worker, self.clock = run, work, worker, clock
+        self._slice_s = slice_s
         self._until = time.monotonic() + slice_s
         self._stored_at = time.monotonic()
         self._renewed_at = time.monotonic()
         self._is_stopped = False
+        self._has_moved = False
         self._has_worked = run.done > 0
         self._broken: set[int] = set()
         self._flying: _Flying | None = None
@@ -110,11 +112,21 @@ class _Shift:
 
     def _load(self) -> None:
         began = time.monotonic()
-        about = self.work.load()
+        try:
+            about = self.work.load()
+        except (DatabaseError, *OF_THE_WHOLE_RUN):
+            raise
+        except Exception as error:
+            log.exception("Run %s: the model was not loaded.", self.run.pk)
+            said = _("The model cannot be loaded (%(error)s). The worker's log says more.")
+            raise RunBroken(said % {"error": type(error).__name__}) from error
+        took_s = time.monotonic() - began
+        # At least as much time for the work: runs that take turns on a worker would do nothing but load their models.
+        self._until = time.monotonic() + max(self._slice_s, took_s)
         progress.loaded(
             run=self.run,
             about=about,
-            took_s=time.monotonic() - began,
+            took_s=took_s,
             batch_size=self.work.batch_size,
             worker=self.worker,
             now=self.clock(),
@@ -133,6 +145,7 @@ class _Shift:
                 self._land()
                 self._store_all()
             except (RunBroken, *OF_THE_WHOLE_RUN):
+                self._is_stopped = True
                 self._drop_what_broke()
                 self._store_all()
                 raise
@@ -142,7 +155,8 @@ class _Shift:
                 device.shutdown(cancel_futures=True)
 
     def _is_over(self) -> bool:
-        return self._is_stopped or time.monotonic() >= self._until
+        # However short the time, something is done in it: the next slice would begin where this one did.
+        return self._is_stopped or (self._has_moved and time.monotonic() >= self._until)
 
     def _claim(self) -> Held | None:
         while not self._is_over():
@@ -152,7 +166,11 @@ class _Shift:
             chunk, silent = claimed
             if silent and silent != self.worker:
                 self._say(_("Took over from %(worker)s, which fell silent.") % {"worker": silent}, is_warning=True)
-            items = self.work.missing(chunk)
+            try:
+                items = self.work.missing(chunk)
+            except Exception:
+                chunks.release(chunk)
+                raise
             starts = chunk.attempts - 1
             if items and starts >= chunks.SKIP_AFTER_ATTEMPTS:
                 items[0] = replace(items[0], refused=_("The worker stopped each time it came to this image."))
@@ -178,10 +196,12 @@ class _Shift:
             items, prepared = [item for item, _prepared in batch], [prepared for _item, prepared in batch]
             before = self._flying
             computed = self._device.submit(compute, self.work, items, prepared, part, size=self.feed.size)
-            self._flying = _Flying(group, part, computed)
+            self._flying, self._has_moved = _Flying(group, part, computed), True
             self._take(before)
         if group.held.is_careful:
+            # Nothing else is in hand until it is known what becomes of this one.
             self._land()
+            self._store_all()
 
     def _ready(self, group: Group) -> list[tuple[Item, Any]]:
         """The items that the model can take, once they are prepared; the others have failed."""
@@ -266,6 +286,10 @@ class _Shift:
                 chunks.extend(held.chunk, now=self.clock())
             except LeaseLost:
                 self._lose(held)
+        self._look()
+
+    def _look(self) -> None:
+        """Whether somebody paused or cancelled it."""
         self._is_stopped = self._is_stopped or not Run.objects.filter(pk=self.run.pk, state__in=GOING).exists()
 
     def _lose(self, held: Held) -> None:
@@ -295,6 +319,7 @@ class _Shift:
                 raise RunBroken(self._all_broke(broke[-1]))
         self._stored_at = time.monotonic()
         if not made and not is_whole:
+            self._look()
             return
         try:
             self._is_stopped = not self._store_surely(held, made, is_whole=is_whole) or self._is_stopped
@@ -305,11 +330,13 @@ class _Shift:
         held.unstored = [one for one in held.unstored if id(one) not in stored]
         held.reasons.update(one.result.reason for one in made if isinstance(one.result, Failed))
         if is_whole:
+            self._has_moved = True
             self._tell_failures(held)
             self._let_go(held)
 
     def _to_store(self, held: Held) -> list[Made]:
-        if self.work.is_kept_whole and not held.is_careful:
+        # At the end of a slice what there is, or a chunk that takes longer than that would be begun again for ever.
+        if self.work.is_kept_whole and not held.is_careful and not self._is_over():
             return [one for one in held.unstored if one.item.refused]
         # Who broke in a row waits until it is known whether it was the images' fault.
         return [one for one in held.unstored if not (isinstance(one.result, Broke) and self._broken)]

@@ -1,0 +1,89 @@
+"""What ends workers is looked for, and only that is left out: not what lay beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from inference.models import Run
+from inference.services import chunks
+from inference.services.chunks import LEASE
+from tests.factories import NOW
+from tests.inference.fake_backend import FakeCaptioner
+from tests.inference.fake_runs import (
+    check_complete,
+    counts,
+    fake,  # noqa: F401 - for all tests here
+    go,
+    make_model,
+    make_run,
+)
+
+
+class Killed(BaseException):
+    """As far as this process goes, what a killed one does: nothing is given back."""
+
+
+@contextmanager
+def killers(monkeypatch: pytest.MonkeyPatch, keys: Sequence[str]) -> Iterator[None]:
+    """Whoever has the model look at one of these images is killed."""
+
+    def kill(batch: Sequence[str], _language: str) -> None:
+        if set(keys) & set(batch):
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeCaptioner, "before", staticmethod(kill))
+        patch.setattr(chunks, "release", lambda _chunk: None)
+        yield
+
+
+def go_on(run: Run, *, workers: int = 40) -> int:
+    """Worker after worker; returns how many of them were killed."""
+    for killed in range(workers):
+        try:
+            go(run, at=NOW + killed * 2 * LEASE)
+        except Killed:
+            continue
+        return killed
+    pytest.fail(f"{workers} workers were killed: {counts(run)}")
+
+
+def key_of(run: Run, position: int) -> str:
+    return str(run.collection.entries.get(position=position).image.sha256)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("images", "positions"), [(32, [8]), (32, [1]), (32, [4, 16]), (24, [8, 9]), (16, [7, 8])])
+def test_of_images_that_end_workers_each_is_left_out_and_no_other(monkeypatch, images: int, positions: list[int]):
+    run = make_run(images, model=make_model(batch_size=4), languages=["de"])
+    culprits = [key_of(run, position) for position in positions]
+
+    with killers(monkeypatch, culprits):
+        killed = go_on(run)
+
+    check_complete(run)
+    assert sorted(run.failures.values_list("image__sha256", flat=True)) == sorted(culprits)
+    assert counts(run) == (images, 0, images - len(culprits), len(culprits))
+    assert killed <= 6 * len(culprits)
+
+
+@pytest.mark.django_db
+def test_a_chunk_in_which_an_image_is_looked_for_is_alone_in_hand(monkeypatch):
+    run = make_run(24, model=make_model(batch_size=4), languages=["de"])
+    run.chunks.filter(position=1).update(attempts=2)
+    in_hand: list[set[int]] = []
+    claim = chunks.claim
+
+    def noting(**about: Any) -> Any:
+        found = claim(**about)
+        in_hand.append(set(run.chunks.filter(state="running").values_list("position", flat=True)))
+        return found
+
+    monkeypatch.setattr(chunks, "claim", noting)
+    check_complete(go(run))
+    assert in_hand[0] == {1}
+    assert in_hand[1:3] == [{2}, {2, 3}]

@@ -1,0 +1,191 @@
+"""Runs whose workers have little time, take long to load a model, or cannot load it: each goes on, or says why not."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from inference.backends.captioners import OutOfMemory
+from inference.models import Run, RunState
+from inference.selectors.embeddings import EmbeddingsUnavailable
+from inference.services import chunks, embedding_store, loading, running, runs
+from inference.services.captioning import Captioning
+from inference.services.works import work_of
+from tests.factories import NOW, make_collection
+from tests.inference import embedded
+from tests.inference.fake_backend import FakeBackend, FakeCaptioner
+from tests.inference.fake_runs import (
+    check_complete,
+    counts,
+    fake,  # noqa: F401 - for all tests here
+    go,
+    log_of,
+    make_model,
+    make_run,
+)
+
+ENOUGH = 60
+
+
+def slices(run: Run, *, slice_s: float) -> int:
+    """How many slices it takes, of which each begins with nothing in memory."""
+    for count in range(1, ENOUGH):
+        loading.drop()
+        if not running.work_on(run_id=run.pk, work_of=work_of, worker="one:1", clock=lambda: NOW, slice_s=slice_s):
+            return count
+    pytest.fail(f"not done in {ENOUGH} slices: {counts(run)}")
+
+
+def begin_vectors(monkeypatch: pytest.MonkeyPatch, *, images: int, batch_size: int, batch_s: float = 0.0) -> Run:
+    embedded.offer(monkeypatch)
+    features_of = embedded.MeanColours.features_of
+    monkeypatch.setattr(embedded.MeanColours, "batch_size", batch_size)
+
+    def slow(self: Any, prepared: Any) -> Any:
+        time.sleep(batch_s)
+        return features_of(self, prepared)
+
+    monkeypatch.setattr(embedded.MeanColours, "features_of", slow)
+    return embedded.begin(embedded.make_encoder(), embedded.painted_collection(images))
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("media")
+def test_vectors_of_a_chunk_that_takes_longer_than_a_slice_come_to_an_end(monkeypatch):
+    run = begin_vectors(monkeypatch, images=8, batch_size=1, batch_s=0.02)
+
+    assert run.chunks.count() == 1
+    assert slices(run, slice_s=0.05) >= 3
+    run.refresh_from_db()
+    assert (run.state, counts(run)) == (RunState.DONE, (8, 0, 8, 0))
+    assert run.embeddings.rows == 8
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("media")
+def test_vectors_that_are_paused_are_so_within_a_batch_and_keep_what_was_computed(monkeypatch):
+    run = begin_vectors(monkeypatch, images=8, batch_size=1)
+    monkeypatch.setattr(running, "KEEP_EVERY_S", 0.0)
+    features_of = embedded.MeanColours.features_of
+    computed: list[int] = []
+
+    def noting(self: Any, prepared: Any) -> Any:
+        computed.append(len(prepared))
+        return features_of(self, prepared)
+
+    monkeypatch.setattr(embedded.MeanColours, "features_of", noting)
+    stored = running._Shift._store
+
+    def pausing(shift: Any, held: Any) -> None:
+        if len(computed) >= 2 and shift.run.state != RunState.PAUSED:
+            runs.pause(run=shift.run, now=NOW)
+        stored(shift, held)
+
+    monkeypatch.setattr(running._Shift, "_store", pausing)
+    go(run)
+
+    assert run.state == RunState.PAUSED
+    assert sum(computed) <= 4
+    assert run.done == sum(computed)
+
+
+@pytest.mark.django_db
+def test_runs_that_take_turns_on_a_worker_do_not_only_load_their_models(monkeypatch):
+    load = FakeBackend.load
+
+    def slow(self: Any, spec: Any) -> FakeCaptioner:
+        time.sleep(0.05)
+        return load(self, spec)
+
+    monkeypatch.setattr(FakeBackend, "load", slow)
+    run = make_run(20, model=make_model(batch_size=4, sleep_s=0.001), languages=["de"])
+
+    assert slices(run, slice_s=0.01) <= 6
+    check_complete(run)
+
+
+@pytest.mark.django_db
+def test_even_the_shortest_slice_brings_a_run_on():
+    run = make_run(20, model=make_model(batch_size=4), languages=["de", "fr"])
+
+    assert slices(run, slice_s=0.0) > 1
+    check_complete(run)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("error", [OutOfMemory(), OSError("/srv/models: no such device")])
+def test_a_model_whose_loading_breaks_ends_the_run_with_a_reason(monkeypatch, error):
+    def break_down(_self: Any, _spec: Any) -> FakeCaptioner:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeBackend, "load", break_down)
+        run = go(make_run(4))
+    assert run.state == RunState.FAILED
+    assert f"cannot be loaded ({type(error).__name__})" in run.error
+    assert run.error in log_of(run)
+
+    runs.resume(run=run, now=NOW)
+    check_complete(go(run))
+
+
+@pytest.mark.django_db
+def test_a_chunk_that_could_not_be_looked_at_is_given_back(monkeypatch):
+    run = make_run(4)
+
+    def break_down(_self: Any, _chunk: Any) -> Any:
+        raise OSError("the disk is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Captioning, "missing", break_down)
+        with pytest.raises(OSError, match="is away"):
+            go(run)
+    assert not run.chunks.exclude(state="queued").exists()
+    assert not run.chunks.exclude(attempts=0).exists()
+    assert chunks.claimable(now=NOW).filter(run=run).exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("media")
+def test_a_run_whose_vectors_are_gone_from_storage_says_so(monkeypatch):
+    run = begin_vectors(monkeypatch, images=8, batch_size=4)
+
+    def gone(*_about: Any) -> Any:
+        raise EmbeddingsUnavailable("Its file is gone from storage.")
+
+    monkeypatch.setattr(embedding_store, "ids_stored", gone)
+    go(run)
+
+    assert (run.state, run.error) == (RunState.FAILED, "Its file is gone from storage.")
+
+
+@pytest.mark.django_db
+def test_images_of_which_each_is_too_large_end_the_run_and_not_the_images():
+    run = go(make_run(30, model=make_model(batch_size=8, fits=0), languages=["de"]))
+
+    assert run.state == RunState.FAILED
+    assert "with each image" in run.error
+    assert "Memory ran out" in run.error
+    assert counts(run) == (30, 0, 0, 0)
+
+
+@pytest.mark.django_db
+def test_one_image_that_is_too_large_does_not_make_the_batches_of_all_others_small(monkeypatch):
+    run = make_run(make_collection(24), model=make_model(batch_size=8), languages=["de"])
+    large = str(run.collection.entries.get(position=10).image.sha256)
+    sizes: list[int] = []
+
+    def fits(keys: Any, _language: str) -> None:
+        if large in keys:
+            raise OutOfMemory
+        sizes.append(len(keys))
+
+    monkeypatch.setattr(FakeCaptioner, "before", staticmethod(fits))
+    check_complete(go(run))
+
+    assert counts(run) == (24, 0, 23, 1)
+    assert run.failures.get().image.sha256 == large
+    assert sizes[-1] == 8
+    assert run.batch_size == 8
