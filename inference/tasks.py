@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from celery import current_app, shared_task, signals
+from celery.concurrency import get_implementation
 from django.db import transaction
 from django.utils import timezone
 
@@ -90,6 +91,13 @@ def ask_for_trial(trial_id: int) -> None:
 
 def _send(run_id: int, queue: str) -> None:
     work_on.apply_async((run_id,), queue=queue, expires=MESSAGE_LIVES_S)
+
+
+@signals.worker_init.connect
+def _share_cores(sender: Any, **_about: Any) -> None:
+    # Before they are forked off. A pool of another kind is one process, in which PyTorch may have all cores.
+    if get_implementation(sender.pool_cls).__module__.endswith("prefork") and isinstance(sender.concurrency, int):
+        workers.share_cores(processes=sender.concurrency)
 
 
 @signals.worker_process_init.connect

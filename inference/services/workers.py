@@ -30,10 +30,25 @@ FRESH = timedelta(seconds=45)
 
 FORGOTTEN_AFTER = timedelta(days=1)
 MINUTE_S = 60.0
+THREADS_VARIABLE = "OMP_NUM_THREADS"
 
 
 def name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def share_cores(*, processes: int) -> None:
+    """Have each of so many processes compute on its part of the cores: on all of them, each waits for all others.
+
+    To be called before they are forked off; PyTorch reads it when it is imported. What the operator says stays.
+    """
+    if processes > 1:
+        os.environ.setdefault(THREADS_VARIABLE, str(max(1, cores() // processes)))
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Meter:
@@ -143,8 +158,12 @@ def _device() -> tuple[str, int | None, int | None]:
     # Half imported, it has no such thing yet.
     cuda = getattr(torch, "cuda", None)
     if cuda is not None and hasattr(cuda, "is_available") and cuda.is_available():
-        free, total = cuda.mem_get_info()
-        return str(cuda.get_device_name()), total - free, total
+        try:
+            free, total = cuda.mem_get_info()
+            return str(cuda.get_device_name()), total - free, total
+        except RuntimeError as error:
+            # A device that has failed fails whatever is asked of it; the worker is there all the same.
+            return f"GPU: {type(error).__name__}", None, None
     return f"CPU, {os.cpu_count()} × {platform.machine()}", None, None
 
 

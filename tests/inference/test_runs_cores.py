@@ -1,0 +1,90 @@
+"""Worker processes of one machine share its cores, and a device that has failed does not silence them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from celery.concurrency.solo import TaskPool
+
+from inference import tasks
+from inference.services import workers
+from tests.servers import ROOT
+from tests.torch_extra import needs_torch
+
+STARTED = """
+import os
+from config.celery import app
+app.Worker(pool="prefork", concurrency={processes})
+threads = os.environ.get({variable!r}, "")
+if {with_torch}:
+    import torch
+    threads = torch.get_num_threads()
+print("threads:", threads)
+"""
+
+
+def threads_in_a_worker(*, with_torch: bool) -> str:
+    """How many threads a process computes on whose siblings are as many as there are cores."""
+    environment = {name: value for name, value in os.environ.items() if name != workers.THREADS_VARIABLE}
+    processes = max(2, workers.cores())
+    code = STARTED.format(variable=workers.THREADS_VARIABLE, processes=processes, with_torch=with_torch)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=environment | {"DJANGO_SETTINGS_MODULE": "config.settings"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.rpartition("threads:")[2].strip()
+
+
+@pytest.fixture(autouse=True)
+def unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Set first, so that it is as it was when the test is over.
+    monkeypatch.setenv(workers.THREADS_VARIABLE, "")
+    monkeypatch.delenv(workers.THREADS_VARIABLE)
+
+
+@pytest.mark.parametrize(("cores", "processes", "threads"), [(8, 2, "4"), (2, 2, "1"), (2, 4, "1"), (9, 2, "4")])
+def test_each_process_has_its_part_of_the_cores(monkeypatch, cores: int, processes: int, threads: str):
+    monkeypatch.setattr(workers, "cores", lambda: cores)
+    tasks._share_cores(SimpleNamespace(pool_cls="prefork", concurrency=processes))
+    assert os.environ[workers.THREADS_VARIABLE] == threads
+
+
+@pytest.mark.parametrize(("pool", "processes"), [("prefork", 1), ("solo", 8), (TaskPool, 8), ("prefork", "auto")])
+def test_a_process_that_is_alone_has_all_cores(pool: object, processes: object):
+    tasks._share_cores(SimpleNamespace(pool_cls=pool, concurrency=processes))
+    assert workers.THREADS_VARIABLE not in os.environ
+
+
+def test_what_the_operator_says_stays(monkeypatch):
+    monkeypatch.setenv(workers.THREADS_VARIABLE, "3")
+    tasks._share_cores(SimpleNamespace(pool_cls="prefork", concurrency=8))
+    assert os.environ[workers.THREADS_VARIABLE] == "3"
+
+
+def test_a_worker_of_celery_shares_the_cores_before_its_processes_are_forked_off():
+    assert threads_in_a_worker(with_torch=False) == "1"
+
+
+@needs_torch
+def test_pytorch_computes_on_the_threads_that_are_left_to_the_process():
+    assert threads_in_a_worker(with_torch=True) == "1"
+
+
+def test_a_device_that_has_failed_does_not_silence_its_worker(monkeypatch):
+    def fail() -> None:
+        raise RuntimeError("CUDA error: device-side assert triggered")
+
+    cuda = SimpleNamespace(is_available=lambda: True, mem_get_info=fail)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+
+    assert workers._device() == ("GPU: RuntimeError", None, None)
