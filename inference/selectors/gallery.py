@@ -128,8 +128,11 @@ def usual_choice(collection: Collection) -> tuple[list[CaptioningModel], list[La
 
 def usual_collection() -> Collection | None:
     """That of the newest caption, or the newest there is."""
-    newest = ModelCaption.objects.order_by("-pk").values_list("image_id", flat=True).first()
-    described = Collection.objects.filter(entries__image=newest).order_by("-pk").first() if newest else None
+    newest = ModelCaption.objects.order_by("-pk").select_related("run__collection").first()
+    if newest is not None and newest.run is not None:
+        return newest.run.collection
+    # An image may be in several: in those that were made of others it is later.
+    described = Collection.objects.filter(entries__image=newest.image_id).order_by("pk").first() if newest else None
     return described or Collection.objects.order_by("-pk").first()
 
 

@@ -204,3 +204,12 @@ def test_who_does_no_research_is_told_that_nothing_is_there(collection, models):
         client = Client()
         client.force_login(person)
         assert client.get(reverse("inference:gallery")).status_code == 404
+
+
+def test_what_is_shown_first_is_the_collection_that_was_described_last(client, collection, models):
+    made_of_it = make_collection(images=1)
+    CollectionImage.objects.create(
+        collection=made_of_it, image=collection.entries.last().image, key="again", position=99
+    )
+
+    assert selectors.usual_collection() == collection
