@@ -84,7 +84,7 @@ def start(
         )
         run.languages.set(languages)
         counts = {"images": len(image_ids), "languages": len(tags), "total": total, "already": already}
-        said = _("%(images)s images in %(languages)s languages: %(total)s captions, of which %(already)s are there.")
+        said = _("Images: %(images)s. Languages: %(languages)s. Captions: %(total)s, of which %(already)s are there.")
         for message in [said % counts, *notes]:
             say(run=run, message=message, now=now)
     return run
