@@ -126,6 +126,8 @@ class LoadedModel:
             self._folder,
             dtype="auto",
             use_safetensors=None if options.get("allow_pickled_weights") else True,
+            # Of a pickle that is allowed, numbers are read and nothing is run.
+            weights_only=True,
             output_loading_info=True,
         )
         missing = sorted(name for name in report["missing_keys"] if not HARMLESS.search(name))

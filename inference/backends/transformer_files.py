@@ -23,6 +23,8 @@ NAME = re.compile(r"[\w-][\w. -]*")
 FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.spm", "*.safetensors")
 """What of a model is read: never code, and no weights that are Python's pickles unless they are asked for."""
 PICKLED = ("*.bin",)
+LARGEST_NUMBER = 4096
+"""Of images at once, or of pixels of a side: what an option counts."""
 COMMON_OPTIONS = {
     "family": str,
     "languages": (dict, list),
@@ -48,7 +50,7 @@ def check_options(options: Mapping[str, Any], known: Mapping[str, Any]) -> None:
             )
         is_flag, is_number = isinstance(value, bool), isinstance(value, int)
         fits = isinstance(value, known[name]) and is_flag == (known[name] is bool)
-        if not fits or (is_number and not is_flag and value < 1):
+        if not fits or (is_number and not is_flag and not 1 <= value <= LARGEST_NUMBER):
             raise BackendRefused(
                 _("The option “%(option)s” is %(value)s, which is not what it takes (docs/models.md).")
                 % {"option": name, "value": json.dumps(value, ensure_ascii=False)}
@@ -201,7 +203,12 @@ def _cached(name: str, revision: str) -> Path | None:
         from huggingface_hub import try_to_load_from_cache
     except ImportError:
         return None
-    found = try_to_load_from_cache(name, "config.json", revision=revision)
+    try:
+        found = try_to_load_from_cache(name, "config.json", revision=revision)
+    except ValueError as error:
+        raise BackendRefused(
+            _("“%(name)s” can be no name on the hub: %(error)s") % {"name": name, "error": first_line(error)}
+        ) from error
     return Path(found).parent if isinstance(found, str) else None
 
 

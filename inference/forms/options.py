@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
+
+from corpus.rules.records import is_text
+
+DEEPEST = 16
+LARGEST_NUMBER = 2**53
+"""Up to here, whole numbers mean the same to whoever reads JSON."""
 
 
 class TagLinesField(forms.CharField):
@@ -55,12 +62,33 @@ class JsonObjectField(forms.CharField):
         if not text:
             return {}
         try:
-            found = json.loads(text)
-        except ValueError as error:
+            found = json.loads(text, parse_constant=_refused)
+        except (ValueError, RecursionError) as error:
             raise ValidationError(_("This is no JSON: %(error)s"), params={"error": error}) from error
         if not isinstance(found, dict):
             raise ValidationError(_("It is to be an object, such as %(example)s."), params={"example": '{"seed": 1}'})
+        if not _can_be_kept(found, deep=DEEPEST):
+            raise ValidationError(
+                _("It holds something that cannot be kept: broken characters, a number too large, or too much nested.")
+            )
         return found
+
+
+def _refused(name: str) -> object:
+    raise ValueError(name)
+
+
+def _can_be_kept(value: object, *, deep: int) -> bool:
+    """Whether every database keeps it and every page can show it."""
+    if isinstance(value, dict):
+        return deep > 0 and all(is_text(key) and _can_be_kept(inner, deep=deep - 1) for key, inner in value.items())
+    if isinstance(value, list):
+        return deep > 0 and all(_can_be_kept(inner, deep=deep - 1) for inner in value)
+    if isinstance(value, str):
+        return is_text(value)
+    if isinstance(value, float):
+        return isfinite(value)
+    return not isinstance(value, int) or abs(value) <= LARGEST_NUMBER
 
 
 def languages_option(lines: Mapping[str, str]) -> list[str] | dict[str, str]:

@@ -87,7 +87,8 @@ class TryForm(DecodingForm):
                 "key" if key else "picture",
                 _now("You have this picture in a batch of your own. Hand that in first, or take another picture."),
             )
-        cleaned["image"] = image if key else None
+        # What is an image of a collection is tried as that: so it is kept from view while it is in hand, later too.
+        cleaned["image"], cleaned["picture"] = image, None if image is not None else picture
         return cleaned
 
     @property

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from corpus.models import CollectionImage
 from corpus.selectors import Picture, picture_of
+from inference.exposure import in_hand
 from inference.models import EmbeddingSet, Encoder, ModelCaption, Precision
 from inference.selectors.embeddings import BLOCK_NUMBERS, Embeddings, nearest, open_set
 from inference.selectors.gallery import hidden_from
@@ -74,6 +75,8 @@ def entry_of(found: EmbeddingSet, public_id: UUID) -> CollectionImage | None:
 def neighbours(found: EmbeddingSet, image_id: int, viewer: User) -> list[SetImage]:
     """The nearest first. Nothing where the viewer has the image in hand: of its caption the neighbours would tell.
 
+    Nor are images in hand among the neighbours of others, which would tell as much: they are passed over.
+
     Raises
     ------
     inference.selectors.embeddings.EmbeddingsUnavailable
@@ -82,9 +85,16 @@ def neighbours(found: EmbeddingSet, image_id: int, viewer: User) -> list[SetImag
     """
     if hidden_from(viewer, [image_id]):
         return []
-    near = nearest(open_set(found), image_id, count=NEIGHBOURS)
-    similarity = {one.image: one.similarity for one in near}
-    return set_images(found, list(similarity), viewer, similarity=similarity)
+    held = in_hand_of(viewer, found)
+    near = nearest(open_set(found), image_id, count=NEIGHBOURS + len(held))
+    similarity = {one.image: one.similarity for one in near if one.image not in held}
+    return set_images(found, list(similarity)[:NEIGHBOURS], viewer, similarity=similarity)
+
+
+def in_hand_of(viewer: User, found: EmbeddingSet) -> set[int]:
+    """The images of the set's collection that `viewer` has in hand."""
+    held = CollectionImage.objects.filter(in_hand(viewer, "image"), collection=found.run.collection_id)
+    return set(held.values_list("image_id", flat=True))
 
 
 def centre(found: EmbeddingSet) -> int | None:
@@ -121,7 +131,7 @@ def set_images(
     by_image = {entry.image_id: entry for entry in entries.select_related("image")}
     hidden, captions = hidden_from(viewer, by_image), _captions(found, by_image)
     return [
-        SetImage("", None, None, "", (similarity or {}).get(image))
+        SetImage("", None, None, "")
         if image in hidden
         else SetImage(
             key=by_image[image].key,

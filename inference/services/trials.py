@@ -24,6 +24,7 @@ from corpus.services.images import sha256_of
 from inference.backends import registry
 from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, OutOfMemory, Said
 from inference.models import IMPORTED, CaptioningModel, ModelCaption, Trial
+from inference.selectors.likeness import is_like_one_in_hand
 from inference.services import loading, workers
 from inference.services.captioning import ENGLISH, checked
 from inference.services.chunks import LEASE, NUDGE_AFTER, RENEW_EVERY_S, LeaseLost
@@ -40,6 +41,8 @@ FORGOTTEN_AFTER = timedelta(days=1)
 GIVEN_UP_AFTER = timedelta(minutes=10)
 
 OPEN = (JobState.QUEUED, JobState.RUNNING)
+MOST_OPEN, MOST_UPLOADS = 20, 100
+"""Of one person."""
 
 
 def start(
@@ -62,7 +65,8 @@ def start(
     if not model.is_pivot:
         decoding = replace(decoding, is_consistent=False)
     check_runnable(model, languages, decoding)
-    stored = _keep_upload(upload, upload_name) if upload is not None else ""
+    _check_not_too_many(by, sends=upload is not None)
+    stored = _keep_upload(upload, upload_name, by) if upload is not None else ""
     if not stored and image is None:
         raise RunRefused(_("Choose a picture."))
     with transaction.atomic():
@@ -78,12 +82,28 @@ def start(
     return trial
 
 
-def _keep_upload(upload: IO[bytes], name: str) -> str:
+def _check_not_too_many(by: User, *, sends: bool) -> None:
+    """Pictures that are sent fill the disk, and trials go before runs."""
+    trials = Trial.objects.filter(created_by=by)
+    if trials.filter(state__in=OPEN).count() >= MOST_OPEN:
+        raise RunRefused(_("So many trials of yours wait for a worker. Try again once they are done."))
+    if sends and trials.exclude(upload="").count() >= MOST_UPLOADS:
+        raise RunRefused(
+            _("You have sent %(number)s pictures since yesterday, as many as are kept. Try again tomorrow.")
+            % {"number": MOST_UPLOADS}
+        )
+
+
+def _keep_upload(upload: IO[bytes], name: str, by: User) -> str:
     try:
         upload.seek(0, 2)
         inspect(upload, name=name, size_bytes=upload.tell())
     except PictureRefused as refused:
         raise RunRefused(str(refused)) from refused
+    if is_like_one_in_hand(upload, by):
+        raise RunRefused(
+            _("This is like a picture in a batch of your own. Hand that in first, or take another picture.")
+        )
     stored = f"trials/{uuid4().hex}"
     upload.seek(0)
     files.put(stored, upload)

@@ -37,13 +37,15 @@ from people.requests import user_of
 Registered = TypeVar("Registered", CaptioningModel, Translator)
 
 MODELS_PER_PAGE = 50
+LONGEST_QUERY = 200
 
 
 @require_safe
 @login_required
 def model_list(request: HttpRequest) -> HttpResponse:
     check_researcher(request.user)
-    asked = request.GET.get("q", "").strip()
+    # PostgreSQL cannot be asked for a NUL, nor SQLite for what is very long.
+    asked = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_QUERY]
     page = Paginator(models_named(asked), MODELS_PER_PAGE).get_page(request.GET.get("page"))
     lines = model_lines(model_rows(list(page)))
     context = {"page": page, "lines": lines, "asked": asked, "imports": manages_anything(request.user)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from django.contrib import messages
@@ -30,6 +31,7 @@ from people.requests import is_htmx, user_of
 RUNS_PER_PAGE = 50
 FAILURES_PER_PAGE = 30
 WHOLE_LOG = "whole"
+NUMBER = re.compile(r"\d{1,18}", re.ASCII)
 
 
 @require_safe
@@ -37,7 +39,7 @@ WHOLE_LOG = "whole"
 def run_list(request: HttpRequest) -> HttpResponse:
     check_researcher(request.user)
     asked = request.GET.get("model", "")
-    model = selectors.model_of_runs(int(asked)) if asked.isascii() and asked.isdecimal() else None
+    model = selectors.model_of_runs(int(asked)) if NUMBER.fullmatch(asked) else None
     page = Paginator(selectors.runs(model), RUNS_PER_PAGE).get_page(request.GET.get("page"))
     rows = [selectors.run_row(run) for run in page]
     return render(request, "inference/runs.html", {"page": page, "rows": rows, "model": model})

@@ -181,8 +181,13 @@ def test_of_an_image_in_hand_nothing_is_sent_and_nothing_that_lies_near_it(clien
 
     assert told() == (True, True)
     assert len(near(look(client, "embedding-neighbours", made.pk, item.image.public_id))) == 4
+    known = len(near(look(client, "embedding-neighbours", made.pk, other.image.public_id)))
     client.force_login(person)
     assert told() == (False, False)
+    # Not even that some picture in hand is as near as that: its caption could be guessed from those beside it.
+    page = look(client, "embedding-neighbours", made.pk, other.image.public_id)
+    assert len(near(page)) == page.count("near__similarity") == known - 1
+    assert "in a batch of your own" not in page
     page = look(client, "embedding-neighbours", made.pk, item.image.public_id)
     assert "kept from you" in page
     assert near(page) == []

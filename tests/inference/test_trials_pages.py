@@ -13,8 +13,9 @@ from django.test import Client
 from django.urls import reverse
 from PIL import Image as Pillow
 
-from corpus.models import CollectionImage, JobState
+from corpus.models import CollectionImage, Image, JobState
 from corpus.rules import limits
+from corpus.rules.derive import derive
 from corpus.services import files
 from corpus.services.images import sha256_of
 from inference.models import CaptioningModel, ModelCaption, Trial, Worker
@@ -273,3 +274,76 @@ def test_who_does_no_research_is_told_that_nothing_is_there(client, model, colle
         Trial.objects.update(created_by=person)
         for address in addresses:
             assert client_of(person).get(address).status_code == 404
+
+
+def hold(collection, person):
+    """`person`, a researcher, takes one of the pictures into hand, to describe it."""
+    round = make_round(collection=collection, captioners=[make_captioner(collection, "Alpha")], batch_size=1)
+    annotator = make_annotator(round, person)
+    Membership.objects.create(project=make_project(), user=annotator, role=Role.RESEARCHER)
+    (item,) = take(round, annotator).items.select_related("image")
+    return annotator, item.image
+
+
+def photograph(seed, *, size=(640, 480), kind="JPEG"):
+    """Something with light and dark places of its own, compressed."""
+    content, rough = io.BytesIO(), Pillow.new("RGB", (8, 6))
+    rough.putdata([tuple((seed * 37 + place * 91 * (band + 1)) % 256 for band in range(3)) for place in range(48)])
+    rough.resize(size, Pillow.Resampling.BICUBIC).save(content, kind, quality=70)
+    return content.getvalue()
+
+
+def test_a_picture_in_hand_is_known_again_as_saved_from_its_page_and_others_are_taken(model, collection):
+    person, held = hold(collection, "ann")
+    client = client_of(person)
+    for size, content in derive(io.BytesIO(photograph(1)), kind="JPEG"):
+        files.put(files.size_name(held.public_id, size), content)
+    saved = [
+        ("saved.webp", files.read_size(held.public_id, 320)),
+        ("smaller.png", photograph(1, size=(200, 150), kind="PNG")),
+    ]
+    for name, content in saved:
+        refused = ask(client, model, picture=SimpleUploadedFile(name, content))
+        assert refused.status_code == 422
+        assert "like a picture in a batch of your own" in text_of(refused)
+    assert not Trial.objects.exists()
+    assert ask(client, model, picture=SimpleUploadedFile("other.jpg", photograph(2))).status_code == 302
+    stranger = client_of(make_researcher("other"))
+    assert ask(stranger, model, picture=SimpleUploadedFile(*saved[0])).status_code == 302
+
+
+def test_the_file_of_an_image_that_is_sent_is_hidden_once_that_image_is_in_hand(model):
+    content = picture()
+    image = make_image()
+    Image.objects.update(sha256=sha256_of(io.BytesIO(content)))
+    files.put(image.original, content)
+    collection = make_collection(images=0)
+    CollectionImage.objects.create(collection=collection, image=image, key="mine", position=1)
+    person = make_researcher("ann-to-be")
+    ask(client_of(person), model, picture=SimpleUploadedFile("me.jpg", content))
+    trial = Trial.objects.get()
+    work(trial)
+    trial.refresh_from_db()
+    said = trial.results["en"]["text"]
+    assert said in text_of(show(client_of(person), trial))
+    annotator, held = hold(collection, "ann")
+    assert held == image
+    Trial.objects.update(created_by=annotator)
+    page = text_of(show(client_of(annotator), trial))
+    assert said not in page
+    assert "kept from you" in page
+    assert client_of(annotator).get(reverse("inference:trial-picture", args=[trial.pk])).status_code == 404
+
+
+def test_nobody_fills_the_disk_or_the_queue_with_trials(client, model, collection, monkeypatch):
+    monkeypatch.setattr(trials, "MOST_UPLOADS", 2)
+    monkeypatch.setattr(trials, "MOST_OPEN", 3)
+    key = collection.entries.first().key
+    for number in range(2):
+        assert ask(client, model, picture=SimpleUploadedFile("me.jpg", photograph(number))).status_code == 302
+    assert "as many as are kept" in text_of(ask(client, model, picture=SimpleUploadedFile("me.jpg", photograph(5))))
+    assert ask(client, model, key=key).status_code == 302
+    assert "So many trials of yours wait" in text_of(ask(client, model, key=key))
+    for trial in Trial.objects.all():
+        work(trial)
+    assert ask(client, model, key=key).status_code == 302

@@ -1,0 +1,40 @@
+"""Whether a picture is one that its sender has in hand: saved from a page, its file is not that of the original."""
+
+from __future__ import annotations
+
+import io
+from typing import IO
+
+from PIL import Image as Pillow
+from PIL import ImageChops, ImageStat
+
+from corpus.models import Image
+from corpus.rules.derive import upright
+from corpus.rules.sizes import SIZES
+from corpus.services import files
+from inference.exposure import in_hand
+from people.models import User
+
+SIDE = 16
+SAME_WITHIN = 6.0
+"""Mean difference of the colours, of 255: compressing and scaling make 1 or 2, another photograph tens."""
+
+
+def is_like_one_in_hand(picture: IO[bytes], viewer: User) -> bool:
+    """`picture` is one that can be read; images in hand of which no size was made yet are not looked at."""
+    held = list(Image.objects.filter(in_hand(viewer, "pk")).values_list("public_id", flat=True))
+    if not held:
+        return False
+    look = _look(picture)
+    shown = (files.read_size(public_id, min(SIZES)) for public_id in held)
+    return any(_difference(look, _look(io.BytesIO(content))) <= SAME_WITHIN for content in shown if content)
+
+
+def _look(picture: IO[bytes]) -> Pillow.Image:
+    small = upright(picture, side=4 * SIDE).convert("RGB")
+    return small.resize((SIDE, SIDE), Pillow.Resampling.BOX)
+
+
+def _difference(one: Pillow.Image, other: Pillow.Image) -> float:
+    bands = ImageStat.Stat(ImageChops.difference(one, other)).mean
+    return sum(bands) / len(bands)
