@@ -1,0 +1,214 @@
+"""Who may ask for pages of models; and what nobody sends by hand is answered with a page that says what is wrong."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, Translator, Trial
+from inference.urls import urlpatterns
+from people.models import Membership, Role
+from tests.factories import NOW, make_collection, make_comparison, make_image, make_project, make_rater, make_user
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
+
+COMMIT = "0" * 40
+MARKUP = "<script>alert(1)</script>"
+ODD = [
+    "a\0b",
+    "9" * 5000,
+    "-1",
+    "nan",
+    "1e999",
+    "٣²",
+    "\ud800",
+    "{language.__class__}",
+    MARKUP,
+    "../../etc",
+    "[" * 9999,
+]
+"""As bytes that a browser does not send, where it is half of a pair."""
+
+DECODING = ("beams", "max_tokens", "min_tokens", "length_penalty", "temperature", "top_p", "seed", "precision")
+OF_FILES = ("prompt", "prompts", "separators", "languages", "batch_size", "more")
+OF_ENDPOINTS = ("model", "prompt", "prompts", "languages", "concurrency", "per_minute", "more")
+OURS = [one.name for one in urlpatterns if one.name != "captions-import"]
+POSTED = ("run-pause", "run-resume", "run-cancel", "run-retry")
+
+
+@pytest.fixture
+def client():
+    person = make_user("res")
+    Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+class Rows:
+    def __init__(self):
+        self.collection = make_collection(images=2)
+        self.model = CaptioningModel.objects.create(name="Colours", backend="palette")
+        self.encoder = Encoder.objects.create(name="Eyes", backend="mobilenet")
+        self.translator = Translator.objects.create(name="T", backend="endpoint", source="lab", options={"model": "m"})
+        about = {"collection": self.collection, "queue": "gpu", "created_at": NOW}
+        self.run = Run.objects.create(model=self.model, **about)
+        of_set = Run.objects.create(encoder=self.encoder, **about)
+        self.set = EmbeddingSet.objects.create(encoder=self.encoder, run=of_set, created_at=NOW)
+
+    def address(self, name):
+        known = {
+            "model_id": self.model.pk,
+            "run_id": self.run.pk,
+            "set_id": self.set.pk,
+            "trial_id": 1,
+            "slug": self.collection.slug,
+            "public_id": self.collection.entries.select_related("image").first().image.public_id,
+        }
+        (pattern,) = (one for one in urlpatterns if one.name == name)
+        return reverse(f"inference:{name}", kwargs={each: known[each] for each in pattern.pattern.converters})
+
+
+@pytest.fixture
+def rows(settings, tmp_path):
+    settings.CAPTION_ENDPOINTS, settings.CAPTION_ENDPOINT_KEYS = {"lab": "http://127.0.0.1:1/v1"}, {"lab": "none"}
+    settings.MODELS_FOLDER = tmp_path
+    return Rows()
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_who_does_no_research_finds_no_such_page_and_who_is_a_stranger_signs_in(name, rows):
+    address = rows.address(name)
+    annotator, outsider = make_user("annotator"), make_user("outsider")
+    Membership.objects.create(project=make_project(), user=annotator, role=Role.ANNOTATOR)
+    for person in (annotator, outsider, make_rater(make_comparison())):
+        client = Client()
+        client.force_login(person)
+        for method in (client.get, client.post, client.delete):
+            expected = (404,) if method == (client.post if name in POSTED else client.get) else (404, 405)
+            assert method(address).status_code in expected
+            assert method(address, headers={"HX-Request": "true"}).status_code in expected
+    stranger = Client()
+    response = stranger.post(address) if name in POSTED else stranger.get(address)
+    assert response["Location"].startswith(f"{reverse('account_login')}?")
+
+
+def test_nothing_is_done_for_a_form_of_another_site(rows):
+    manager = make_user("boss")
+    make_project(manager=manager)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(manager)
+    sent = {"key": "x", "languages": "en"}
+    for name in ("model-try", *POSTED, "model-create", "translator-create", "encoder-create", "embedding-create"):
+        where = rows.address(name) + ("?kind=endpoint" if name in ("model-create", "translator-create") else "")
+        assert client.post(where, sent).status_code == 403, name
+        assert client.get(where).status_code == (405 if name in POSTED else 200)
+    assert client.post(f"{reverse('inference:run-create')}?model={rows.model.pk}&collection={rows.collection.slug}")
+    assert (Run.objects.count(), Trial.objects.count()) == (2, 0)
+
+
+def test_a_trial_of_somebody_else_is_found_by_nobody(client, rows):
+    trial = Trial.objects.create(model=rows.model, image=make_image(), created_at=NOW, created_by=make_user("other"))
+    for name in ("trial-show", "trial-picture"):
+        assert client.get(reverse(f"inference:{name}", args=[trial.pk])).status_code == 404
+
+
+def sent(client, rows, odd):
+    """Each address with each of its questions, then each form with each of its fields."""
+    odd = odd.encode("utf-8", "surrogatepass")
+    asked = {
+        "model-list": ("q", "page"),
+        "model-create": ("kind",),
+        "translator-create": ("kind",),
+        "gallery": ("collection", "show", "key", "model", "language", "after", "before"),
+        "run-list": ("model", "page"),
+        "run-create": ("model", "collection"),
+        "run-show": ("log",),
+        "run-progress": ("last",),
+        "run-failures": ("page",),
+        "model-try": ("key",),
+        "model-stabilisers": ("collection",),
+        "embedding-list": ("page",),
+        "embedding-create": ("encoder",),
+        "embedding-show": ("key",),
+    }
+    for name, questions in asked.items():
+        for question in questions:
+            usual = {"model": rows.model.pk, "collection": rows.collection.slug} if name == "run-create" else {}
+            yield name, question, client.get(rows.address(name), usual | {question: odd})
+    model, collection = rows.model.pk, rows.collection.slug
+    of_hub, of_endpoint = {"elsewhere": f"a/b@{COMMIT}"}, {"source": "lab", "model": "m"}
+    forms = [
+        ("model-try", "", {"languages": "en"}, (*DECODING, "key", "collection", "languages")),
+        ("run-create", f"?model={model}&collection={collection}", {"count": ""}, (*DECODING, "name", "languages")),
+        ("embedding-create", "", {"collection": collection}, ("encoder", "collection", "captions_of", "language")),
+        ("encoder-create", "", {"backend": "vision"}, ("name", "backend", "source", "pool", "description")),
+        ("model-create", "?kind=encoder-decoder", of_hub, ("name", "folder", "elsewhere", *OF_FILES)),
+        ("model-create", "?kind=chat", of_hub, OF_FILES),
+        ("model-create", "?kind=endpoint", of_endpoint, ("source", *OF_ENDPOINTS)),
+        ("model-create", "?kind=translated", {}, ("english_model", "translator")),
+        ("translator-create", "?kind=seq2seq", of_hub, ("elsewhere", "batch_size")),
+        ("translator-create", "?kind=endpoint", of_endpoint, ("prompt", "model")),
+    ]
+    for name, query, usual, fields in forms:
+        # One by one where the first that is wrong keeps others from being looked at; the rest as one would have them.
+        each = [{field: odd} for field in fields] if name in ("model-create", "encoder-create") else []
+        for wrong in [*each, dict.fromkeys(fields, odd)]:
+            body = urlencode({"name": "x"} | usual | wrong)
+            response = client.post(rows.address(name) + query, body, content_type="application/x-www-form-urlencoded")
+            yield name, query + ",".join(wrong), response
+            if response.status_code == 302:
+                yield name, "then", client.get(response["Location"])
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: ascii(odd[:8]))
+def test_odd_values_are_answered(odd, client, rows):
+    for name, what, response in sent(client, rows, odd):
+        assert response.status_code in (200, 302, 422), (name, what)
+        assert MARKUP.encode() not in response.content, (name, what)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        '{"extra": {"a": "\\ud800"}}',
+        '{"extra": {"a\\u0000": 1}}',
+        '{"prompt": "\\ud800 {language}"}',
+        '{"\\ud800": 1}',
+        '{"extra": {"a": NaN}}',
+        '{"extra": {"a": 1e999}}',
+        '{"extra": {"a": 9007199254740993}}',
+        '{"extra": {"a": ' + "9" * 5000 + "}}",
+        '{"extra": {"a": ' + '{"a":' * 900 + "1" + "}" * 901 + "}",
+        '{"extra": ' + "[" * 9999 + "]" * 9999 + "}",
+        '{"batch_size": 4097}',
+        '{"side": 4097}',
+        '{"read_s": 1e300}',
+    ],
+    ids=lambda options: ascii(options[:24]),
+)
+@pytest.mark.parametrize("kind", ["chat", "endpoint"])
+def test_options_that_cannot_be_kept_or_are_beyond_all_bounds_are_refused(options, kind, client, rows):
+    of = {"source": "lab", "model": "m"} if kind == "endpoint" else {"elsewhere": f"a/b@{COMMIT}"}
+    where = f"{reverse('inference:model-create')}?kind={kind}"
+    assert client.post(where, {"name": "x", "more": options} | of).status_code == 422
+    assert client.post(where, {"name": "x", "more": "{}"} | of).status_code == 302
+
+
+@pytest.mark.parametrize(
+    "name", ["a--b/c", "a/b..c", "a../b", "ä/b", "a/-b", "a/b.git", f"{'x' * 200}/b", "../b", "a/b/c"]
+)
+def test_what_can_be_no_name_on_the_hub_breaks_no_page(name, client, rows):
+    sent = {"name": "x", "elsewhere": f"{name}@{COMMIT}"}
+    response = client.post(f"{reverse('inference:model-create')}?kind=encoder-decoder", sent)
+    assert response.status_code in (302, 422)
+    sent = {"name": "x", "backend": "vision", "source": f"{name}@{COMMIT}"}
+    assert client.post(reverse("inference:encoder-create"), sent).status_code in (302, 422)
+
+
+def test_an_image_that_is_none_has_no_neighbours(client, rows):
+    assert client.get(reverse("inference:embedding-neighbours", args=[rows.set.pk, uuid4()])).status_code == 404
