@@ -6,7 +6,6 @@ What is too large is halved; what is broken fails alone.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from inference.backends.captioners import BackendDown, BackendRefused, Failed, OutOfMemory
 from inference.backends.encoders import EncoderRefused, ExtraMissing
+from inference.services.workers import meter
 from inference.services.working import Item, Made, Work
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,6 @@ class Computed:
 
     made: list[Made]
     size: int
-    busy_s: float
 
 
 def compute(work: Work, items: Sequence[Item], prepared: Sequence[Any], part: str, *, size: int) -> Computed:
@@ -42,12 +41,13 @@ def compute(work: Work, items: Sequence[Item], prepared: Sequence[Any], part: st
     ------
     BackendRefused, BackendDown, ExtraMissing, EncoderRefused
     """
-    began, size_before = time.monotonic(), size
+    size_before = size
     results: list[Any] = []
     while len(results) < len(items):
         chosen = slice(len(results), len(results) + size)
         try:
-            found = _results(work, items[chosen], prepared[chosen], part)
+            with meter.computing():
+                found = _results(work, items[chosen], prepared[chosen], part)
         except OutOfMemory:
             if len(items[chosen]) > 1:
                 size = len(items[chosen]) // 2
@@ -56,7 +56,7 @@ def compute(work: Work, items: Sequence[Item], prepared: Sequence[Any], part: st
             found, size = [_too_large()], size_before
         results += found
     made = [Made(item, part, result) for item, result in zip(items, results, strict=True)]
-    return Computed(made, size, time.monotonic() - began)
+    return Computed(made, size)
 
 
 def _results(work: Work, items: Sequence[Item], prepared: Sequence[Any], part: str) -> list[Any]:

@@ -235,7 +235,6 @@ class _Shift:
             return
         self._await([flying.computed])
         computed = flying.computed.result()
-        meter.note(busy_s=computed.busy_s)
         if computed.size < self.feed.size:
             self.feed.size = computed.size
             progress.halved(run=self.run, size=computed.size, worker=self.worker, now=self.clock())

@@ -9,8 +9,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -59,7 +59,9 @@ class Meter:
         self.reset()
 
     def reset(self) -> None:
-        self._notes: deque[tuple[float, int, float]] = deque()
+        self._notes: deque[tuple[float, int]] = deque()
+        self._spans: deque[tuple[float, float]] = deque()
+        self._computing_since: float | None = None
         self._began: float | None = None
         self.busy_s = 0.0
         self._beat_at = float("-inf")
@@ -70,28 +72,47 @@ class Meter:
         with self._lock:
             if self.run_id != run_id:
                 self._notes.clear()
+                self._spans.clear()
                 self._began = time.monotonic()
             self.run_id = run_id
 
     def end(self) -> None:
         self.run_id = None
 
-    def note(self, *, made: int = 0, busy_s: float = 0.0) -> None:
+    def note(self, *, made: int) -> None:
         with self._lock:
-            self._notes.append((time.monotonic(), made, busy_s))
-            self.busy_s += busy_s
+            self._notes.append((time.monotonic(), made))
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """The device is at it meanwhile."""
+        with self._lock:
+            began = self._computing_since = time.monotonic()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._computing_since = None
+                self._spans.append((began, time.monotonic()))
+                self.busy_s += time.monotonic() - began
 
     def figures(self) -> tuple[float | None, float | None]:
         """Made per second, and the share of the time that the device was busy; None while nothing is run."""
         with self._lock:
             now = time.monotonic()
-            while self._notes and self._notes[0][0] < now - MINUTE_S:
+            since = now - MINUTE_S
+            while self._notes and self._notes[0][0] < since:
                 self._notes.popleft()
+            while self._spans and self._spans[0][1] < since:
+                self._spans.popleft()
             if self.run_id is None or self._began is None:
                 return None, None
-            span = max(min(now - self._began, MINUTE_S), 1e-3)
-            made = sum(note[1] for note in self._notes)
-            return made / span, min(1.0, sum(note[2] for note in self._notes) / span)
+            # A batch may take longer than the minute.
+            at_it = [] if self._computing_since is None else [(self._computing_since, now)]
+            since = max(since, self._began)
+            busy_s = sum(max(0.0, ended - max(began, since)) for began, ended in [*self._spans, *at_it])
+            span_s = max(now - since, 1e-3)
+            return sum(made for _at, made in self._notes) / span_s, min(1.0, busy_s / span_s)
 
     def is_due(self) -> bool:
         """Whether it is time to say something again; the next time is counted from here."""

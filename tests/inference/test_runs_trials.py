@@ -162,7 +162,8 @@ def test_a_translated_model_is_tried_on_the_stored_caption_or_on_one_made_now(me
 def test_a_worker_says_what_it_is_and_is_forgotten_after_a_day(monkeypatch):
     run = make_run(3)
     workers.meter.begin(run.pk)
-    workers.meter.note(made=30, busy_s=0.001)
+    with workers.meter.computing():
+        workers.meter.note(made=30)
     workers.beat(worker="host:1", queues=["gpu", "default"], now=NOW)
     workers.meter.end()
     row = Worker.objects.get()
@@ -205,14 +206,20 @@ def test_the_rate_is_that_of_the_last_minute(monkeypatch):
     meter = workers.Meter()
     assert meter.figures() == (None, None)
     meter.begin(1)
-    now[0] += 10
-    meter.note(made=50, busy_s=5)
+    now[0] += 5
+    with meter.computing():
+        now[0] += 2.5
+        assert meter.figures() == pytest.approx((0.0, 1 / 3)), "of a batch that is not there yet"
+        now[0] += 2.5
+    meter.note(made=50)
     assert meter.figures() == (5.0, 0.5)
-    now[0] += 55
-    meter.note(made=60, busy_s=30)
+    now[0] += 25
+    with meter.computing():
+        now[0] += 30
+    meter.note(made=60)
     assert meter.figures() == pytest.approx((110 / 60, 35 / 60))
     now[0] += 55
-    assert meter.figures() == pytest.approx((1.0, 0.5)), "the first is a minute ago"
+    assert meter.figures() == pytest.approx((1.0, 5 / 60)), "what is a minute ago counts no more"
     meter.begin(2)
     now[0] += 1
     assert meter.figures() == (0.0, 0.0)
