@@ -138,6 +138,8 @@ def _rows(job: ImportJob, model: str, chunk: list[Record | BrokenRecord]) -> Ite
         rows[number] = jobs.row(job, number, line.reference, outcome, reason, image)
     if fresh:
         by, _is_new = CaptioningModel.objects.get_or_create(name=model)
+        # In the order in which runs store them, so that neither waits for the other's for ever.
+        fresh.sort(key=lambda pair: pair[0].pk)
         ModelCaption.objects.bulk_create(
             ModelCaption(model=by, image=image, language_id=job.options["language"], text=text) for image, text in fresh
         )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
 from django.utils.translation import gettext as _
 
 from corpus.models import Collection, JobState
@@ -35,6 +35,9 @@ from inference.services.loading import spec_of, translator_spec_of
 from inference.services.progress import say
 from languages.models import Language
 from people.models import User
+
+TOLD_OF_AT_ONCE = 200
+"""Runs of which a sweep tells: with thousands, it would take longer than until the next one."""
 
 
 class RunRefused(Exception):
@@ -318,10 +321,14 @@ def _turn(run: Run, *, to: RunState, frm: Sequence[str], message: str, now: date
 def runs_waiting(*, now: datetime) -> list[tuple[int, str, int]]:
     """Runs that nobody works on as much as could be: their numbers, queues, and how many workers to tell.
 
-    Each is told of again only after a while.
+    Each is told of again only after a while, and of many at once those that were told of longest ago.
     """
-    due = Run.objects.filter(state__in=GOING).exclude(nudged_at__gt=now - chunks.NUDGE_AFTER)
-    waiting = [(run.pk, run.queue, wanted) for run in due if (wanted := workers_wanted(run=run, now=now))]
+    of_run = Chunk.objects.filter(run=OuterRef("pk"))
+    is_waiting = Exists(chunks.claimable(now=now).filter(run=OuterRef("pk")))
+    due = Run.objects.filter(is_waiting | ~Exists(of_run.exclude(state=JobState.DONE)), state__in=GOING)
+    due = due.exclude(nudged_at__gt=now - chunks.NUDGE_AFTER).order_by(F("nudged_at").asc(nulls_first=True), "pk")
+    told = due[:TOLD_OF_AT_ONCE]
+    waiting = [(run.pk, run.queue, wanted) for run in told if (wanted := workers_wanted(run=run, now=now))]
     Run.objects.filter(pk__in=[run_id for run_id, _queue, _wanted in waiting]).update(nudged_at=now)
     return waiting
 

@@ -189,3 +189,17 @@ def test_one_image_that_is_too_large_does_not_make_the_batches_of_all_others_sma
     assert run.failures.get().image.sha256 == large
     assert sizes[-1] == 8
     assert run.batch_size == 8
+
+
+@pytest.mark.django_db
+def test_of_very_many_runs_a_sweep_tells_of_some_and_each_has_its_turn(monkeypatch):
+    monkeypatch.setattr(runs, "TOLD_OF_AT_ONCE", 2)
+    collection = make_collection(8)
+    waiting = [make_run(collection, model=make_model(f"Model {number}"), languages=["de"]) for number in range(5)]
+    # Nothing is to be told of the first: another worker has all of it.
+    waiting[0].chunks.update(state="running", lease_until=NOW + chunks.LEASE)
+    told = [[run_id for run_id, _queue, _wanted in runs.runs_waiting(now=NOW)] for _ in range(3)]
+
+    assert told == [[run.pk for run in waiting[1:3]], [run.pk for run in waiting[3:]], []]
+    after = NOW + chunks.NUDGE_AFTER
+    assert [run_id for run_id, _queue, _wanted in runs.runs_waiting(now=after)] == [waiting[0].pk, waiting[1].pk]
