@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from inference.backends.captioners import Spec
-from inference.backends.encoder_files import digests_of, folder_at
+from inference.backends.encoder_files import FILES_ALONE, digests_of, folder_at
 from inference.backends.encoders import (
     EncoderRefused,
     Subject,
@@ -69,8 +69,8 @@ class DualEncoder:
     def _load(self, folder: Path, source: str) -> None:
         try:
             self._model = loaded(self._library.AutoModel, folder, self._torch)
-            self._tokenizer = self._library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            self._processor = self._library.AutoImageProcessor.from_pretrained(folder, local_files_only=True)
+            self._tokenizer = self._library.AutoTokenizer.from_pretrained(folder, **FILES_ALONE)
+            self._processor = self._library.AutoImageProcessor.from_pretrained(folder, **FILES_ALONE)
         except Exception as error:  # nearly anything, where a file is not what it says
             raise EncoderRefused(f"{source} cannot be loaded by transformers: {error}") from error
 
@@ -139,9 +139,7 @@ def loaded(kind: Any, folder: Path, library: Any, **options: Any) -> Any:
     before = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
-        return kind.from_pretrained(
-            folder, local_files_only=True, use_safetensors=True, dtype=library.float32, **options
-        )
+        return kind.from_pretrained(folder, use_safetensors=True, dtype=library.float32, **FILES_ALONE, **options)
     finally:
         logging.set_verbosity(before)
 

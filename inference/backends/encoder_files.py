@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from inference.backends.captioners import BackendRefused, Spec
 from inference.backends.encoders import EncoderRefused
@@ -11,6 +13,9 @@ from inference.backends.transformer_files import PINNED, folder_of
 
 FILES = ("*.json", "*.safetensors", "*.txt", "*.model")
 """What of a model is read: never code, and no weights that are Python's pickles."""
+
+FILES_ALONE: Mapping[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+"""Asked for explicitly: unasked, transformers would put the question to whoever sits at the terminal."""
 
 
 def folder_at(source: str) -> Path:

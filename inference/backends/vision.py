@@ -17,7 +17,7 @@ from PIL import Image
 
 from inference.backends.captioners import Spec
 from inference.backends.dual_encoder import loaded, prepared_by, together
-from inference.backends.encoder_files import digests_of, folder_at
+from inference.backends.encoder_files import FILES_ALONE, digests_of, folder_at
 from inference.backends.encoders import (
     EncoderRefused,
     ExtraMissing,
@@ -110,7 +110,7 @@ class VisionModel:
         """Load the weights; whether what the model pools itself was among them."""
         try:
             self._model, info = loaded(self._library.AutoModel, folder, self._torch, output_loading_info=True)
-            self._processor = self._library.AutoImageProcessor.from_pretrained(folder, local_files_only=True)
+            self._processor = self._library.AutoImageProcessor.from_pretrained(folder, **FILES_ALONE)
         except Exception as error:  # nearly anything, where a file is not what it says
             raise EncoderRefused(f"{self._source} cannot be loaded by transformers: {error}") from error
         if hasattr(self._model, "get_text_features"):

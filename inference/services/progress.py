@@ -11,6 +11,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from corpus.models import JobState
+from corpus.rules.records import printable
 from inference.models import GOING, Chunk, Run, RunEvent, RunState
 from inference.services.working import Work
 
@@ -19,7 +20,7 @@ TOLD_FROM_S = 0.5
 
 
 def say(*, run: Run, message: str, worker: str = "", is_warning: bool = False, now: datetime) -> None:
-    RunEvent.objects.create(run=run, at=now, worker=worker, is_warning=is_warning, message=message)
+    RunEvent.objects.create(run=run, at=now, worker=worker, is_warning=is_warning, message=printable(message))
 
 
 def loaded(*, run: Run, about: Mapping[str, str], took_s: float, batch_size: int, worker: str, now: datetime) -> None:
@@ -48,7 +49,7 @@ def fail(*, run: Run, error: str, worker: str, now: datetime) -> None:
     """The run cannot go on until somebody puts something right and resumes it."""
     with transaction.atomic():
         found = Run.objects.filter(pk=run.pk, state__in=GOING)
-        if found.update(state=RunState.FAILED, error=error, finished_at=now):
+        if found.update(state=RunState.FAILED, error=printable(error), finished_at=now):
             say(run=run, message=error, worker=worker, is_warning=True, now=now)
 
 

@@ -22,6 +22,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from corpus.rules.records import printable
 from inference.backends.captioners import Failed
 from inference.models import GOING, Run, RunFailure, RunState
 from inference.services import chunks, progress
@@ -368,7 +369,7 @@ class _Shift:
                     run=self.run,
                     image_id=one.item.image_id,
                     language_id=None if one.part == WHOLE else one.part,
-                    reason=one.result.reason,
+                    reason=printable(one.result.reason),
                     at=now,
                 )
                 for one in bad

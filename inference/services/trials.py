@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 
 from corpus.models import Image, JobState
 from corpus.rules.pictures import PictureRefused, inspect
+from corpus.rules.records import printable
 from corpus.services import files
 from corpus.services.images import sha256_of
 from inference.backends import registry
@@ -239,7 +240,7 @@ class _Try:
 
 def _stored(made: Said | Failed) -> dict[str, str]:
     if isinstance(made, Failed):
-        return {"error": made.reason}
+        return {"error": printable(made.reason)}
     return {"text": made.text, "stabiliser": made.stabiliser}
 
 
@@ -253,7 +254,7 @@ def _extend(trial: Trial, *, now: datetime) -> None:
 
 def _finish(trial: Trial, *, now: datetime, results: dict[str, Any] | None = None, error: str = "") -> None:
     state = JobState.FAILED if error else JobState.DONE
-    _held(trial).update(state=state, results=results or {}, error=error, lease_until=None, finished_at=now)
+    _held(trial).update(state=state, results=results or {}, error=printable(error), lease_until=None, finished_at=now)
 
 
 def _held(trial: Trial) -> Any:

@@ -9,10 +9,23 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from inference.backends.captioners import BackendDown, Failed, Said
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, Translator, Trial
+from inference.services import trials
 from inference.urls import urlpatterns
 from people.models import Membership, Role
-from tests.factories import NOW, make_collection, make_comparison, make_image, make_project, make_rater, make_user
+from tests.factories import (
+    NOW,
+    make_collection,
+    make_comparison,
+    make_image,
+    make_language,
+    make_project,
+    make_rater,
+    make_user,
+)
+from tests.inference.fake_backend import FakeCaptioner
+from tests.inference.fake_runs import counts, fake, go, log_of, make_run  # noqa: F401 - fake is a fixture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
@@ -212,3 +225,33 @@ def test_what_can_be_no_name_on_the_hub_breaks_no_page(name, client, rows):
 
 def test_an_image_that_is_none_has_no_neighbours(client, rows):
     assert client.get(reverse("inference:embedding-neighbours", args=[rows.set.pk, uuid4()])).status_code == 404
+
+
+BROKEN = "half a pair \ud800, and a NUL \0"
+
+
+def test_what_a_backend_says_in_characters_that_cannot_be_kept_stops_no_run(fake, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(FakeCaptioner, "describe", lambda self: {"model": BROKEN})
+    monkeypatch.setattr(FakeCaptioner, "caption", lambda self, prepared, **_about: [Failed(BROKEN) for _ in prepared])
+    run = go(make_run(2, languages=["de"]))
+    assert counts(run) == (2, 0, 0, 2)
+    assert "half a pair \ufffd" in run.failures.first().reason
+    assert "half a pair \ufffd" in log_of(run)
+
+
+def test_nor_does_what_it_says_when_it_is_down_or_tried(fake, monkeypatch):  # noqa: F811
+    def down(self: FakeCaptioner, *_what: object, **_about: object) -> list[Said | Failed]:
+        raise BackendDown(BROKEN)
+
+    monkeypatch.setattr(FakeCaptioner, "caption", down)
+    run = go(make_run(2, languages=["de"]))
+    assert (run.state, run.error) == ("failed", "half a pair \ufffd, and a NUL \ufffd")
+    image = run.collection.entries.first().image
+    trial = Trial.objects.create(model=run.model, image=image, created_at=NOW, created_by=make_user("asks"))
+    trial.languages.add(make_language("de"))
+    for says, found in ((down, "error"), (lambda self, prepared, **_about: [Failed(BROKEN)], "results")):
+        monkeypatch.setattr(FakeCaptioner, "caption", says)
+        Trial.objects.update(state="queued")
+        trials.run_trial(trial_id=trial.pk, worker="w", clock=lambda: NOW)
+        trial.refresh_from_db()
+        assert "half a pair \ufffd" in str(getattr(trial, found))
