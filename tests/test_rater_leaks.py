@@ -24,13 +24,17 @@ from django.utils import timezone
 
 from allocation import services as allocation
 from allocation.models import Batch
+from corpus.models import JobState
 from corpus.selectors import picture_of
-from inference.models import CaptioningModel
-from people.models import Membership, User
+from inference import exposure
+from inference.models import CaptioningModel, Encoder, Trial
+from languages.models import Language
+from people.models import Membership, Role, User
 from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, Standing
 from sxs_eval.selectors.work import workable
 from sxs_eval.services import judging
 from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater
+from tests.inference.embedded import put_set
 from tests.leak_walk import Secrets, Walk, serving
 from tests.test_leaks import HOLD, make_sizes
 
@@ -229,6 +233,42 @@ def test_a_manager_elsewhere_does_not_read_there_whose_the_captions_in_hand_are(
     allocated = Batch.objects.get(pk=world.batch.pk)
     assert allocated.person_id == world.rater.pk
     assert client.get(pages[0]).status_code == 200
+
+
+def test_a_researcher_elsewhere_does_not_read_there_whose_the_captions_in_hand_are(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In nothing that shows what models say, and by no trial of them."""
+    in_the_middle(world)
+    Membership.objects.create(project=make_project(), user=world.rater, role=Role.RESEARCHER)
+    client.force_login(world.rater)
+    collection, captioner = world.comparison.collection, world.comparison.base
+    told, judged = "Ein Hund auf", Judgement.objects.filter(person=world.rater, kind=Kind.PAIR)
+    held = [judgement.pair.image for judgement in judged.select_related("pair__image")]
+    encoder = Encoder.objects.create(name="Sentences", backend="sentences", signature="s-1")
+    about = {"captions_of": captioner, "language": Language.objects.get(pk="de")}
+    made = put_set(encoder, collection, [[1.0, number] for number in range(IMAGES)], **about)
+    now = timezone.now()
+    done = {"state": JobState.DONE, "created_at": now, "finished_at": now, "created_by": world.rater}
+    trial = Trial.objects.create(model=captioner, image=held[0], results={"de": {"text": told}}, **done)
+    trial.languages.add(Language.objects.get(pk="de"))
+    keys = {collection.entries.get(image=image).key for image in held}
+    assert 0 < len(keys) < IMAGES
+
+    def of_what_is_in_hand() -> list[str]:
+        pages = [client.get(reverse("inference:gallery"), {"collection": collection.slug, "key": key}) for key in keys]
+        pages.append(client.get(reverse("inference:trial-show", args=[trial.pk])))
+        pages += [client.get(reverse("inference:embedding-neighbours", args=[made.pk, held[0].public_id]))]
+        return [page.wsgi_request.path.split("/")[2] for page in pages if told in page.content.decode()]
+
+    assert of_what_is_in_hand() == []
+    for entry in collection.entries.select_related("image"):
+        page = client.get(reverse("inference:embedding-neighbours", args=[made.pk, entry.image.public_id]))
+        others = [image.public_id.hex for image in held if image != entry.image]
+        assert not any(one in page.content.decode().replace("-", "") for one in others)
+    # The control: these pages show whose captions they are, to whoever has none of the pictures in hand.
+    monkeypatch.setattr(exposure, "_kinds", {})
+    assert set(of_what_is_in_hand()) == {"gallery", "trials", "embeddings"}
 
 
 def test_changing_the_secrets_leaves_what_the_rater_sees_as_it_is(world: World, client: Client) -> None:
