@@ -31,7 +31,18 @@ from corpus.models import Collection, ImportJob, ImportKind, ImportRow, JobState
 from corpus.rules.derive import derive
 from corpus.selectors import picture_of
 from corpus.services import files
-from inference.models import CaptioningModel, EmbeddingSet, ModelCaption, Run, RunEvent, RunFailure, RunState, Trial
+from inference import exposure
+from inference.models import (
+    CaptioningModel,
+    EmbeddingSet,
+    Encoder,
+    ModelCaption,
+    Run,
+    RunEvent,
+    RunFailure,
+    RunState,
+    Trial,
+)
 from languages.models import Language
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
 from people.requests import user_of
@@ -40,6 +51,7 @@ from scoring.services.references import put_references
 from sxs_eval.models import Comparison
 from sxs_eval.services import judging
 from tests.factories import make_annotator, make_collection, make_comparison, make_project, make_round
+from tests.inference.embedded import put_set
 from tests.leak_walk import Secrets, Unfillable, Walk, routes, serving
 from tests.scoring.scored import make_references, make_scoring, run
 
@@ -69,6 +81,9 @@ MANAGERS_MAY_KNOW = dict.fromkeys(
         "inference:gallery",
         "inference:model-try",
         "inference:model-stabilisers",
+        "inference:trial-show",
+        "inference:embedding-list",
+        "inference:embedding-show",
         "inference:embedding-create",
         "sxs_eval:comparison-list",
         "sxs_eval:comparison-create",
@@ -149,7 +164,11 @@ class World:
         """Make them other captions and other ratings, as if they had always been so."""
         for item in Item.objects.filter(batch=self.batch):
             Item.objects.filter(pk=item.pk).update(rating=OTHER_RATINGS[item.position - 1])
-            ModelCaption.objects.filter(pk=item.english_id).update(text=f"Another {item.position} thing altogether")
+            text = f"Another {item.position} thing altogether"
+            captions = ModelCaption.objects.filter(pk=item.english_id)
+            captions.update(text=text)
+            captions.exclude(stabiliser="").update(stabiliser=text)
+            Trial.objects.filter(image=item.image_id).update(results={"en": {"text": text, "stabiliser": text}})
 
     def known(self) -> dict[str, Sequence[object]]:
         """What the annotator could know or guess, by the name of an address's argument."""
@@ -180,6 +199,9 @@ class World:
             "model_id": [*CaptioningModel.objects.values_list("pk", flat=True)],
             "run_id": [*Run.objects.values_list("pk", flat=True)] or [1],
             "trial_id": [*Trial.objects.values_list("pk", flat=True)] or [1],
+            "inference:embedding-neighbours public_id": [
+                entry.image.public_id for entry in self.collection.entries.select_related("image")
+            ],
             "inference:embedding-show set_id": [*EmbeddingSet.objects.values_list("pk", flat=True)] or [1],
             "inference:embedding-neighbours set_id": [*EmbeddingSet.objects.values_list("pk", flat=True)] or [1],
             "set_id": [*ReferenceSet.objects.values_list("pk", flat=True)] or [1],
@@ -226,6 +248,22 @@ class World:
         RunEvent.objects.create(run=run, at=now, message="7 failed: the file is cut off (7)", is_warning=True)
         for entry in self.collection.entries.all():
             RunFailure.objects.create(run=run, image=entry.image, language_id="en", reason="Cut off.", at=now)
+        for caption in captioner.captions.all():
+            ModelCaption.objects.filter(pk=caption.pk).update(stabiliser=caption.text)
+        encoder = Encoder.objects.create(name="Sentences", backend="sentences", signature="s-1")
+        vectors = [[1.0, number] for number in range(IMAGES)]
+        put_set(encoder, self.collection, vectors, captions_of=captioner, language=Language.objects.get(pk="en"))
+        for item in Item.objects.filter(batch=self.batch).select_related("english"):
+            trial = Trial.objects.create(
+                model=captioner,
+                image_id=item.image_id,
+                state=JobState.DONE,
+                results={"en": {"text": item.english.text, "stabiliser": item.english.text}},
+                created_at=now,
+                finished_at=now,
+                created_by=self.annotator,
+            )
+            trial.languages.add(Language.objects.get(pk="en"))
 
     def walk(self, may_know: Mapping[str, Sequence[str]] | None = None) -> Walk:
         client = Client(raise_request_exception=False)
@@ -375,7 +413,9 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(stand: Callable[[World], Non
         reached |= {"scoring:score-list", "scoring:scoring-show", "scoring:reference-show", "sxs_eval:metrics-show"}
         reached |= {"annotation:project-show", "corpus:collection-show", "corpus:import-show", "people:member-list"}
         reached |= {"inference:model-show", "inference:run-show", "inference:run-failures", "inference:worker-list"}
-        reached |= {"inference:gallery", "inference:embedding-list", "inference:model-stabilisers"}
+        reached |= {"inference:gallery", "inference:model-try", "inference:model-stabilisers"}
+        reached |= {"inference:stabilisers-export", "inference:trial-show", "inference:embedding-list"}
+        reached |= {"inference:embedding-show", "inference:embedding-neighbours"}
     assert reached <= walk.reached()
     of_batches = [answer for answers in walk.answers.values() for answer in answers if answer.status == 200]
     for answer in of_batches:
@@ -397,6 +437,29 @@ def test_a_manager_gets_no_file_about_pictures_that_they_have_in_hand_themselves
     assert b"finish yourself" in refused.content
     world.write_all(CaptionBatch.objects.get(pk=world.batch.pk), world.annotator, timezone.now())
     assert client.get(address)["Content-Type"] == "application/jsonl; charset=utf-8"
+
+
+def test_pages_of_models_would_tell_if_nothing_were_known_to_be_in_hand(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control of what the walk finds nothing in."""
+    in_screen_2_and_manager_of_another_project(world)
+    client.force_login(world.annotator)
+    secrets, known = world.secrets(), world.known()
+    secrets = Secrets({word: what for word, what in secrets.words.items() if word != MODEL_WORD}, secrets.change)
+    pages = [
+        address
+        for route in routes()
+        if route.name in ("inference:gallery", "inference:trial-show", "inference:embedding-neighbours")
+        for address in route.addresses(known)
+    ]
+
+    def told() -> set[str]:
+        return {page.split("/")[2] for page in pages if secrets.found_in(client.get(page).content.decode())}
+
+    assert told() == set()
+    monkeypatch.setattr(exposure, "_kinds", {})
+    assert told() == {"gallery", "trials", "embeddings"}
 
 
 def test_opening_screen_2_has_the_browser_forget_screen_1(world: World, client: Client) -> None:
