@@ -329,9 +329,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "vectors",
-                    models.PositiveIntegerField(
-                        default=0, help_text="How many were stored, where vectors are made."
-                    ),
+                    models.PositiveIntegerField(default=0, help_text="How many were stored, where vectors are made."),
                 ),
                 (
                     "run",

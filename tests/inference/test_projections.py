@@ -406,7 +406,11 @@ def test_scores_by_a_dual_encoder_name_it(tmp_path, tiny_clip):
 
 @pytest.mark.parametrize(
     ("source", "said"),
-    [("org/model", "without the commit"), ("org/model@main", "without the commit"), ("{empty}", "config.json is missing")],
+    [
+        ("org/model", "without the commit"),
+        ("org/model@main", "without the commit"),
+        ("{empty}", "config.json is missing"),
+    ],
 )
 def test_encoders_that_are_none_are_refused(tmp_path, source, said):
     source = source.format(empty=tmp_path)
