@@ -11,9 +11,11 @@ from django.core.cache import cache
 from django.db import connection
 from django.db.models import Count, QuerySet
 
-from corpus.models import Collection
+from corpus.models import Collection, CollectionImage
 from corpus.rules.downloads import BYTE_ORDER_MARK, csv_line, in_pieces
+from inference.exposure import in_hand
 from inference.models import CaptioningModel, ModelCaption
+from people.models import User
 
 KEPT_S = 300
 """Collections may change without a caption."""
@@ -69,14 +71,21 @@ def tallies(model: CaptioningModel) -> list[Tally]:
     return sorted(found.values(), key=lambda tally: (tally.collection.name, tally.collection.pk))
 
 
-def stabilisers_table(model: CaptioningModel, collection: Collection) -> Iterator[bytes]:
-    """A CSV file with a line for each image: never the words."""
+def stabilisers_table(model: CaptioningModel, collection: Collection, viewer: User) -> Iterator[bytes]:
+    """A CSV file with a line for each image: never the words. Of those that `viewer` has in hand, figures neither."""
+    entries = CollectionImage.objects.filter(in_hand(viewer, "image"), collection=collection)
+    held = set(entries.values_list("image_id", flat=True))
     counted = _per_image(model, "image__entries__key").filter(image__entries__collection=collection)
     rows = counted.order_by("image__entries__key").iterator(chunk_size=2000)
     lines = (
-        csv_line([collection.slug, row["image__entries__key"], row["languages"], row["stabilisers"]]) for row in rows
+        csv_line([collection.slug, row["image__entries__key"], *_figures(row, is_in_hand=row["image_id"] in held)])
+        for row in rows
     )
     return in_pieces(line for part in ([BYTE_ORDER_MARK + csv_line(COLUMNS)], lines) for line in part)
+
+
+def _figures(row: dict[str, Any], *, is_in_hand: bool) -> list[object]:
+    return ["", ""] if is_in_hand else [row["languages"], row["stabilisers"]]
 
 
 def _counted(model: CaptioningModel) -> list[tuple[int, int, int, int]]:

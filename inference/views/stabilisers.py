@@ -12,6 +12,7 @@ from corpus.rules.downloads import CSV_TYPE
 from inference.pages.stabilisers import stabilisers_page
 from inference.permissions import model_for
 from inference.selectors.stabilisers import stabilisers_table
+from people.requests import user_of
 
 
 @require_safe
@@ -27,7 +28,7 @@ def model_stabilisers(request: HttpRequest, model_id: int) -> HttpResponse:
 def stabilisers_export(request: HttpRequest, model_id: int, slug: str) -> StreamingHttpResponse:
     model = model_for(request.user, model_id)
     collection = get_object_or_404(Collection, slug=slug)
-    response = StreamingHttpResponse(stabilisers_table(model, collection), content_type=CSV_TYPE)
+    response = StreamingHttpResponse(stabilisers_table(model, collection, user_of(request)), content_type=CSV_TYPE)
     response["Content-Disposition"] = f'attachment; filename="stabilisers-{model.pk}-{collection.slug}.csv"'
     response["Cache-Control"] = "private, no-store"
     return response

@@ -15,6 +15,7 @@ from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel, ModelCaption
 from inference.selectors.stabilisers import tallies
 from people.models import Membership, Role
+from tests.annotation.handing_in import take
 from tests.factories import make_annotator, make_captioner, make_collection, make_project, make_round, make_user
 
 pytestmark = pytest.mark.django_db
@@ -91,6 +92,22 @@ def test_the_file_has_a_line_for_each_image_and_no_words(client, model):
         (collection.slug, two.key, "3", "2"),
     ]
     assert rows_of(client, model, make_collection()) == []
+
+
+def test_of_an_image_in_hand_the_file_has_no_figures(client, model):
+    collection = make_collection(images=3)
+    for entry in collection.entries.all():
+        describe(model, entry, "a cat", "a dog")
+    round = make_round(collection=collection, captioners=[make_captioner(collection, "Alpha")], batch_size=1)
+    person = make_annotator(round)
+    Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
+    (item,) = take(round, person).items.all()
+    mine = collection.entries.get(image=item.image_id).key
+    assert {row["stabilisers"] for row in rows_of(client, model, collection)} == {"2"}
+    client.force_login(person)
+    figures = {row["image"]: (row["languages"], row["stabilisers"]) for row in rows_of(client, model, collection)}
+    assert figures.pop(mine) == ("", "")
+    assert list(figures.values()) == [("2", "2")] * 2
 
 
 @pytest.mark.parametrize(
