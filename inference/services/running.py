@@ -43,7 +43,8 @@ KEEP_EVERY_S = 0.5
 """Batches that take less are stored together."""
 
 BROKEN_LIMIT = 8
-"""So many images in a row with which the model failed, and it is not they who are to blame."""
+"""So many images in a row with which the model failed, and it is not they who are to blame, unless it still takes one
+with which it did not fail before."""
 
 TRIES = 3
 RETRY_AFTER_S = 0.2
@@ -98,6 +99,7 @@ class _Shift:
         self._has_worked = run.done > 0
         self._broken: set[int] = set()
         self._flying: _Flying | None = None
+        self._known: tuple[Item, Any, str] | None = None
 
     def go(self) -> bool:
         try:
@@ -240,6 +242,7 @@ class _Shift:
             self.feed.size = computed.size
             progress.halved(run=self.run, size=computed.size, worker=self.worker, now=self.clock())
         held = flying.group.held
+        self._remember(flying.group, computed.made)
         self._note(held, computed.made)
         if time.monotonic() - self._stored_at >= KEEP_EVERY_S or held.is_careful:
             self._store_all()
@@ -256,13 +259,31 @@ class _Shift:
         for one in made:
             if isinstance(one.result, Broke):
                 self._broken.add(one.item.image_id)
-                if len(self._broken) >= BROKEN_LIMIT:
+                if len(self._broken) >= BROKEN_LIMIT and not self._still_works():
                     raise RunBroken(self._all_broke(one.result))
             elif not isinstance(one.result, Failed):
                 self._broken.clear()
                 self._has_worked = True
         held.unstored += made
         held.left -= len(made)
+
+    def _remember(self, group: Group, made: Sequence[Made]) -> None:
+        good = next((one for one in made if not isinstance(one.result, Failed)), None)
+        if good is not None:
+            prepared = group.prepared[group.items.index(good.item)].result()
+            self._known = good.item, prepared, good.part
+
+    def _still_works(self) -> bool:
+        """Whether the model takes what it took before, so that it was the images' fault after all."""
+        if self._known is None:
+            return False
+        item, prepared, part = self._known
+        again = self._device.submit(compute, self.work, [item], [prepared], part, size=1)
+        self._await([again])
+        if isinstance(again.result().made[0].result, Failed):
+            return False
+        self._broken.clear()
+        return True
 
     def _all_broke(self, last: Broke) -> str:
         return _("The model failed with each image it was given. %(reason)s The worker's log says more.") % {

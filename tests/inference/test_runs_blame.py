@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from inference.models import Run
-from inference.services import chunks
+from inference.services import chunks, runs
 from inference.services.chunks import LEASE
+from inference.services.running import BROKEN_LIMIT
 from tests.factories import NOW
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.fake_runs import (
@@ -87,3 +88,42 @@ def test_a_chunk_in_which_an_image_is_looked_for_is_alone_in_hand(monkeypatch):
     check_complete(go(run))
     assert in_hand[0] == {1}
     assert in_hand[1:3] == [{2}, {2, 3}]
+
+
+def break_on(monkeypatch: pytest.MonkeyPatch, keys: Sequence[str], *, and_all_after: bool = False) -> None:
+    broke: list[str] = []
+
+    def fail(batch: Sequence[str], _language: str) -> None:
+        if set(keys) & set(batch) or (and_all_after and broke):
+            broke.extend(batch)
+            raise ValueError
+
+    monkeypatch.setattr(FakeCaptioner, "before", staticmethod(fail))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("languages", [["de"], ["de", "fr"]])
+def test_many_neighbours_that_the_model_cannot_take_do_not_end_the_run(monkeypatch, languages: list[str]):
+    run = make_run(40, model=make_model(batch_size=4), languages=languages)
+    culprits = [key_of(run, position) for position in range(6, 26)]
+    break_on(monkeypatch, culprits)
+
+    check_complete(go(run))
+    assert counts(run) == (40 * len(languages), 0, 20 * len(languages), 20 * len(languages))
+    assert set(run.failures.values_list("image__sha256", flat=True)) == set(culprits)
+
+
+@pytest.mark.django_db
+def test_a_model_that_stops_working_ends_the_run_and_no_image_is_blamed_for_it(monkeypatch):
+    run = make_run(40, model=make_model(batch_size=4), languages=["de"])
+    with monkeypatch.context() as patch:
+        break_on(patch, [key_of(run, 17)], and_all_after=True)
+        go(run)
+    assert (run.state, "with each image" in run.error) == ("failed", True)
+    assert run.done == 16
+
+    runs.resume(run=run, now=NOW)
+    go(run)
+    assert run.state == "done"
+    assert run.done + run.failed == 40
+    assert run.failed < BROKEN_LIMIT
