@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from inference.backends.allocator import keep_freed_memory
 from inference.backends.captioners import BackendRefused, OutOfMemory, Spec
 from metrics.word_vectors import signature_of
 
@@ -151,7 +152,10 @@ def encoder_name(kind: str, content: Mapping[str, Any]) -> str:
 
 def device() -> str:
     """Where to compute: on the GPU when there is one."""
-    return "cuda" if torch().cuda.is_available() else "cpu"
+    if torch().cuda.is_available():
+        return "cuda"
+    keep_freed_memory()
+    return "cpu"
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from inference.backends import registry
+from inference.backends.allocator import give_freed_memory_back
 from inference.backends.captioners import Captioner, Spec, Translation
 from inference.models import CaptioningModel, Translator
 
@@ -57,3 +58,5 @@ def drop() -> None:
         close: Callable[[], None] | None = getattr(loaded, "close", None)
         if close is not None:
             close()
+        del loaded, close
+        give_freed_memory_back()

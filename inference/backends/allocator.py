@@ -1,0 +1,32 @@
+"""How the C library keeps the memory that a model on the CPU frees and takes again with every layer.
+
+glibc gives large pieces back to the system at once, and those of another thread than the first even sooner; taking them
+again costs a page fault for each 4 KiB. BLIP-base's size captions 1.3 to 1.5 times as fast where they are kept.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import suppress
+from functools import cache
+
+GIB = 1 << 30
+# Of malloc.h.
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8
+KEPT = ((M_ARENA_MAX, 1), (M_MMAP_THRESHOLD, GIB), (M_TRIM_THRESHOLD, GIB), (M_TOP_PAD, GIB // 4))
+
+
+@cache
+def keep_freed_memory() -> bool:
+    """Keep up to a gibibyte for the next batch; False where the C library has no such settings."""
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError, TypeError):
+        return False
+    return all(mallopt(setting, value) for setting, value in KEPT)
+
+
+def give_freed_memory_back() -> None:
+    """To the system, once a model is dropped."""
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -1,0 +1,60 @@
+"""Memory that a model frees is kept for the next batch, and given back with the model."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from inference.backends import allocator
+
+IN_A_THREAD = textwrap.dedent(
+    """
+    import resource, sys, threading
+    import numpy as np
+    from inference.backends import allocator
+
+    MIB = 1 << 20
+
+    def faults():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+    def work():
+        np.ones(64 * MIB, dtype=np.uint8)
+        before = faults()
+        for _ in range(5):
+            np.ones(64 * MIB, dtype=np.uint8)
+        print(faults() - before)
+
+    if sys.argv[1] == "kept" and not allocator.keep_freed_memory():
+        print("no such settings")
+        raise SystemExit
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    """
+)
+
+
+def faults(how: str) -> int:
+    said = subprocess.run([sys.executable, "-c", IN_A_THREAD, how], capture_output=True, text=True, check=True).stdout
+    if said.startswith("no such"):
+        pytest.skip("the C library of this system has no such settings")
+    return int(said)
+
+
+def test_large_pieces_are_not_taken_from_the_system_again_and_again():
+    assert faults("kept") * 10 < faults("as it is")
+
+
+def test_where_the_c_library_is_another_nothing_is_kept_and_nothing_breaks(monkeypatch):
+    monkeypatch.setattr(ctypes, "CDLL", lambda _name: object())
+    allocator.keep_freed_memory.cache_clear()
+    try:
+        assert allocator.keep_freed_memory() is False
+        allocator.give_freed_memory_back()
+    finally:
+        allocator.keep_freed_memory.cache_clear()
