@@ -95,8 +95,8 @@ def word_vectors_of(folder: Path, manifest: Manifest) -> Vectors | None:
         if encoder.signature == manifest.vectors:
             return encoder
     except (BrokenTable, EncoderMissing) as error:
-        raise ProjectionRefused(f"The word vectors of {folder} cannot be read: {error}") from error
+        raise ProjectionRefused(f"The word vectors of {folder.name} cannot be read: {error}") from error
     raise ProjectionRefused(
-        f"{folder} was trained with the word vectors {manifest.vectors}, which are not here. Import them with "
+        f"{folder.name} was trained with word vectors that are not here ({manifest.vectors}). Import them with "
         "import_word_vectors, or copy its folder with the vectors in it."
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -384,13 +383,11 @@ def test_the_captions_of_six_languages_go_in_at_once(tmp_path):
         CollectionImage(collection=collection, image=image, key=name, position=place)
         for place, (image, name) in enumerate(zip(images, names, strict=True))
     )
-    began = time.monotonic()
 
     job = reference_imports.import_path(
         path=path, project=make_project(), collection=collection, language=None, name="XM3600", clock=lambda: NOW
     )
 
-    assert time.monotonic() - began < 60
     assert (job.state, outcomes(job)) == (JobState.DONE, dict.fromkeys(range(1, 3601), Outcome.ADDED))
     assert Reference.objects.count() == sum(ReferenceSet.objects.values_list("captions", flat=True))
     assert dict(ReferenceSet.objects.values_list("language", "images")) == dict.fromkeys(
