@@ -268,16 +268,11 @@ def test_no_other_file_reads_the_environment_for_settings():
         str(path.relative_to(ROOT))
         for app in ("annotation", "inference", "allocation", "corpus", "people", "languages", "config")
         for path in (ROOT / app).rglob("*.py")
-        if re.search(r"os\.(environ|getenv)", path.read_text())
+        # To set what a library reads when it is imported is not to read a setting.
+        if re.search(r"os\.(environ(?!\.setdefault)|getenv)", path.read_text())
     ]
 
-    assert sorted(strays) == [
-        "config/asgi.py",
-        "config/celery.py",
-        "config/environment.py",
-        "config/probe.py",
-        "config/wsgi.py",
-    ]
+    assert sorted(strays) == ["config/environment.py", "config/probe.py"]
 
 
 def test_a_lost_secret_is_said_to_be_lost(tmp_path: Path):
