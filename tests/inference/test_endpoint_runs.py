@@ -60,7 +60,8 @@ def test_a_collection_is_captioned_and_what_the_endpoint_cannot_do_fails_alone(s
     def answer(asked: Asked) -> Answer:
         if colour_of(asked) == "red":
             return Answer(body=completion(None, refusal="I will not look at red."))
-        return Answer(f"A door, {'Tür' if 'German' in asked.prompt else 'in English'}.")
+        # Long enough for the other thread to ask meanwhile.
+        return Answer(f"A door, {'Tür' if 'German' in asked.prompt else 'in English'}.", takes_s=0.05)
 
     server.always = answer
     collection = painted_collection(8)
