@@ -94,10 +94,10 @@ def _send(run_id: int, queue: str) -> None:
 
 
 @signals.worker_init.connect
-def _share_cores(sender: Any, **_about: Any) -> None:
+def _prepare_process(sender: Any, **_about: Any) -> None:
     # Before they are forked off. A pool of another kind is one process, in which PyTorch may have all cores.
-    if get_implementation(sender.pool_cls).__module__.endswith("prefork") and isinstance(sender.concurrency, int):
-        workers.share_cores(processes=sender.concurrency)
+    is_forking = get_implementation(sender.pool_cls).__module__.endswith("prefork")
+    workers.prepare_process(processes=sender.concurrency if is_forking and isinstance(sender.concurrency, int) else 1)
 
 
 @signals.worker_process_init.connect

@@ -1,7 +1,8 @@
 """How the C library keeps the memory that a model on the CPU frees and takes again with every layer.
 
-glibc gives large pieces back to the system at once, and those of another thread than the first even sooner; taking them
-again costs a page fault for each 4 KiB. BLIP-base's size captions 1.3 to 1.5 times as fast where they are kept.
+glibc gives large pieces back to the system at once, and has other threads than the first in arenas whose pieces it
+always gives back; taking them again costs a page fault for each 4 KiB. BLIP-base's size captions 1.3 to 1.5 times as
+fast where they are kept.
 """
 
 from __future__ import annotations
@@ -13,17 +14,30 @@ from functools import cache
 GIB = 1 << 30
 # Of malloc.h.
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8
-KEPT = ((M_ARENA_MAX, 1), (M_MMAP_THRESHOLD, GIB), (M_TRIM_THRESHOLD, GIB), (M_TOP_PAD, GIB // 4))
+ONE_ARENA = ((M_ARENA_MAX, 1),)
+KEPT = ((M_MMAP_THRESHOLD, GIB), (M_TRIM_THRESHOLD, GIB), (M_TOP_PAD, GIB // 4))
+
+
+def share_one_arena() -> bool:
+    """Have all threads share the first one's arena; to be called before there are any, as arenas stay.
+
+    False where the C library has no such setting.
+    """
+    return _set(ONE_ARENA)
 
 
 @cache
 def keep_freed_memory() -> bool:
     """Keep up to a gibibyte for the next batch; False where the C library has no such settings."""
+    return share_one_arena() and _set(KEPT)
+
+
+def _set(settings: tuple[tuple[int, int], ...]) -> bool:
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError, TypeError):
         return False
-    return all(mallopt(setting, value) for setting, value in KEPT)
+    return all(mallopt(setting, value) for setting, value in settings)
 
 
 def give_freed_memory_back() -> None:

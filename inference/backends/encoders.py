@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from inference.backends.allocator import keep_freed_memory
 from inference.backends.captioners import BackendRefused, OutOfMemory, Spec
 from metrics.word_vectors import signature_of
 
@@ -152,10 +151,7 @@ def encoder_name(kind: str, content: Mapping[str, Any]) -> str:
 
 def device() -> str:
     """Where to compute: on the GPU when there is one."""
-    if torch().cuda.is_available():
-        return "cuda"
-    keep_freed_memory()
-    return "cpu"
+    return "cuda" if torch().cuda.is_available() else "cpu"
 
 
 @contextmanager

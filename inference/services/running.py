@@ -28,6 +28,7 @@ from inference.models import GOING, Run, RunFailure, RunState
 from inference.services import chunks, progress
 from inference.services.chunks import LeaseLost
 from inference.services.computing import OF_THE_WHOLE_RUN, Broke, Computed, compute
+from inference.services.device import Device
 from inference.services.feeding import THREADS, Feed, Group, Held
 from inference.services.workers import meter
 from inference.services.working import WHOLE, Item, Made, Work
@@ -80,9 +81,9 @@ def work_on(
             meter.end()
 
 
-def _threads(count: int) -> ThreadPoolExecutor:
+def _readers() -> ThreadPoolExecutor:
     # Sentences that are made in them are in the language of the run's log.
-    return ThreadPoolExecutor(count, initializer=translation.activate, initargs=(translation.get_language(),))
+    return ThreadPoolExecutor(THREADS, initializer=translation.activate, initargs=(translation.get_language(),))
 
 
 class _Shift:
@@ -136,8 +137,7 @@ class _Shift:
         )
 
     def _work_through(self) -> None:
-        with _threads(THREADS) as readers, _threads(1) as device:
-            self._device = device
+        with _readers() as readers, Device() as self._device:
             self.feed = Feed(self.work, readers, self._claim)
             self.feed.size = self.run.batch_size
             try:
@@ -155,7 +155,6 @@ class _Shift:
             finally:
                 self._release_all()
                 readers.shutdown(cancel_futures=True)
-                device.shutdown(cancel_futures=True)
 
     def _is_over(self) -> bool:
         # However short the time, something is done in it: the next slice would begin where this one did.

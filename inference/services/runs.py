@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Count, Exists, F, OuterRef
 from django.utils.translation import gettext as _
 
 from corpus.models import Collection, JobState
@@ -224,11 +224,8 @@ def _check_not_under_way(model: CaptioningModel, collection: Collection, tags: S
 
 def _there(model: CaptioningModel, collection: Collection, tags: Sequence[str]) -> Mapping[int, int]:
     """How many of the languages each image has captions in."""
-    captions = ModelCaption.objects.filter(model=model, language_id__in=tags)
-    counts: dict[int, int] = {}
-    for image_id in captions.filter(image__entries__collection=collection).values_list("image_id", flat=True):
-        counts[image_id] = counts.get(image_id, 0) + 1
-    return counts
+    captions = ModelCaption.objects.filter(model=model, language_id__in=tags, image__entries__collection=collection)
+    return dict(captions.order_by().values_list("image_id").annotate(count=Count("pk")))
 
 
 def _check_english(model: CaptioningModel, collection: Collection) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection as Some
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import IO, Any
@@ -30,6 +30,7 @@ from inference.services import loading, workers
 from inference.services.captioning import ENGLISH, checked
 from inference.services.chunks import LEASE, NUDGE_AFTER, RENEW_EVERY_S, LeaseLost
 from inference.services.computing import OF_THE_WHOLE_RUN
+from inference.services.device import Device
 from inference.services.pictures import PictureBroken, read_picture
 from inference.services.running import Clock
 from inference.services.runs import RunRefused, check_runnable
@@ -168,10 +169,8 @@ def _results(trial: Trial, clock: Clock) -> dict[str, Any]:
         name, pixels = trial.upload, 0
         with default_storage.open(name) as file:
             key = sha256_of(file)
-    language = translation.get_language()
-    with ThreadPoolExecutor(1, initializer=translation.activate, initargs=(language,)) as beside:
-        work = _Try(trial, name, key, pixels, english)
-        future = beside.submit(work.results, tags)
+    with Device() as device:
+        future = device.submit(_Try(trial, name, key, pixels, english).results, tags)
         while not wait([future], timeout=RENEW_EVERY_S).done:
             _extend(trial, now=clock())
     return future.result()

@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from inference.backends.allocator import share_one_arena
 from inference.models import Run, Worker
 
 DEFAULT, GPU = "default", "gpu"
@@ -37,11 +38,13 @@ def name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def share_cores(*, processes: int) -> None:
-    """Have each of so many processes compute on its part of the cores: on all of them, each waits for all others.
+def prepare_process(*, processes: int) -> None:
+    """Have models on the CPU find what they need, in a process that forks off so many, or that computes itself if 1.
 
-    To be called before they are forked off; PyTorch reads it when it is imported. What the operator says stays.
+    To be called before it has threads. Of several processes each computes on its part of the cores: on all of them,
+    each would wait for all others. PyTorch reads how many when it is imported; what the operator says stays.
     """
+    share_one_arena()
     if processes > 1:
         os.environ.setdefault(THREADS_VARIABLE, str(max(1, cores() // processes)))
 

@@ -29,25 +29,38 @@ IN_A_THREAD = textwrap.dedent(
             np.ones(64 * MIB, dtype=np.uint8)
         print(faults() - before)
 
-    if sys.argv[1] == "kept" and not allocator.keep_freed_memory():
+    def in_a_thread(function):
+        thread = threading.Thread(target=function)
+        thread.start()
+        thread.join()
+
+    if "shared at first" in sys.argv:
+        allocator.share_one_arena()
+    if "threads before" in sys.argv:
+        # It leaves its arena to the next one.
+        in_a_thread(lambda: np.ones(1000))
+    if "kept" in sys.argv and not allocator.keep_freed_memory():
         print("no such settings")
         raise SystemExit
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
+    in_a_thread(work)
     """
 )
 
 
-def faults(how: str) -> int:
-    said = subprocess.run([sys.executable, "-c", IN_A_THREAD, how], capture_output=True, text=True, check=True).stdout
+def faults(*how: str) -> int:
+    said = subprocess.run([sys.executable, "-c", IN_A_THREAD, *how], capture_output=True, text=True, check=True).stdout
     if said.startswith("no such"):
         pytest.skip("the C library of this system has no such settings")
     return int(said)
 
 
 def test_large_pieces_are_not_taken_from_the_system_again_and_again():
-    assert faults("kept") * 10 < faults("as it is")
+    assert faults("kept") * 10 < faults()
+
+
+def test_a_process_that_shares_one_arena_at_first_may_have_had_threads_before():
+    before = faults("threads before", "kept")
+    assert faults("shared at first", "threads before", "kept") * 10 < before
 
 
 def test_where_the_c_library_is_another_nothing_is_kept_and_nothing_breaks(monkeypatch):

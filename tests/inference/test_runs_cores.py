@@ -55,19 +55,19 @@ def unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("cores", "processes", "threads"), [(8, 2, "4"), (2, 2, "1"), (2, 4, "1"), (9, 2, "4")])
 def test_each_process_has_its_part_of_the_cores(monkeypatch, cores: int, processes: int, threads: str):
     monkeypatch.setattr(workers, "cores", lambda: cores)
-    tasks._share_cores(SimpleNamespace(pool_cls="prefork", concurrency=processes))
+    tasks._prepare_process(SimpleNamespace(pool_cls="prefork", concurrency=processes))
     assert os.environ[workers.THREADS_VARIABLE] == threads
 
 
 @pytest.mark.parametrize(("pool", "processes"), [("prefork", 1), ("solo", 8), (TaskPool, 8), ("prefork", "auto")])
 def test_a_process_that_is_alone_has_all_cores(pool: object, processes: object):
-    tasks._share_cores(SimpleNamespace(pool_cls=pool, concurrency=processes))
+    tasks._prepare_process(SimpleNamespace(pool_cls=pool, concurrency=processes))
     assert workers.THREADS_VARIABLE not in os.environ
 
 
 def test_what_the_operator_says_stays(monkeypatch):
     monkeypatch.setenv(workers.THREADS_VARIABLE, "3")
-    tasks._share_cores(SimpleNamespace(pool_cls="prefork", concurrency=8))
+    tasks._prepare_process(SimpleNamespace(pool_cls="prefork", concurrency=8))
     assert os.environ[workers.THREADS_VARIABLE] == "3"
 
 

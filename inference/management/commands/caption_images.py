@@ -46,6 +46,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, collection: str, model: str, languages: list[str], name: str, **options: Any) -> None:
+        workers.prepare_process(processes=1)
         decoding = Decoding(**{field: options[field] for field in Decoding().stored()})
         try:
             run = runs.start(

@@ -37,6 +37,7 @@ class Command(BaseCommand):
         parser.add_argument("--precision", choices=Precision.values, default=Precision.FLOAT16)
 
     def handle(self, *, collection: str, **options: Any) -> None:
+        workers.prepare_process(processes=1)
         of = Collection.objects.filter(slug=collection).first() or Collection.objects.filter(name=collection).first()
         if of is None:
             raise CommandError(f"There is no collection {collection}.")
