@@ -43,7 +43,7 @@ class ItemAdmin(LookUpAdmin):
 
 @admin.register(Caption)
 class CaptionAdmin(LookUpAdmin):
-    list_display = ("text", "round", "author", "is_late", "submitted_at")
-    list_filter = ("is_late", "round__project")
+    list_display = ("text", "round", "author", "state", "submitted_at")
+    list_filter = ("state", "round__project")
     search_fields = ("text",)
     list_select_related = ("round__project", "round__language", "author")

@@ -6,7 +6,7 @@ class AnnotationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from annotation.selectors import images_in_hand
+        from annotation.selectors.work import images_in_hand
         from inference import exposure
 
         exposure.register("annotation", images_in_hand)

@@ -25,6 +25,7 @@ class User(AbstractUser):
 
     reads_english = models.BooleanField(_("reads English well"), default=False)
     interface_language = models.CharField(_("interface language"), max_length=35, blank=True)
+    deleted_at = models.DateTimeField(null=True, blank=True, help_text="When the account's owner deleted it.")
 
     objects: ClassVar[Accounts] = Accounts()
 
@@ -144,12 +145,24 @@ class InvitationUse(models.Model):
         return f"invitation {self.invitation_id} used by {self.user_id}"
 
 
+class OnWithdrawal(models.TextChoices):
+    KEEP = "keep", _("Answers given before stay, under a pseudonym")
+    REMOVE = "remove", _("Answers given before count no longer, and are in no later release")
+    CHOOSE = "choose", _("Whoever withdraws chooses between the two")
+
+
 class ConsentText(models.Model):
     """A version of what people agree to before they work in a project; never edited, only followed by the next."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="consent_texts")
     version = models.PositiveIntegerField()
     body = models.TextField(help_text="Markdown")
+    on_withdrawal = models.CharField(
+        max_length=6,
+        choices=OnWithdrawal.choices,
+        default=OnWithdrawal.CHOOSE,
+        help_text="What becomes of answers when somebody withdraws; stated beside the text.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -170,6 +183,9 @@ class Consent(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="consents")
     given_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
+    answers_kept = models.BooleanField(
+        null=True, blank=True, help_text="Of one withdrawn: whether answers given before stay, under a pseudonym."
+    )
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -184,3 +200,99 @@ class Consent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} to text {self.text_id}"
+
+
+class AuditEntry(models.Model):
+    """One change by a manager or of the installation, never edited: each entry's digest covers the one before it."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="audit_entries")
+    number = models.PositiveIntegerField()
+    at = models.DateTimeField()
+    by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    action = models.CharField(max_length=40, help_text="Noun and verb, such as round.opened.")
+    about = models.CharField(max_length=200, help_text="What it was done to, in words.")
+    details = models.JSONField(default=dict)
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["project", "-number"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["project", "number"], name="audit_entry_numbered_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.number}: {self.action}"
+
+
+class ApiToken(models.Model):
+    """By which a program acts for a person; only a digest is kept, so it is shown once. May end, or be revoked."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=8, help_text="Its first letters, to know it again by.")
+    digest = models.CharField(max_length=64, unique=True)
+    may_write = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.user_id}"
+
+
+class WebhookEvent(models.TextChoices):
+    ROUND_CLOSED = "round.closed", _("A round was closed")
+    ROUND_ACCEPTED = "round.accepted", _("A round was accepted")
+    RELEASE_DONE = "release.done", _("A release is ready")
+    RELEASE_FAILED = "release.failed", _("A release could not be made")
+
+
+class Webhook(models.Model):
+    """An address of a project's manager that is told of events, signed by `secret`."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="webhooks")
+    url = models.URLField(max_length=500)
+    secret = models.CharField(max_length=64)
+    events = models.JSONField(default=list)
+    is_active = models.BooleanField(default=True)
+    created_at = models.DateTimeField()
+    created_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["project", "pk"]
+
+    def __str__(self) -> str:
+        return f"webhook {self.pk} of project {self.project_id}"
+
+
+class DeliveryState(models.TextChoices):
+    WAITING = "waiting", _("Waiting")
+    DONE = "done", _("Delivered")
+    FAILED = "failed", _("Given up")
+
+
+class Delivery(models.Model):
+    """One event on its way to one webhook: the row is the truth; it is tried again, later and later."""
+
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
+    event = models.CharField(max_length=40)
+    payload = models.JSONField()
+    state = models.CharField(max_length=8, choices=DeliveryState.choices, default=DeliveryState.WAITING)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    next_at = models.DateTimeField()
+    answer = models.CharField(max_length=300, blank=True, help_text="Status or error of the last attempt.")
+    created_at = models.DateTimeField()
+    done_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-created_at"]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["next_at"], condition=Q(state="waiting"), name="delivery_due"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} to webhook {self.webhook_id}"

@@ -15,7 +15,7 @@ from django.core.cache import cache
 from django.utils import translation
 from psycopg import sql
 
-from annotation.selectors import language_of
+from annotation.selectors.work import language_of
 from languages.models import Language
 from languages.registry import LANGUAGES
 from tests import servers

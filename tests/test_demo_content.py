@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from allocation.models import BatchState, Task
-from annotation import rules
 from annotation.models import Caption, CaptionBatch, Item, Stage
 from annotation.permissions import blockers
+from annotation.rules import text_checks
 from annotation.services import batches
 from corpus.models import Collection, Image, ImportJob, JobState
 from demo import comparison_texts, content, evaluations, games, references
@@ -70,7 +70,7 @@ class TestTexts:
         assert "written by hand" in MODEL_NAME
 
     def test_they_are_of_mixed_quality(self):
-        assert {rating for texts in TEXTS.values() for rating in texts.ratings} == {*rules.LEVEL_GUIDANCE}
+        assert {rating for texts in TEXTS.values() for rating in texts.ratings} == {*text_checks.LEVEL_GUIDANCE}
 
     @pytest.mark.parametrize("annotator", [0, 1])
     def test_the_german_captions_are_sentences_of_their_own_that_warn_of_nothing(self, annotator):
@@ -79,9 +79,9 @@ class TestTexts:
         for position, texts in enumerate(TEXTS.values()):
             text = written[position]
             others = written[:position] + written[position + 1 :]
-            assert rules.hard_error(text) is None
-            assert rules.soft_warnings(text, language=german, others=others, english=texts.english) == []
-            assert rules.likeness(*texts.german) < 0.6
+            assert text_checks.hard_error(text) is None
+            assert text_checks.soft_warnings(text, language=german, others=others, english=texts.english) == []
+            assert text_checks.likeness(*texts.german) < 0.6
 
     def test_every_photograph_has_a_caption_of_each_model_in_each_of_its_languages(self):
         assert {language: len(texts["cat"]) for language, texts in comparison_texts.CAPTIONS.items()} == {
@@ -99,8 +99,8 @@ class TestTexts:
         for tag, captions in comparison_texts.CAPTIONS.items():
             language = next(entry for entry in LANGUAGES if entry.tag == tag)
             for text in (text for texts in captions.values() for text in texts):
-                assert rules.hard_error(text) is None
-                warned = rules.soft_warnings(text, language=language, others=[], english="")
+                assert text_checks.hard_error(text) is None
+                warned = text_checks.soft_warnings(text, language=language, others=[], english="")
                 assert "script" not in {warning.code for warning in warned}, text
 
     def test_models_that_do_not_exist_say_so_in_their_names(self):
@@ -159,7 +159,7 @@ class TestContent:
             "lucia-es": (Stage.RATE, BatchState.OPEN),
             "neema-sw": (Stage.RATE, BatchState.LAPSED),
         }
-        assert Caption.objects.filter(is_late=False, warnings=[]).count() == len(KEYS)
+        assert Caption.objects.filter(state="counted", warnings=[]).count() == len(KEYS)
         written = Item.objects.filter(person__username="bernd-de").exclude(text="")
         assert [item.position for item in written] == list(range(1, content.WRITTEN_BY_BERND + 1))
         assert Item.objects.filter(person__username="lucia-es").exclude(rating="").count() == content.RATED_BY_LUCIA

@@ -10,7 +10,7 @@ from django.core.management import get_commands
 from django.utils.text import slugify
 from PIL import Image
 
-from annotation.exports import COLUMNS, Layout
+from annotation.downloads.captions import COLUMNS, Layout
 from config.environment import OPTIONAL, REQUIRED
 from corpus.rules.manifests import ALIASES, TEXT_COLUMNS
 from demo.content import PASSWORD, PEOPLE

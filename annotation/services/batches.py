@@ -16,10 +16,10 @@ from allocation import services as allocation
 from allocation.models import Assignment, Batch, BatchState
 from allocation.services import GivenBack as GivenBack  # callers catch it by this module's name
 from allocation.services import TimeRanOut as TimeRanOut
-from annotation import rules
-from annotation.models import Caption, CaptionBatch, CaptionTask, Guidelines, Item, Rating, Round, Stage
+from annotation.models import Caption, CaptionBatch, CaptionState, CaptionTask, Item, Rating, Round, Stage
 from annotation.permissions import blockers
-from annotation.selectors import language_of, warnings_by_position, workable
+from annotation.rules import text_checks
+from annotation.selectors.work import language_of, warnings_by_position, workable
 from inference import exposure
 from people.models import User
 from people.qualification import Blocker
@@ -44,7 +44,7 @@ class NotAllRated(Exception):
 class Refused(Exception):
     """A text that no caption can be."""
 
-    def __init__(self, problem: rules.Problem) -> None:
+    def __init__(self, problem: text_checks.Problem) -> None:
         super().__init__(problem.message)
         self.problem = problem
 
@@ -60,7 +60,7 @@ class Conflict(Exception):
 class Unfinished(Exception):
     """Captions are missing or cannot be handed in: {position: what is wrong}."""
 
-    def __init__(self, problems: dict[int, rules.Problem]) -> None:
+    def __init__(self, problems: dict[int, text_checks.Problem]) -> None:
         super().__init__(problems)
         self.problems = problems
 
@@ -75,10 +75,9 @@ def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> 
     found = blockers(annotator, round)
     if found:
         raise NotQualified(found)
-    guidelines = Guidelines.objects.filter(project=round.project_id).latest("version")
 
     def prepare(batch: Batch, assignments: list[Assignment]) -> None:
-        caption_batch = CaptionBatch.objects.create(batch=batch, round=round, guidelines=guidelines)
+        caption_batch = CaptionBatch.objects.create(batch=batch, round=round, guidelines_id=round.guidelines_id)
         tasks = CaptionTask.objects.in_bulk([assignment.task_id for assignment in assignments])
         Item.objects.bulk_create(
             Item(
@@ -175,7 +174,7 @@ def save_draft(
     ------
     CaptionBatch.DoesNotExist, Item.DoesNotExist, MovedOn, GivenBack, Refused, Conflict
     """
-    problem = rules.unstorable(text)
+    problem = text_checks.unstorable(text)
     if problem:
         raise Refused(problem)
     with transaction.atomic():
@@ -218,7 +217,7 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
         if stops:
             raise NotQualified(stops)
         items = list(workable(batch).select_related("english"))
-        problems = {item.position: problem for item in items if (problem := rules.hard_error(item.text))}
+        problems = {item.position: problem for item in items if (problem := text_checks.hard_error(item.text))}
         if problems:
             raise Unfinished(problems)
         warnings = warnings_by_position(items, language_of(batch.round_id))
@@ -230,10 +229,10 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
                 image_id=item.image_id,
                 author=annotator,
                 guidelines_id=batch.guidelines_id,
-                text=rules.as_nfc(item.text).strip(),
+                text=text_checks.as_nfc(item.text).strip(),
                 text_as_typed=item.text,
                 warnings=[warning.code for warning in warnings[item.position]],
-                is_late=not counts,
+                state=CaptionState.COUNTED if counts else CaptionState.LATE,
                 submitted_at=now,
             )
             for item in items

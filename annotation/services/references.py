@@ -41,7 +41,7 @@ def use_as_references(*, round: Round, by: User, now: datetime) -> ReferenceSet:
     )
     captions: dict[int, list[str]] = defaultdict(list)
     # In the order in which they came, so that those that come later change nothing of the earlier ones.
-    counted = Caption.objects.filter(round=round, is_late=False).order_by("submitted_at", "author")
+    counted = Caption.objects.counted().filter(round=round).order_by("submitted_at", "author")
     for image, text in counted.values_list("image_id", "text"):
         captions[image].append(text)
     for image in Reference.objects.filter(reference_set=reference_set).values_list("image_id", flat=True).distinct():

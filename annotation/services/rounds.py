@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from django.db import transaction
 
 from allocation.models import Pool, Task
-from annotation.models import CaptionTask, Round, RoundKind
+from annotation.models import CaptionTask, Guidelines, Round, RoundKind
 from corpus.models import Collection
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
@@ -45,6 +45,7 @@ def create_round(
             kind=kind,
             number=number,
             collection=collection,
+            guidelines=Guidelines.objects.filter(project=project).latest("version"),
             pool=Pool.objects.create(replication=replication, batch_size=batch_size, hold_s=hold_s),
             seed=seed,
             awaits_tasks=not with_tasks,

@@ -16,10 +16,10 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from allocation.models import BatchState
-from annotation import rules
 from annotation.models import CaptionBatch, Item, Rating, Stage
 from annotation.permissions import batch_for
-from annotation.selectors import (
+from annotation.rules import text_checks
+from annotation.selectors.work import (
     batch_head,
     first_to_write,
     handed_in,
@@ -174,7 +174,7 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
     except services.Conflict:
         message = _("This caption was changed in another tab meanwhile. Below is what is stored; yours is kept here.")
         return _writing_again(request, batch_id, position, 409, message, text)
-    if request.POST.get("go") == "following" and (problem := rules.hard_error(text)):
+    if request.POST.get("go") == "following" and (problem := text_checks.hard_error(text)):
         return _writing_again(request, batch_id, position, 422, problem.message, text)
     return _go_on(request, item.batch, position)
 

@@ -15,11 +15,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation import overview, tasks
-from annotation.exports import Layout, export_captions, file_name
-from annotation.forms import CollectionForm, LanguagesForm, ProjectForm, RoundForm
+from annotation import tasks
+from annotation.downloads.captions import Layout, export_captions, file_name
+from annotation.forms.projects import CollectionForm, LanguagesForm, ProjectForm, RoundForm
 from annotation.models import Round
 from annotation.permissions import has_pictures_in_hand, round_managed_by
+from annotation.selectors import overview
 from annotation.services import projects as services
 from annotation.services.references import use_as_references
 from corpus.models import Collection

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 from allocation.services import BatchInHand, NothingFree, PoolBusy, PoolClosed
 from annotation.models import Guidelines, Stage
 from annotation.permissions import batch_for, round_for
-from annotation.selectors import batch_head, batches_of, work_of
+from annotation.selectors.work import batch_head, batches_of, work_of
 from annotation.services import batches as services
 from people.markdown import to_html
 from people.permissions import project_for

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool
 from annotation.models import Caption, CaptionBatch, Guidelines, Item, Rating, Stage
-from annotation.selectors import workable
+from annotation.selectors.work import workable
 from annotation.services import batches as services
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Role, User
 from tests.factories import (
@@ -275,7 +275,7 @@ class TestHandingIn:
         caption = Caption.objects.get(item__position=1)
         assert caption.text_as_typed == " Ein Cafe\u0301 am Morgen "
         assert caption.text == "Ein Caf\u00e9 am Morgen"
-        assert (caption.author, caption.guidelines_id, caption.is_late) == (ann, writing.guidelines_id, False)
+        assert (caption.author, caption.guidelines_id, caption.state) == (ann, writing.guidelines_id, "counted")
         assert set(Assignment.objects.values_list("state", flat=True)) == {AssignmentState.DONE}
 
     def test_sent_twice_it_is_one(self, writing, ann):
@@ -331,7 +331,7 @@ class TestHandingIn:
         write_all(writing, ann)
         submit(writing, ann, now=writing.batch.due_at)
 
-        assert set(Caption.objects.values_list("is_late", flat=True)) == {True}
+        assert set(Caption.objects.values_list("state", flat=True)) == {"late"}
         assert {task.places_taken for task in round.pool.tasks.all()} == {0}
         assert CaptionBatch.objects.get().stage == Stage.SUBMITTED
 
@@ -393,7 +393,7 @@ class TestTakingUpAgain:
 
         submit(mine, slow, now=after)
 
-        assert list(Caption.objects.filter(author=slow).values_list("is_late", flat=True)) == [True, True]
+        assert list(Caption.objects.filter(author=slow).values_list("state", flat=True)) == ["late", "late"]
 
     def test_a_submitted_batch_is_not_taken_up_again(self, writing, ann):
         write_all(writing, ann)

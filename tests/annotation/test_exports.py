@@ -18,8 +18,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation import exports
-from annotation.exports import COLUMNS, Layout, export_captions, export_to_file
+from annotation.downloads import captions as exports
+from annotation.downloads.captions import COLUMNS, Layout, export_captions, export_to_file
 from annotation.models import Caption, RoundKind
 from annotation.services import batches
 from corpus.models import Collection, CollectionImage, Image
@@ -173,7 +173,7 @@ class TestWhatIsInIt:
         batch = take(round, ann)
         write(batch, ann, "Ein Bild von etwas")
         batches.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW + DAY * 2)
-        assert Caption.objects.get().is_late
+        assert Caption.objects.get().state == "late"
         for layout in Layout:
             assert "Ein Bild" not in exported(round.project, layout)
 

@@ -11,8 +11,9 @@ from django.test.utils import CaptureQueriesContext
 
 from allocation.models import AssignmentState, Task
 from allocation.services import lapse_overdue
-from annotation import overview, tasks
+from annotation import tasks
 from annotation.models import Caption, Round
+from annotation.selectors import overview
 from annotation.services import batches, projects, rounds
 from annotation.services.projects import NewRound, RoundSettings
 from corpus.models import CollectionImage
@@ -210,7 +211,7 @@ class TestProgress:
         assert overdue.batch.assignments.get().state == AssignmentState.LAPSED
         assert (row.images, row.wanted, row.done, row.held, row.lapsed, row.late) == (4, 8, 1, 1, 1, 1)
         assert row.open == 6
-        assert row.done == Caption.objects.filter(is_late=False).count()
+        assert row.done == Caption.objects.filter(state="counted").count()
 
     def test_what_is_overdue_counts_as_lapsed_before_it_is_swept(self):
         round = make_round(images=2)

@@ -105,7 +105,7 @@ def test_a_crowd_leaves_exactly_two_captions_per_image(run):
 
     assert_exact(round.pool)
     authors = defaultdict(list)
-    for caption in Caption.objects.filter(round=round, is_late=False):
+    for caption in Caption.objects.filter(round=round, state="counted"):
         authors[caption.image_id].append(caption.author_id)
     assert len(authors) == IMAGES
     assert all(len(by) == len(set(by)) == REPLICATION for by in authors.values())

@@ -32,13 +32,13 @@ def test_captions_that_count_become_references_and_those_that_come_later_follow(
     manager = round.project.created_by
     hand_in(round, make_annotator(round), "Ein Bild")
     hand_in(round, make_annotator(round), "Zu spät", now=NOW + MINUTE)
-    Caption.objects.filter(text__startswith="Zu").update(is_late=True)
+    Caption.objects.filter(text__startswith="Zu").update(state="late")
 
     first = use_as_references(round=round, by=manager, now=NOW)
 
     assert (first.kind, first.language, first.collection) == (ReferenceKind.COLLECTED, round.language, round.collection)
     assert (first.images, first.captions, first.created_by) == (3, 3, manager)
-    written = Caption.objects.filter(is_late=False).values_list("image_id", "text")
+    written = Caption.objects.filter(state="counted").values_list("image_id", "text")
     before = texts(first)
     assert before == {(image, 1, text) for image, text in written}
 

@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from annotation.models import Rating
-from annotation.rules import (
+from annotation.rules.text_checks import (
     LEVEL_GUIDANCE,
     LONGEST_CAPTION,
     LONGEST_DRAFT,
@@ -358,7 +358,7 @@ def _time_s(texts: list[tuple[str, str]], others: tuple[str, ...]) -> float:
 
 
 def _folded_cache_cleared() -> None:
-    from annotation import rules
+    from annotation.rules import text_checks
 
-    rules._folded.cache_clear()
-    rules._runs_of_three.cache_clear()
+    text_checks._folded.cache_clear()
+    text_checks._runs_of_three.cache_clear()

@@ -12,9 +12,9 @@ from django.db.models import Count, QuerySet
 from django.urls import reverse
 
 from allocation.models import AssignmentState, BatchState, Task
-from annotation import rules
 from annotation.models import CaptionBatch, Item, Rating, Round, Stage
 from annotation.permissions import blockers_of_rounds
+from annotation.rules import text_checks
 from corpus.selectors import Picture, picture_of
 from languages.models import Language
 from people.models import Project, Role, User
@@ -75,8 +75,8 @@ class WriteItem:
     picture: Picture
     text: str
     revision: int
-    warnings: Sequence[rules.Problem]
-    error: rules.Problem | None = None
+    warnings: Sequence[text_checks.Problem]
+    error: text_checks.Problem | None = None
 
 
 @dataclass(frozen=True)
@@ -129,17 +129,17 @@ def language_of(round_id: int) -> Language:
     return Round.objects.select_related("language").get(pk=round_id).language
 
 
-def warnings_of(item: Item, language: Language, texts: Iterable[str] | None = None) -> list[rules.Problem]:
+def warnings_of(item: Item, language: Language, texts: Iterable[str] | None = None) -> list[text_checks.Problem]:
     """The soft checks of one text, against the other `texts` of its batch and the English caption that was rated."""
     if not item.text.strip():
         return []
     if texts is None:
         texts = Item.objects.filter(batch=item.batch_id).exclude(pk=item.pk).values_list("text", flat=True)
     others = [text for text in texts if text]
-    return rules.soft_warnings(item.text, language=language, others=others, english=item.english.text)
+    return text_checks.soft_warnings(item.text, language=language, others=others, english=item.english.text)
 
 
-def warnings_by_position(items: Sequence[Item], language: Language) -> dict[int, list[rules.Problem]]:
+def warnings_by_position(items: Sequence[Item], language: Language) -> dict[int, list[text_checks.Problem]]:
     return {
         item.position: warnings_of(item, language, [other.text for other in items if other is not item])
         for item in items
@@ -172,7 +172,7 @@ def rate_page(batch: CaptionBatch, viewer: User, now: datetime) -> RatePage:
         batch=batch_head(batch, size=len(items), now=now),
         items=items,
         levels=[
-            LevelChoice(level.value, str(level.label), str(key), str(rules.LEVEL_GUIDANCE[level.value]))
+            LevelChoice(level.value, str(level.label), str(key), str(text_checks.LEVEL_GUIDANCE[level.value]))
             for key, level in enumerate(Rating, start=1)
         ],
         rated=sum(1 for item in items if item.rating),
@@ -235,7 +235,7 @@ def own_captions(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
             text=item.text,
             revision=item.revision,
             warnings=warnings[item.position],
-            error=rules.hard_error(item.text),
+            error=text_checks.hard_error(item.text),
         )
         for number, item in enumerate(items, start=1)
     ]

@@ -104,7 +104,7 @@ def images_with_captions(project: Project, fields: Sequence[str], *, until: date
     for round in rounds:
         by_collection[round.collection].append(round)
     for collection in sorted(by_collection, key=lambda collection: collection.slug):
-        counted = Caption.objects.filter(round__in=by_collection[collection], is_late=False, submitted_at__lte=until)
+        counted = Caption.objects.counted().filter(round__in=by_collection[collection], submitted_at__lte=until)
         for keys in keys_in_order(collection.pk, at_once=IMAGES_AT_ONCE):
             yield from group(keys, counted)
         # An image may have been taken out of the collection after it was described.

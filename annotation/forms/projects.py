@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hold_field, hours, is_open_field
 from annotation.models import Round
-from annotation.overview import Coverage
+from annotation.selectors.overview import Coverage
 from annotation.services.projects import NewRound, RoundSettings
 from corpus.models import Collection
 from inference.models import CaptioningModel

@@ -1,0 +1,1 @@
+"""Files for whoever takes captions elsewhere."""

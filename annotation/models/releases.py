@@ -1,0 +1,52 @@
+"""Frozen, numbered datasets of a project, as others cite them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from corpus.models import JobState
+from people.models import Project
+
+
+class Release(models.Model):
+    """One release. Its files are made of what had been handed in by `until`, in the background; then nothing changes.
+
+    `salt` makes the pseudonyms of this release its own. `counts` says how much is in it and what was left out, and
+    why; `checksum` is the SHA-256 of its manifest, which has those of all other files.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="releases")
+    number = models.PositiveIntegerField()
+    title = models.CharField(max_length=200)
+    licence = models.CharField(max_length=100, help_text="Of the captions, by its SPDX identifier, such as CC-BY-4.0.")
+    authors = models.TextField(help_text="As they are to be cited, one a line: family name, given names.")
+    description = models.TextField(blank=True, help_text="Markdown; opens the datasheet.")
+    changes = models.TextField(blank=True, help_text="What changed since the release before, in the manager's words.")
+    salt = models.CharField(max_length=64)
+    until = models.DateTimeField()
+    state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
+    error = models.TextField(blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    folder = models.CharField(max_length=200, blank=True, help_text="Name in storage.")
+    archive = models.CharField(max_length=200, blank=True, help_text="Name in storage.")
+    archive_bytes = models.PositiveBigIntegerField(default=0)
+    checksum = models.CharField(max_length=64, blank=True)
+    counts = models.JSONField(default=dict)
+    created_at = models.DateTimeField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["project", "-number"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["project", "number"], name="release_numbered_once"),
+            models.CheckConstraint(condition=~Q(state="done") | ~Q(checksum=""), name="release_done_has_a_checksum"),
+        ]
+
+    def __str__(self) -> str:
+        return f"release {self.number} of project {self.project_id}"

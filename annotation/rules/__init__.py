@@ -1,0 +1,1 @@
+"""Decisions of annotation from values alone."""

@@ -1,0 +1,1 @@
+"""What the pages of annotation show."""

@@ -1,0 +1,62 @@
+"""The log of what was changed in a project and by whom. Entries are only added; a chain of digests shows any edit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from django.db import transaction
+
+from people.models import AuditEntry, Project, User
+
+
+def record(
+    *, project: Project, action: str, about: str, by: User | None, now: datetime, details: dict[str, Any] | None = None
+) -> AuditEntry:
+    """Add an entry, in the transaction of the change that it tells of.
+
+    Parameters
+    ----------
+    action : str
+        Noun and verb of what was done, such as `round.opened`.
+    about : str
+        What it was done to, in words that still say something when the row is gone. Never a caption's words.
+    by : User or None
+        None where nobody asked for it, such as background work.
+    details : dict
+        What JSON can hold: settings before and after, reasons, counts.
+    """
+    with transaction.atomic():
+        # Entries of one project take turns, so that none has the number, or the digest before, of another.
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        last = AuditEntry.objects.filter(project=project).first()
+        entry = AuditEntry(
+            project=project,
+            number=last.number + 1 if last else 1,
+            at=now,
+            by=by,
+            action=action,
+            about=about[: AuditEntry._meta.get_field("about").max_length],
+            details=details or {},
+        )
+        entry.digest = digest_of(entry, before=last.digest if last else "")
+        entry.save(force_insert=True)
+    return entry
+
+
+def digest_of(entry: AuditEntry, *, before: str) -> str:
+    """The SHA-256 of all that the entry says and of the digest `before` it."""
+    said = [before, entry.project_id, entry.number, entry.at.timestamp(), entry.by_id, entry.action, entry.about]
+    return sha256(json.dumps([*said, entry.details], sort_keys=True).encode()).hexdigest()
+
+
+def broken(project: Project) -> Iterator[int]:
+    """Numbers of entries that are not as they were written, or before which one is missing."""
+    before, number = "", 0
+    for entry in AuditEntry.objects.filter(project=project).order_by("number").iterator():
+        if entry.number != number + 1 or entry.digest != digest_of(entry, before=before):
+            yield entry.number
+        before, number = entry.digest, entry.number
