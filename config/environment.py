@@ -38,6 +38,7 @@ OPTIONAL = {
     "CACHE_URL": "redis://HOST:6379/1 (default: the broker's server)",
     "PROXIES": "how many reverse proxies of yours add to X-Forwarded-For (default: 1 in production, 0 embedded)",
     "HTTPS": "on or off (default: on in production, off embedded); off only behind nothing but a test",
+    "WEBHOOKS_TO_PRIVATE_ADDRESSES": "on or off (default: off); on where webhooks lead to servers of your own network",
     "AWS_ACCESS_KEY_ID": "for STORAGE_URL=s3://…, unless the machine has a role",
     "AWS_SECRET_ACCESS_KEY": "for STORAGE_URL=s3://…, unless the machine has a role",
 }
@@ -70,9 +71,15 @@ class Environment:
         return ImproperlyConfigured(f"{name} {why}. It should look like: {like}")
 
     def https(self) -> bool:
-        value = self.variables.get("HTTPS", "").lower() or ("off" if self.is_embedded else "on")
+        return self._is_on("HTTPS", default="off" if self.is_embedded else "on")
+
+    def webhooks_to_private_addresses(self) -> bool:
+        return self._is_on("WEBHOOKS_TO_PRIVATE_ADDRESSES", default="off")
+
+    def _is_on(self, name: str, *, default: str) -> bool:
+        value = self.variables.get(name, "").lower() or default
         if value not in ("on", "off"):
-            raise self._malformed("HTTPS", f"is {value!r}, neither on nor off")
+            raise self._malformed(name, f"is {value!r}, neither on nor off")
         return value == "on"
 
     def proxies(self) -> int:

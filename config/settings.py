@@ -156,6 +156,8 @@ EMAIL_USE_SSL = _email.get("EMAIL_USE_SSL", False)
 DEFAULT_FROM_EMAIL = _environment.from_email()
 EMAIL_TIMEOUT = 10  # seconds
 
+WEBHOOKS_TO_PRIVATE_ADDRESSES = _environment.webhooks_to_private_addresses()
+
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("ar", "العربية")]
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
@@ -220,6 +222,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-caption-imports": {"task": "inference.tasks.sweep_caption_imports", "schedule": 15.0},
     "sweep-runs": {"task": "inference.tasks.sweep_runs", "schedule": 15.0},
     "sweep-trials": {"task": "inference.tasks.sweep_trials", "schedule": 15.0},
+    "sweep-deliveries": {"task": "people.tasks.sweep_deliveries", "schedule": 15.0},
     "sweep-workers": {"task": "inference.tasks.sweep_workers", "schedule": 3600.0},
 }
 

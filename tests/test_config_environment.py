@@ -46,6 +46,7 @@ MALFORMED = [
     ("CSRF_TRUSTED_ORIGINS", "crosslens.example.org", "not an origin"),
     ("CACHE_URL", "memcached://cache.example.org", "memcached"),
     ("HTTPS", "perhaps", "perhaps"),
+    ("WEBHOOKS_TO_PRIVATE_ADDRESSES", "sometimes", "sometimes"),
     ("PROXIES", "many", "many"),
     ("DATABASE_URL", "postgres://[bad/x", "not an address"),
     ("CSRF_TRUSTED_ORIGINS", "https://[x", "not an address"),

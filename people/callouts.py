@@ -1,0 +1,180 @@
+"""One POST to an address that a manager named: never to a private one, never along a redirect, never for long.
+
+A name is resolved once, what it leads to is looked at, and that very address is connected to: a name that leads
+elsewhere a moment later gains nothing.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from urllib.parse import SplitResult, urlsplit
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+CONNECT_S, READ_S = 5.0, 10.0
+LONGEST_S = 15.0
+"""Of a whole answer, however it trickles in; shorter than the first pause between two attempts."""
+LARGEST_ANSWER_BYTES = 1_000
+LONGEST_SAID = 200
+GONE = 410
+
+# Addresses that carry another one inside, which is where a packet would go in the end.
+NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of one attempt: the status, None where there was no answer, and that in words."""
+
+    status: int | None
+    said: str
+
+    @property
+    def is_success(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def is_gone(self) -> bool:
+        return self.status == GONE
+
+
+Post = Callable[[str, bytes, Mapping[str, str]], Answer]
+
+
+class Unreachable(Exception):
+    """Says why the address is not called."""
+
+
+def check_address(url: str) -> str | None:
+    """Why `url` may not be called, as a sentence; None where it may, as things are now."""
+    try:
+        _target(url)
+    except Unreachable as refused:
+        return str(refused)
+    return None
+
+
+def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    """Send `body`, JSON; whatever happens is an answer."""
+    try:
+        parts, address = _target(url)
+        return _send(parts, address, body, headers)
+    except Unreachable as refused:
+        return Answer(None, str(refused))
+
+
+def is_public(address: Address) -> bool:
+    """Whether it is one of the whole internet: not private, loopback, link-local, reserved or of a group."""
+    if isinstance(address, ipaddress.IPv6Address):
+        inside = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
+        if address in NAT64:
+            inside = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inside is not None:
+            return is_public(inside)
+    return address.is_global and not address.is_multicast
+
+
+def _target(url: str) -> tuple[SplitResult, str]:
+    """The parts of `url` and the address that it leads to.
+
+    Raises
+    ------
+    Unreachable
+    """
+    parts = _parts(url)
+    host = parts.hostname or ""
+    try:
+        found = socket.getaddrinfo(host, _port(parts), type=socket.SOCK_STREAM)
+        addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
+    except (OSError, UnicodeError, ValueError):
+        raise Unreachable(_("The name %(host)s leads nowhere.") % {"host": host}) from None
+    # All of them, not the first alone: which one comes first may change.
+    if not settings.WEBHOOKS_TO_PRIVATE_ADDRESSES and not all(map(is_public, addresses)):
+        raise Unreachable(
+            _(
+                "%(host)s leads to a private address, where no webhook is sent: it would reach what only this server "
+                "can. Name a public address, or ask who runs this installation."
+            )
+            % {"host": host}
+        )
+    return parts, str(addresses[0])
+
+
+def _parts(url: str) -> SplitResult:
+    allowed = ("https", "http") if settings.WEBHOOKS_TO_PRIVATE_ADDRESSES else ("https",)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise Unreachable(_("This is not an address.")) from None
+    if parts.scheme not in allowed or not parts.hostname or port == 0 or not url.isascii() or not url.isprintable():
+        raise Unreachable(_("The address has to begin with https:// and to name a host."))
+    if parts.username is not None or parts.password is not None or " " in url:
+        raise Unreachable(_("The address has a password or a blank in it. What arrives is known by its signature."))
+    return parts
+
+
+def _port(parts: SplitResult) -> int:
+    return parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _send(parts: SplitResult, address: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    sent = {
+        "Host": parts.netloc,
+        "Content-Type": "application/json",
+        "User-Agent": "crosslens",
+        # What was packed small could be huge; so nothing is to be packed.
+        "Accept-Encoding": "identity",
+        "Connection": "close",
+        **headers,
+    }
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    with ExitStack() as until_done:
+        try:
+            raw = until_done.enter_context(socket.create_connection((address, _port(parts)), timeout=CONNECT_S))
+            raw.settimeout(READ_S)
+            # A limit of a socket begins anew with every byte: who sends one at a time could hold a worker for ever.
+            limit = threading.Timer(LONGEST_S, _shut, [raw.dup()])
+            until_done.callback(limit.cancel)
+            limit.start()
+            connection = HTTPConnection(parts.hostname or "")
+            connection.sock = raw if parts.scheme == "http" else until_done.enter_context(_encrypted(raw, parts))
+            connection.request("POST", path, body=body, headers=sent)
+            response = until_done.enter_context(connection.getresponse())
+            return Answer(response.status, _said(response.status, response.read(LARGEST_ANSWER_BYTES)))
+        except ssl.SSLCertVerificationError:
+            raise Unreachable(_("The server has no certificate that is trusted here.")) from None
+        except TimeoutError:
+            raise Unreachable(_("The server did not answer in time.")) from None
+        except (OSError, HTTPException, ValueError):
+            raise Unreachable(_("The server takes no connection, or broke it before it had answered.")) from None
+
+
+def _encrypted(raw: socket.socket, parts: SplitResult) -> ssl.SSLSocket:
+    # The certificate is to be of the name, not of the address that it led to.
+    return ssl.create_default_context().wrap_socket(raw, server_hostname=parts.hostname)
+
+
+def _shut(connection: socket.socket) -> None:
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+def _said(status: int, content: bytes) -> str:
+    text = "".join(letter if letter.isprintable() else " " for letter in content.decode("utf-8", "replace"))
+    text = " ".join(text.split())[:LONGEST_SAID]
+    if 300 <= status < 400:
+        return _("%(status)s: a redirect, which is not followed. Name the address that it leads to.") % {
+            "status": status
+        }
+    return f"{status}: {text}" if text else str(status)

@@ -1,0 +1,205 @@
+"""Telling other programs of what happened in a project: an event becomes a row for each address that wants it.
+
+The rows are written in the transaction of what they tell of, so none is told of that did not happen, and none is lost.
+They are sent in the background (`people.tasks`), signed as Standard Webhooks has it, and tried again ever later.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from people import audit
+from people.callouts import Answer, Post, check_address
+from people.models import Delivery, DeliveryState, Project, User, Webhook, WebhookEvent
+
+SECRET_PREFIX = "whsec_"  # noqa: S105 what Standard Webhooks puts before a secret, not one
+SECRET_BYTES = 32
+MOST_WEBHOOKS = 20
+"""Of one project."""
+TEST_EVENT = "webhook.test"
+
+MOST_ATTEMPTS = 9
+FIRST_PAUSE = timedelta(seconds=30)
+PAUSES_GROW_BY = 3
+JITTER = 0.2
+"""(ours) Nine attempts, 30 s to 18 h apart, give or take a fifth: the last is about 27 hours after the first."""
+DUE_AT_ONCE = 200
+
+
+class Refused(Exception):
+    """What may not be; says why and what to do."""
+
+
+def emit(*, project: Project, event: WebhookEvent, payload: Mapping[str, Any], now: datetime) -> int:
+    """Have every active webhook of `project` that wants `event` told; returns how many. Call it with the change.
+
+    Parameters
+    ----------
+    payload : mapping
+        What JSON can hold, and what a manager may know: names, numbers and addresses, never a caption's words.
+    """
+    wanting = [hook for hook in Webhook.objects.filter(project=project, is_active=True) if event in hook.events]
+    body = _body(project, event, payload, now)
+    made = Delivery.objects.bulk_create(
+        Delivery(webhook=hook, event=event, payload=body, next_at=now, created_at=now) for hook in wanting
+    )
+    return len(made)
+
+
+def _body(project: Project, event: str, payload: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    return {"type": str(event), "timestamp": now.isoformat(), "project": project.slug, "data": dict(payload)}
+
+
+def add_webhook(*, project: Project, url: str, events: Iterable[WebhookEvent], by: User, now: datetime) -> Webhook:
+    """Have `url` told of `events` from now on. Its secret is in the row that is returned; show it once.
+
+    Raises
+    ------
+    Refused
+        Where the address may not be called, or the project has as many as it may have.
+    """
+    if problem := check_address(url):
+        raise Refused(problem)
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        if Webhook.objects.filter(project=project, is_active=True).count() >= MOST_WEBHOOKS:
+            raise Refused(
+                _("A project has at most %(most)s webhooks. Turn one off that is not needed any more.")
+                % {"most": MOST_WEBHOOKS}
+            )
+        secret = SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+        wanted = [event.value for event in events]
+        hook = Webhook.objects.create(
+            project=project, url=url, secret=secret, events=wanted, created_at=now, created_by=by
+        )
+        about = {"webhook": hook.pk, "events": wanted}
+        audit.record(project=project, action="webhook.added", about=host_of(hook), by=by, now=now, details=about)
+    return hook
+
+
+def turn_off(*, webhook: Webhook, by: User | None, now: datetime, why: str = "") -> None:
+    """Tell the address of nothing more, not even of what waits; for good. Asked twice, it is done once."""
+    with transaction.atomic():
+        if not Webhook.objects.filter(pk=webhook.pk, is_active=True).update(is_active=False):
+            return
+        waiting = Delivery.objects.filter(webhook=webhook, state=DeliveryState.WAITING)
+        waiting.update(state=DeliveryState.FAILED, done_at=now, answer=_("The webhook was turned off."))
+        about = {"webhook": webhook.pk} | ({"reason": why} if why else {})
+        project = webhook.project
+        audit.record(project=project, action="webhook.removed", about=host_of(webhook), by=by, now=now, details=about)
+
+
+def send_test(*, webhook: Webhook, now: datetime) -> Delivery:
+    """A delivery that says nothing, to see whether the address takes any.
+
+    Raises
+    ------
+    Refused
+        Where the webhook is turned off.
+    """
+    if not webhook.is_active:
+        raise Refused(_("This webhook is turned off. Add it again."))
+    body = _body(webhook.project, TEST_EVENT, {}, now)
+    return Delivery.objects.create(webhook=webhook, event=TEST_EVENT, payload=body, next_at=now, created_at=now)
+
+
+def retry(*, delivery: Delivery, now: datetime) -> None:
+    """Begin anew with one that was given up, or make one that waits due now. One that is done stays done.
+
+    Raises
+    ------
+    Refused
+        Where the webhook is turned off.
+    """
+    if not delivery.webhook.is_active:
+        raise Refused(_("This webhook is turned off. Add it again."))
+    undone = Delivery.objects.filter(pk=delivery.pk).exclude(state=DeliveryState.DONE)
+    undone.update(state=DeliveryState.WAITING, attempts=0, next_at=now, done_at=None)
+
+
+def due(*, now: datetime) -> list[int]:
+    """Deliveries to be sent now, the longest due first."""
+    waiting = Delivery.objects.filter(state=DeliveryState.WAITING, next_at__lte=now)
+    return list(waiting.order_by("next_at", "pk").values_list("pk", flat=True)[:DUE_AT_ONCE])
+
+
+def deliver(*, delivery_id: int, post: Post, clock: Callable[[], datetime], rng: Random) -> None:
+    """Send one delivery once, where it is due and nobody else is at it."""
+    delivery = _claim(delivery_id, clock(), rng)
+    if delivery is None:
+        return
+    # No transaction stays open while somebody else's server answers.
+    body = json.dumps(delivery.payload, sort_keys=True, separators=(",", ":")).encode()
+    headers = headers_of(delivery, body, at=clock())
+    answer = post(delivery.webhook.url, body, headers)
+    _settle(delivery, answer, clock())
+
+
+def headers_of(delivery: Delivery, body: bytes, *, at: datetime) -> dict[str, str]:
+    message_id, timestamp = f"msg_{delivery.pk}", str(int(at.timestamp()))
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": signature(delivery.webhook.secret, message_id, timestamp, body),
+    }
+
+
+def signature(secret: str, message_id: str, timestamp: str, body: bytes) -> str:
+    """`v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64."""
+    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
+    signed = b".".join([message_id.encode(), timestamp.encode(), body])
+    return "v1," + base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
+
+
+def pause_after(attempts: int, rng: Random) -> timedelta:
+    """How long after attempt number `attempts` the next one is made."""
+    pause: timedelta = FIRST_PAUSE * PAUSES_GROW_BY ** (attempts - 1)
+    return pause * rng.uniform(1 - JITTER, 1 + JITTER)
+
+
+def _claim(delivery_id: int, now: datetime, rng: Random) -> Delivery | None:
+    """Count the attempt and say when the next one is due, before it is made: so a worker that dies costs one pause."""
+    with transaction.atomic():
+        found = Delivery.objects.select_for_update(of=("self",), no_key=True, skip_locked=True)
+        delivery = found.select_related("webhook__project").filter(pk=delivery_id).first()
+        if delivery is None or delivery.state != DeliveryState.WAITING or delivery.next_at > now:
+            return None
+        if delivery.attempts >= MOST_ATTEMPTS:
+            # Its last attempt ended without a word.
+            delivery.state, delivery.done_at = DeliveryState.FAILED, now
+            delivery.save(update_fields=["state", "done_at"])
+            return None
+        delivery.attempts += 1
+        delivery.next_at = now + pause_after(delivery.attempts, rng)
+        delivery.save(update_fields=["attempts", "next_at"])
+    return delivery
+
+
+def _settle(delivery: Delivery, answer: Answer, now: datetime) -> None:
+    # By now somebody may have asked for it again, or turned the webhook off; then what they did stays.
+    ours = Delivery.objects.filter(pk=delivery.pk, state=DeliveryState.WAITING, attempts=delivery.attempts)
+    said = answer.said[: Delivery._meta.get_field("answer").max_length]
+    if answer.is_success:
+        ours.update(state=DeliveryState.DONE, answer=said, done_at=now)
+    elif answer.is_gone or delivery.attempts >= MOST_ATTEMPTS:
+        ours.update(state=DeliveryState.FAILED, answer=said, done_at=now)
+    else:
+        ours.update(answer=said)
+    if answer.is_gone:
+        turn_off(webhook=delivery.webhook, by=None, now=now, why="410 Gone")
+
+
+def host_of(webhook: Webhook) -> str:
+    """The address as it may be named to others: some have a secret in their path."""
+    return urlsplit(webhook.url).netloc
