@@ -20,6 +20,7 @@ from annotation.models import Caption, CaptionBatch, CaptionState, CaptionTask, 
 from annotation.permissions import blockers
 from annotation.rules import text_checks
 from annotation.selectors.work import language_of, warnings_by_position, workable
+from annotation.services import tallies
 from inference import exposure
 from people.models import User
 from people.qualification import Blocker
@@ -76,6 +77,20 @@ def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> 
     if found:
         raise NotQualified(found)
 
+    batch = allocation.take_batch(
+        pool=round.pool,
+        person=annotator,
+        now=now,
+        rng=rng,
+        prepare=prepare_items(round, annotator),
+        without=_met_before(annotator, round),
+    )
+    return CaptionBatch.objects.select_related("batch", "round").get(pk=batch.pk) if batch else None
+
+
+def prepare_items(round: Round, annotator: User) -> allocation.Prepare:
+    """What makes the rows of a batch of `round` when its tasks are handed to `annotator`."""
+
     def prepare(batch: Batch, assignments: list[Assignment]) -> None:
         caption_batch = CaptionBatch.objects.create(batch=batch, round=round, guidelines_id=round.guidelines_id)
         tasks = CaptionTask.objects.in_bulk([assignment.task_id for assignment in assignments])
@@ -91,10 +106,7 @@ def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> 
             for assignment in assignments
         )
 
-    batch = allocation.take_batch(
-        pool=round.pool, person=annotator, now=now, rng=rng, prepare=prepare, without=_met_before(annotator, round)
-    )
-    return CaptionBatch.objects.select_related("batch", "round").get(pk=batch.pk) if batch else None
+    return prepare
 
 
 def _met_before(annotator: User, round: Round) -> Q:
@@ -222,7 +234,7 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
             raise Unfinished(problems)
         warnings = warnings_by_position(items, language_of(batch.round_id))
         counts = allocation.finish_batch(batch=batch.batch, now=now)
-        Caption.objects.bulk_create(
+        captions = Caption.objects.bulk_create(
             Caption(
                 item=item,
                 round_id=batch.round_id,
@@ -239,6 +251,7 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
         )
         batch.stage, batch.submitted_at = Stage.SUBMITTED, now
         batch.save(update_fields=["stage", "submitted_at"])
+        tallies.handed_in(batch=batch, captions=captions)
     return batch
 
 

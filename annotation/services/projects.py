@@ -17,6 +17,7 @@ from allocation import services as allocation
 from allocation.models import Pool
 from annotation import defaults
 from annotation.models import Guidelines, Round, RoundKind
+from annotation.services import figures
 from annotation.services.rounds import create_round
 from corpus.models import Collection
 from inference.models import CaptioningModel
@@ -133,7 +134,9 @@ def change_round(*, round: Round, settings: RoundSettings) -> int:
         Pool.objects.filter(pk=round.pool_id).update(
             batch_size=settings.batch_size, hold_s=settings.hold_s, is_open=settings.is_open
         )
-        return allocation.change_replication(pool=round.pool, replication=settings.replication)
+        above = allocation.change_replication(pool=round.pool, replication=settings.replication)
+        figures.places_changed(round=round)
+    return above
 
 
 def ask_for_missing_tasks(*, project: Project) -> list[int]:

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from allocation.models import Pool, Task
 from annotation.models import CaptionTask, Guidelines, Round, RoundKind
+from annotation.services import figures
 from corpus.models import Collection
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
@@ -102,4 +103,5 @@ def add_missing_tasks(round: Round, *, at_most: int | None = None) -> int:
                 for task, draw, choice in zip(tasks, draws, chunk, strict=True)
             )
             added += len(tasks)
+        figures.places_changed(round=round)
     return added
