@@ -46,6 +46,10 @@ class NothingFree(Exception):
     """Everything in this batch has gone to other people since."""
 
 
+class NotInHand(Exception):
+    """The batch is in nobody's hands any more: handed in, given back, or its time ran out."""
+
+
 class BatchInHand(Exception):
     """The person already has an open batch of this pool."""
 
@@ -263,6 +267,49 @@ def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
         batch.closed_at = None
         batch.save(update_fields=["state", "hold_s", "due_at", "closed_at"])
         return batch
+
+
+def move_batch(
+    *, batch_id: UUID, to: User, now: datetime, prepare: Prepare, without: Q | None = None
+) -> tuple[Batch, int]:
+    """Give a batch in hand to somebody else: returns theirs, a new one, and how many tasks could not come along.
+
+    These are the ones that `to` had before or that are in `without`; they are free for anybody. Whoever had the batch
+    keeps what they made of it, as if they had given it back.
+
+    Raises
+    ------
+    Batch.DoesNotExist, NotInHand, PoolClosed
+    NothingFree
+        None of its tasks may come to `to`; nothing was changed.
+    BatchInHand
+        `to` has an open batch of the pool already.
+    """
+    with transaction.atomic():
+        holder = Batch.objects.select_related("person").only("person__id").get(pk=batch_id).person
+        for person in sorted((holder, to), key=lambda one: one.pk):
+            _lock_person(person)
+        batch = Batch.objects.select_for_update(no_key=True, of=("self",)).select_related("pool").get(pk=batch_id)
+        if batch.state != BatchState.OPEN or batch.due_at <= now:
+            raise NotInHand
+        if not batch.pool.is_open:
+            raise PoolClosed
+        held = batch.assignments.filter(state=AssignmentState.HELD)
+        overdue = Assignment.objects.filter(
+            batch__in=[other.pk for other in _lock_open_batches(batch.pool, to)], state=AssignmentState.HELD
+        )
+        _lock_tasks(held | overdue)
+        in_hand = _open_batch(batch.pool, to, now)
+        if in_hand:
+            raise BatchInHand(in_hand)
+        in_order = list(held.order_by("position").values_list("task_id", flat=True))
+        _let_go(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
+        # All of them are locked, so that nobody takes one between its being freed and its being taken.
+        found = Task.objects.open_for(to, batch.pool).filter(pk__in=in_order).exclude(without or Q(pk__in=[]))
+        tasks = sorted(found, key=lambda task: in_order.index(task.pk))
+        if not tasks:
+            raise NothingFree
+        return _assign(batch.pool, to, tasks, now, prepare), len(in_order) - len(tasks)
 
 
 def lapse_batch(*, batch: Batch, now: datetime) -> None:
