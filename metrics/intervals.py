@@ -66,3 +66,26 @@ def share_interval(successes: int, trials: int) -> Interval:
     """`share_bounds` of one share."""
     low, high = share_bounds([successes], [trials])
     return Interval(float(low[0]), float(high[0]))
+
+
+def wilson_interval(successes: int, trials: int) -> Interval:
+    """Wilson's 95% score interval of a share, without correction for continuity: for shares of samples, on tables.
+
+    Parameters
+    ----------
+    successes, trials : int
+        0 ≤ successes ≤ trials, and at least one trial.
+
+    References
+    ----------
+    E. B. Wilson (1927), Probable inference, the law of succession, and statistical inference.
+    """
+    if not 0 <= successes <= trials or not trials:
+        raise ValueError(f"{successes} of {trials} is no share.")
+    square = NORMAL_QUANTILE**2
+    centre = successes + square / 2
+    reach = NORMAL_QUANTILE * float(np.sqrt(successes * (trials - successes) / trials + square / 4))
+    # At the ends the bound is the end itself, which rounding misses.
+    low = (centre - reach) / (trials + square) if successes else 0.0
+    high = (centre + reach) / (trials + square) if successes < trials else 1.0
+    return Interval(low, high)

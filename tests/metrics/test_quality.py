@@ -1,0 +1,160 @@
+"""The median of three ratings for every combination, shares with their intervals, and raters against the median."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import krippendorff
+import numpy as np
+import pytest
+from scipy import stats
+
+from metrics.intervals import wilson_interval
+from metrics.quality import (
+    CODES,
+    LEVELS,
+    NOT_ENOUGH_INFO,
+    Quality,
+    confusions,
+    median_rating,
+    medians,
+    ordinal_alpha,
+    quality_of,
+)
+from metrics.undefined import Reason
+
+N, B, M, G, E = range(5)
+# Every combination of three, whatever their order, and what it comes to: worked out by hand from PROTOCOLS.md.
+OF_THREE = {
+    (N, N, N): N, (N, N, B): N, (N, N, M): N, (N, N, G): N, (N, N, E): N,
+    (N, B, B): B, (N, B, M): B, (N, B, G): B, (N, B, E): B,
+    (N, M, M): M, (N, M, G): M, (N, M, E): M,
+    (N, G, G): G, (N, G, E): G,
+    (N, E, E): E,
+    (B, B, B): B, (B, B, M): B, (B, B, G): B, (B, B, E): B,
+    (B, M, M): M, (B, M, G): M, (B, M, E): M,
+    (B, G, G): G, (B, G, E): G,
+    (B, E, E): E,
+    (M, M, M): M, (M, M, G): M, (M, M, E): M,
+    (M, G, G): G, (M, G, E): G,
+    (M, E, E): E,
+    (G, G, G): G, (G, G, E): G,
+    (G, E, E): E,
+    (E, E, E): E,
+}  # fmt: skip
+
+
+def test_the_levels_are_those_of_the_protocol_from_the_lowest():
+    assert LEVELS == ("NOT-ENOUGH-INFO", "BAD", "MEDIUM", "GOOD", "EXCELLENT")
+    assert [CODES[level] for level in LEVELS] == [N, B, M, G, E]
+
+
+@pytest.mark.parametrize("three", list(product(range(5), repeat=3)))
+def test_the_median_of_three_is_as_specified_in_whatever_order_they_come(three):
+    assert median_rating(three) == OF_THREE[tuple(sorted(three))]
+
+
+def test_all_combinations_of_three_stand_in_the_table():
+    assert set(OF_THREE) == {tuple(sorted(three)) for three in product(range(5), repeat=3)}
+
+
+@pytest.mark.parametrize(
+    ("ratings", "expected"),
+    [([G], G), ([N], N), ([N, E], E), ([M, E], M), ([N, N, B, E], B), ([N, N, N, E], N), ([B, M, G, E, E], G)],
+)
+def test_other_numbers_of_ratings_follow_the_same_rule(ratings, expected):
+    assert median_rating(ratings) == expected
+
+
+def test_many_captions_at_once_come_out_as_one_by_one():
+    rng = np.random.default_rng(3)
+    captions = rng.integers(0, 400, size=3000)
+    ratings = rng.integers(0, 5, size=3000)
+
+    rated, together = medians(captions, ratings)
+
+    assert rated.tolist() == sorted(set(captions.tolist()))
+    for caption, median in zip(rated, together, strict=True):
+        assert median == median_rating(ratings[captions == caption].tolist())
+
+
+def test_captions_that_nothing_could_be_said_of_are_in_the_denominator():
+    captions = np.repeat(np.arange(5), 3)
+    ratings = [N, N, E, B, B, E, M, M, E, N, G, E, E, E, B]
+
+    quality = quality_of(captions, ratings)
+
+    assert quality == Quality((1, 1, 1, 1, 1))
+    shares = (quality.good_or_better, quality.medium_or_better, quality.bad, quality.not_enough_info)
+    assert [(share.count, share.of) for share in shares] == [(2, 5), (3, 5), (1, 5), (1, 5)]
+    assert [share.value for share in shares] == [0.4, 0.6, 0.2, 0.2]
+
+
+def test_nothing_rated_has_no_share_and_no_interval():
+    quality = quality_of([], [])
+
+    assert quality.captions == 0
+    assert quality.bad.value is None
+    assert quality.bad.interval is None
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials"), [(0, 1), (1, 1), (0, 600), (600, 600), (577, 600), (3, 7), (299, 600)]
+)
+def test_the_interval_is_wilsons(successes, trials):
+    expected = stats.binomtest(successes, trials).proportion_ci(0.95, method="wilson")
+
+    interval = wilson_interval(successes, trials)
+
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert 0 <= interval.low <= successes / trials <= interval.high <= 1
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 0), (-1, 3), (4, 3)])
+def test_what_is_no_share_has_no_interval(successes, trials):
+    with pytest.raises(ValueError, match="no share"):
+        wilson_interval(successes, trials)
+
+
+def test_each_rater_stands_against_the_median_of_all():
+    captions = [1, 1, 1, 2, 2, 2]
+    raters = [7, 8, 9, 9, 7, 11]
+    ratings = [G, G, B, N, E, M]  # come to GOOD and to MEDIUM
+
+    found = confusions(captions, raters, ratings)
+
+    said = {rater: [tuple(cell) for cell in np.argwhere(table).tolist()] for rater, table in found.items()}
+    assert said == {7: [(G, G), (E, M)], 8: [(G, G)], 9: [(N, M), (B, G)], 11: [(M, M)]}
+    assert sum(table.sum() for table in found.values()) == len(ratings)
+
+
+def test_alpha_is_of_the_scale_and_leaves_out_what_has_no_place_on_it():
+    table = np.random.default_rng(5).integers(0, 5, size=(3, 40)).astype(float)
+    table[1:, :25] = table[0, :25]  # so that they agree somewhat
+    captions, ratings = np.tile(np.arange(40), 3), table.astype(int).ravel()
+    table[table == NOT_ENOUGH_INFO] = np.nan
+    by_package = krippendorff.alpha(reliability_data=table, level_of_measurement="ordinal")
+
+    alpha = ordinal_alpha(captions, ratings)
+
+    assert 0.4 < by_package < 0.9
+    assert np.isnan(table).any()
+    assert alpha == pytest.approx(by_package)
+
+
+@pytest.mark.parametrize(
+    ("captions", "ratings", "reason"),
+    [
+        ([], [], Reason.NO_PAIR_OF_RATINGS),
+        ([1, 1, 2], [G, N, B], Reason.NO_PAIR_OF_RATINGS),
+        ([1, 1, 2, 2], [G, G, G, G], Reason.ALL_RATINGS_EQUAL),
+    ],
+)
+def test_where_there_is_no_alpha_it_is_said_why(captions, ratings, reason):
+    assert ordinal_alpha(captions, ratings) is reason
+
+
+@pytest.mark.parametrize(("captions", "ratings"), [([1, 2], [G]), ([1], [5]), ([1], [-1]), ([[1]], [[1]])])
+def test_what_are_no_ratings_is_refused(captions, ratings):
+    with pytest.raises(ValueError, match=r"needed|place in LEVELS"):
+        medians(captions, ratings)
