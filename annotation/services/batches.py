@@ -83,7 +83,7 @@ def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> 
         now=now,
         rng=rng,
         prepare=prepare_items(round, annotator),
-        without=_met_before(annotator, round),
+        without=met_before(annotator, round),
     )
     return CaptionBatch.objects.select_related("batch", "round").get(pk=batch.pk) if batch else None
 
@@ -109,7 +109,7 @@ def prepare_items(round: Round, annotator: User) -> allocation.Prepare:
     return prepare
 
 
-def _met_before(annotator: User, round: Round) -> Q:
+def met_before(annotator: User, round: Round) -> Q:
     """Tasks whose English caption the person must not see (again).
 
     An image met in this project does not come back in another round of it, and one that is in the person's hands in

@@ -1,0 +1,89 @@
+"""Captions that were sent back, as their authors see them: never with an English caption."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from annotation.models import Caption, CaptionState, Item, SentBack
+from annotation.rules import text_checks
+from corpus.selectors import Picture, picture_of
+from inference import exposure
+from languages.models import Language
+from people.models import Project, User
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """A caption that its author is to write anew, or was. `picture` is None while they have it in hand elsewhere."""
+
+    caption_id: int
+    project: Project
+    language: Language
+    picture: Picture | None
+    note: str
+    sent_back_at: datetime
+    text: str
+    guidelines_version: int
+    is_waiting: bool
+
+
+@dataclass(frozen=True)
+class ToRewrite:
+    """A line of what was sent back to somebody."""
+
+    caption_id: int
+    project: Project
+    language: Language
+    at: datetime
+
+
+def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.Problem]:
+    """The soft checks of `text` in place of a caption's, against what its author handed in beside it."""
+    item = caption.item
+    if item is None:
+        return []
+    others = Item.objects.filter(batch=item.batch_id).exclude(pk=item.pk).exclude(text="")
+    return text_checks.soft_warnings(
+        text,
+        language=caption.round.language,
+        others=list(others.values_list("text", flat=True)),
+        english=item.english.text,
+    )
+
+
+def rewriting(caption: Caption, author: User) -> Rewriting:
+    """What the page of one caption that was sent back shows its author."""
+    last = caption.sent_back.latest("at")
+    is_hidden = Caption.objects.filter(exposure.in_hand(author, "image"), pk=caption.pk).exists()
+    return Rewriting(
+        caption_id=caption.pk,
+        project=caption.round.project,
+        language=caption.round.language,
+        picture=None if is_hidden else picture_of(caption.image, author),
+        note=last.note,
+        sent_back_at=last.at,
+        text=caption.text,
+        guidelines_version=caption.round.guidelines.version,
+        is_waiting=caption.state == CaptionState.SENT_BACK,
+    )
+
+
+def to_rewrite(author: User) -> list[ToRewrite]:
+    """What waits for `author` to be written anew, the oldest first."""
+    return [
+        ToRewrite(found.caption_id, found.caption.round.project, found.caption.round.language, found.at)
+        for found in _waiting(author)
+    ]
+
+
+def _waiting(author: User) -> QuerySet[SentBack]:
+    return (
+        SentBack.objects.filter(answered_at=None, caption__author=author, caption__state=CaptionState.SENT_BACK)
+        .select_related("caption__round__project", "caption__round__language")
+        .defer("caption__round__project__description")
+        .order_by("at", "pk")
+    )

@@ -1,0 +1,57 @@
+"""What managers find when they look at ratings and captions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from annotation.models import Caption, Rating, SpotCheck
+from annotation.services.feedback import name_of
+from people import audit
+from people.models import User
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one manager says of a caption: whether its author rated the English one rightly, and its own level."""
+
+    is_rating_right: bool | None = None
+    level: Rating | None = None
+
+
+def check_rating(*, caption_id: int, is_right: bool | None, by: User, now: datetime) -> Finding:
+    """Say whether the author rated the English caption rightly; None takes back what was said."""
+    with transaction.atomic():
+        caption, found = _locked(caption_id, by)
+        return _keep(caption, Finding(is_right, found.level), by, now)
+
+
+def check_level(*, caption_id: int, level: Rating | None, by: User, now: datetime) -> Finding:
+    """Give the caption a level; None takes it back."""
+    with transaction.atomic():
+        caption, found = _locked(caption_id, by)
+        return _keep(caption, Finding(found.is_rating_right, level), by, now)
+
+
+def _locked(caption_id: int, by: User) -> tuple[Caption, Finding]:
+    # Two tabs of one manager take turns at the caption, as there may be no check to lock yet.
+    caption = (
+        Caption.objects.select_for_update(no_key=True, of=("self",)).select_related("round__project").get(pk=caption_id)
+    )
+    check = SpotCheck.objects.filter(caption=caption, by=by).first()
+    return caption, Finding(check.is_rating_right, Rating(check.level) if check.level else None) if check else Finding()
+
+
+def _keep(caption: Caption, finding: Finding, by: User, now: datetime) -> Finding:
+    checks = SpotCheck.objects.filter(caption=caption, by=by)
+    if finding == Finding():
+        checks.delete()
+    else:
+        said = {"is_rating_right": finding.is_rating_right, "level": finding.level or "", "at": now}
+        SpotCheck.objects.update_or_create(caption=caption, by=by, defaults=said)
+    details = {"caption": caption.pk, "rating_right": finding.is_rating_right, "level": finding.level}
+    round = caption.round
+    audit.record(project=round.project, action="caption.checked", about=name_of(round), by=by, now=now, details=details)
+    return finding

@@ -1,0 +1,175 @@
+"""Captions sent back to their authors with a note, and written anew.
+
+A caption is sent back or comes to be rated by others, never both: whoever does one locks its row first.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.models import (
+    Caption,
+    CaptionState,
+    Exclusion,
+    Round,
+    RoundState,
+    SentBack,
+    Standing,
+    StandingState,
+    VerificationTask,
+)
+from annotation.rules import text_checks
+from annotation.selectors.corrections import warnings_for
+from annotation.services import tallies
+from annotation.services.feedback import FeedbackRefused as FeedbackRefused
+from annotation.services.feedback import clean_note, name_of
+from people import audit
+from people.models import Role, User
+from people.qualification import still_takes_part
+
+UNDECIDED = (RoundState.OPEN, RoundState.CLOSED)
+
+
+class CannotSendBack(Exception):
+    """Says why, and what to do."""
+
+
+class CannotRewrite(Exception):
+    """Says why, and what to do; what was typed is not kept."""
+
+
+class WrittenAlready(Exception):
+    """The caption is not sent back any more; `caption` has what is stored."""
+
+    def __init__(self, caption: Caption) -> None:
+        super().__init__(caption.pk)
+        self.caption = caption
+
+
+class Refused(Exception):
+    """A text that no caption can be."""
+
+    def __init__(self, problem: text_checks.Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+def send_back(*, caption_id: int, note: str, by: User, now: datetime) -> SentBack:
+    """Ask the author of a caption to write it anew; until they did it does not count, and keeps its place.
+
+    Raises
+    ------
+    FeedbackRefused
+        No note, or one that cannot be stored.
+    CannotSendBack, Caption.DoesNotExist
+    """
+    note = clean_note(note)
+    with transaction.atomic():
+        round_id = Caption.objects.values_list("round_id", flat=True).get(pk=caption_id)
+        # Who decides about the round waits here, or has decided.
+        round = Round.objects.select_for_update(no_key=True, of=("self",)).select_related("project").get(pk=round_id)
+        caption = (
+            Caption.objects.select_for_update(of=("self",)).select_related("author", "item__batch").get(pk=caption_id)
+        )
+        _may_be_sent_back(caption, round)
+        author = caption.author
+        assert author is not None  # one from a file cannot be sent back
+        made = SentBack.objects.create(
+            caption=caption,
+            note=note,
+            by=by,
+            at=now,
+            text_before=caption.text,
+            text_before_as_typed=caption.text_as_typed,
+            warnings_before=caption.warnings,
+        )
+        caption.state = CaptionState.SENT_BACK
+        caption.save(update_fields=["state"])
+        tallies.recount(round=round, person=author)
+        details = {"caption": caption.pk, "person": author.pk, "sent_back": made.pk}
+        audit.record(
+            project=round.project, action="caption.sent-back", about=name_of(round), by=by, now=now, details=details
+        )
+    return made
+
+
+def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Caption:
+    """Hand in a caption that was sent back. The same sent twice is handed in once.
+
+    Raises
+    ------
+    Caption.DoesNotExist, Refused, CannotRewrite
+    WrittenAlready
+        Another tab was first, or a manager decided otherwise.
+    """
+    problem = text_checks.hard_error(text)
+    if problem:
+        raise Refused(problem)
+    stored = text_checks.as_nfc(text).strip()
+    with transaction.atomic():
+        caption = (
+            Caption.objects.select_for_update(of=("self",))
+            .select_related("round__language", "item__english")
+            .get(pk=caption_id, author=author)
+        )
+        if caption.state != CaptionState.SENT_BACK:
+            if caption.text_as_typed == text and caption.sent_back.exists():
+                return caption
+            raise WrittenAlready(caption)
+        _may_write(author, caption.round)
+        caption.text, caption.text_as_typed = stored, text
+        caption.warnings = [warning.code for warning in warnings_for(caption, text)]
+        caption.state = CaptionState.COUNTED
+        caption.save(update_fields=["text", "text_as_typed", "warnings", "state"])
+        caption.sent_back.filter(answered_at=None).update(answered_at=now)
+        tallies.recount(round=caption.round, person=author)
+    return caption
+
+
+def _may_be_sent_back(caption: Caption, round: Round) -> None:
+    if caption.author is None:
+        raise CannotSendBack(_("This caption came from a file: nobody here can write it anew."))
+    if round.state not in UNDECIDED:
+        raise CannotSendBack(_("This round has been decided on, so that its captions stay as they are."))
+    if caption.state == CaptionState.SENT_BACK:
+        raise CannotSendBack(_("This caption has been sent back already."))
+    if caption.state != CaptionState.COUNTED:
+        raise CannotSendBack(_("This caption does not count, so that there is nothing to write anew."))
+    if VerificationTask.objects.filter(caption=caption).exists():
+        raise CannotSendBack(_("Others are rating this caption, or have rated it; give feedback instead."))
+    reasons = {
+        "": "",
+        "paused": _("Its author is paused in this language. Let them work again first, or give feedback."),
+        "excluded": _("What its author wrote in this language is excluded. Undo that first."),
+        "gone": _("Its author is not an annotator of this project any more, or has not agreed to the newest consent "
+                  "text, and could not write it anew."),
+    }  # fmt: skip
+    if reason := reasons[_hindrance(caption.author, round)]:
+        raise CannotSendBack(reason)
+
+
+def _may_write(author: User, round: Round) -> None:
+    if round.state == RoundState.REJECTED:
+        raise CannotRewrite(_("This round is over and another one follows, so that this caption is wanted no more."))
+    reasons = {
+        "": "",
+        "paused": _("A manager has paused you in this language. Copy what you wrote, and ask them."),
+        "excluded": _("A manager has decided that your captions in this language do not count. Copy what you wrote, "
+                      "and ask them."),
+        "gone": _("You are not an annotator of this project, or have not agreed to its newest consent text. Copy what "
+                  "you wrote, and see under My work what is missing."),
+    }  # fmt: skip
+    if reason := reasons[_hindrance(author, round)]:
+        raise CannotRewrite(reason)
+
+
+def _hindrance(author: User, round: Round) -> str:
+    about = {"project": round.project_id, "person": author, "language": round.language_id}
+    if Standing.objects.filter(state=StandingState.PAUSED, **about).exists():
+        return "paused"
+    if Exclusion.objects.filter(undone_at=None, **about).exists():
+        return "excluded"
+    return "" if still_takes_part(author, round.project_id, Role.ANNOTATOR) else "gone"

@@ -1,0 +1,87 @@
+"""What managers say to annotators, and that these have read it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.models import Caption, Feedback, Round
+from annotation.permissions import readable_feedback
+from annotation.rules import text_checks
+from people import audit
+from people.models import Membership, Role, User
+
+LONGEST_NOTE = 5000
+"""(ours) Code points."""
+
+
+class FeedbackRefused(Exception):
+    """Something that may not be said, or not to this person; says why and what to do."""
+
+
+def give_feedback(
+    *, round: Round, person: User, text: str, by: User, now: datetime, caption: Caption | None = None
+) -> Feedback:
+    """Tell `person` something about a caption of theirs, or about their work in `round` in general.
+
+    They acknowledge it before they get another batch of the project.
+
+    Raises
+    ------
+    FeedbackRefused
+    """
+    text = clean_note(text)
+    with transaction.atomic():
+        if caption is not None and (caption.author_id, caption.round_id) != (person.pk, round.pk):
+            raise FeedbackRefused(_("This caption is not by this person in this round; load the page again."))
+        if not Membership.objects.filter(project=round.project_id, user=person, role=Role.ANNOTATOR).exists():
+            raise FeedbackRefused(_("This person is not an annotator of the project any more, and would not see it."))
+        made = Feedback.objects.create(
+            project_id=round.project_id, round=round, person=person, caption=caption, text=text, by=by, at=now
+        )
+        about = {"person": person.pk, "caption": caption.pk if caption else None, "feedback": made.pk}
+        audit.record(
+            project=round.project, action="feedback.given", about=name_of(round), by=by, now=now, details=about
+        )
+    return made
+
+
+def acknowledge(*, feedback_id: int, person: User, now: datetime) -> Feedback:
+    """Keep that `person` has read it. Asked twice, the first time stays.
+
+    Raises
+    ------
+    Feedback.DoesNotExist
+        Also while it is about a picture that they have in hand, and therefore not shown.
+    """
+    with transaction.atomic():
+        found = readable_feedback(person).select_for_update(no_key=True, of=("self",)).get(pk=feedback_id)
+        if found.acknowledged_at is None:
+            found.acknowledged_at = now
+            found.save(update_fields=["acknowledged_at"])
+    return found
+
+
+def clean_note(text: str) -> str:
+    """`text` as it is stored.
+
+    Raises
+    ------
+    FeedbackRefused
+    """
+    text = text.replace("\r\n", "\n").strip()
+    if not text:
+        raise FeedbackRefused(_("Write what you want to say first."))
+    if len(text) > LONGEST_NOTE:
+        raise FeedbackRefused(_("This is too long: at most 5,000 characters."))
+    problem = text_checks.unstorable(text)
+    if problem:
+        raise FeedbackRefused(str(problem.message))
+    return text
+
+
+def name_of(round: Round) -> str:
+    """As the log calls a round."""
+    return f"{round.language_id}, {round.kind} {round.number}"

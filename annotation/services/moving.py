@@ -1,0 +1,96 @@
+"""Batches in hand that a manager takes back, or gives to somebody else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from allocation import services as allocation
+from allocation.models import Batch, BatchState
+from allocation.services import BatchInHand as BatchInHand  # callers catch them by this module's name
+from allocation.services import NothingFree as NothingFree
+from allocation.services import NotInHand as NotInHand
+from allocation.services import PoolClosed as PoolClosed
+from annotation.models import CaptionBatch, Round, RoundKind, RoundState
+from annotation.permissions import blockers
+from annotation.services.batches import met_before, prepare_items
+from annotation.services.feedback import name_of
+from people import audit
+from people.models import User
+from people.qualification import NotQualified as NotQualified
+
+
+class CannotMove(Exception):
+    """Work of this kind goes back to all, and cannot be given to one person."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """`left` is how many pictures could not come along: the new person had them before, or may not meet them."""
+
+    batch: CaptionBatch
+    moved: int
+    left: int
+
+
+def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
+    """Give somebody else the pictures of a batch in hand, to begin anew; drafts stay with whoever made them.
+
+    Raises
+    ------
+    CannotMove, NotInHand, PoolClosed
+    NotQualified
+        `to` could not take a batch of this round either.
+    BatchInHand
+        `to` has a batch of this round in hand.
+    NothingFree
+        `to` had all of the pictures before, or may not meet any of them now.
+    """
+    round = Round.objects.select_related("project", "language", "pool").get(pool=batch.pool_id)
+    if round.kind == RoundKind.VERIFICATION:
+        raise CannotMove
+    with transaction.atomic():
+        # Who closes the round waits here, or has closed it.
+        round.state = Round.objects.select_for_update(no_key=True).values_list("state", flat=True).get(pk=round.pk)
+        if round.state != RoundState.OPEN:
+            raise PoolClosed
+        found = blockers(to, round)
+        if found:
+            raise NotQualified(found)
+        made, left = allocation.move_batch(
+            batch_id=batch.pk,
+            to=to,
+            now=now,
+            prepare=prepare_items(round, to),
+            without=met_before(to, round),
+        )
+        moved = Moved(CaptionBatch.objects.get(pk=made.pk), made.assignments.count(), left)
+        people = {"from": batch.person_id, "to": to.pk, "batch": str(batch.pk), "new_batch": str(made.pk)}
+        details = people | {"moved": moved.moved, "left": left}
+        audit.record(project=round.project, action="batch.moved", about=name_of(round), by=by, now=now, details=details)
+    return moved
+
+
+def return_batch(*, batch: Batch, by: User, now: datetime) -> int:
+    """Take a batch out of somebody's hands, for anybody to take; returns how many places that frees.
+
+    What they rated and wrote stays with the batch, and they can take it up again as far as it is free then.
+
+    Raises
+    ------
+    NotInHand
+    """
+    round = Round.objects.select_related("project").get(pool=batch.pool_id)
+    with transaction.atomic():
+        locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
+        if locked.state != BatchState.OPEN:
+            raise NotInHand
+        freed = locked.assignments.filter(state="held").count()
+        allocation.return_batch(batch=locked, now=now)
+        details = {"person": locked.person_id, "batch": str(locked.pk), "freed": freed}
+        audit.record(
+            project=round.project, action="batch.returned", about=name_of(round), by=by, now=now, details=details
+        )
+    return freed
