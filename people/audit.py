@@ -14,7 +14,14 @@ from people.models import AuditEntry, Project, User
 
 
 def record(
-    *, project: Project, action: str, about: str, by: User | None, now: datetime, details: dict[str, Any] | None = None
+    *,
+    project: Project,
+    action: str,
+    about: str,
+    by: User | None,
+    now: datetime,
+    person: User | None = None,
+    details: dict[str, Any] | None = None,
 ) -> AuditEntry:
     """Add an entry, in the transaction of the change that it tells of.
 
@@ -23,11 +30,14 @@ def record(
     action : str
         Noun and verb of what was done, such as `round.opened`.
     about : str
-        What it was done to, in words that still say something when the row is gone. Never a caption's words.
+        What it was done to, in words that still say something when the row is gone. Never a caption's words, and never
+        what a person is called: an entry stays as it is, and people may want to be forgotten.
     by : User or None
         None where nobody asked for it, such as background work.
+    person : User or None
+        Whom it concerns, such as an annotator who was paused. The log names them for as long as they have an account.
     details : dict
-        What JSON can hold: settings before and after, reasons, counts.
+        What JSON can hold: settings before and after, reasons, counts. Nobody's name or address.
     """
     with transaction.atomic():
         # Entries of one project take turns, so that none has the number, or the digest before, of another.
@@ -38,6 +48,7 @@ def record(
             number=last.number + 1 if last else 1,
             at=now,
             by=by,
+            person=person,
             action=action,
             about=about[: AuditEntry._meta.get_field("about").max_length],
             details=details or {},
@@ -49,8 +60,9 @@ def record(
 
 def digest_of(entry: AuditEntry, *, before: str) -> str:
     """The SHA-256 of all that the entry says and of the digest `before` it."""
-    said = [before, entry.project_id, entry.number, entry.at.timestamp(), entry.by_id, entry.action, entry.about]
-    return sha256(json.dumps([*said, entry.details], sort_keys=True).encode()).hexdigest()
+    when, who = entry.at.timestamp(), (entry.by_id, entry.person_id)
+    said = [before, entry.project_id, entry.number, when, *who, entry.action, entry.about, entry.details]
+    return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def broken(project: Project) -> Iterator[int]:

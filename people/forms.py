@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
-from people.models import ConsentText, Invitation, Level, Role, User
+from people.models import ConsentText, Invitation, Level, OnWithdrawal, Role, User
 from people.rules import JUDGES, needs_consent
 
 MOST_PLACES = 1000
@@ -222,6 +222,29 @@ class ConsentForm(forms.Form):
     version = forms.IntegerField(widget=forms.HiddenInput)
 
 
+class WithdrawalForm(forms.Form):
+    """Asks what becomes of the answers only where the `text` that was agreed to leaves it to the person."""
+
+    answers = forms.ChoiceField(
+        label=_("The answers that I gave so far"),
+        choices=[
+            (OnWithdrawal.KEEP, _("stay, under a pseudonym")),
+            (OnWithdrawal.REMOVE, _("count no longer, and are in no later release")),
+        ],
+        widget=forms.RadioSelect(attrs={"class": "choices"}),
+    )
+
+    def __init__(self, *args: Any, text: ConsentText | None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if text is None or text.on_withdrawal != OnWithdrawal.CHOOSE:
+            del self.fields["answers"]
+
+    def keeps_answers(self) -> bool | None:
+        """None where it is not for the person to say."""
+        chosen = self.cleaned_data.get("answers")
+        return chosen == OnWithdrawal.KEEP if chosen else None
+
+
 class ConsentTextForm(forms.Form):
     body = forms.CharField(
         label=_("Text"),
@@ -230,3 +253,14 @@ class ConsentTextForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 24, "dir": "auto"}),
         help_text=_("Markdown: ## begins a heading, - a list, > a quotation."),
     )
+    on_withdrawal = forms.ChoiceField(
+        label=_("When somebody withdraws their consent"),
+        choices=OnWithdrawal.choices,
+        widget=forms.RadioSelect(attrs={"class": "choices"}),
+        help_text=_("This is stated beside the text. It holds for all answers of those who agree to this version."),
+    )
+
+    def __init__(self, *args: Any, text: ConsentText | None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["body"] = text.body if text else ""
+        self.initial["on_withdrawal"] = text.on_withdrawal if text else OnWithdrawal.CHOOSE

@@ -209,6 +209,9 @@ class AuditEntry(models.Model):
     number = models.PositiveIntegerField()
     at = models.DateTimeField()
     by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    person = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, related_name="+", help_text="Whom it concerns, besides who did it."
+    )
     action = models.CharField(max_length=40, help_text="Noun and verb, such as round.opened.")
     about = models.CharField(max_length=200, help_text="What it was done to, in words.")
     details = models.JSONField(default=dict)

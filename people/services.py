@@ -14,7 +14,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from languages.models import Language
-from people import defaults, rules
+from people import audit, defaults, rules
 from people.models import (
     Consent,
     ConsentText,
@@ -23,6 +23,7 @@ from people.models import (
     LanguageSkill,
     Level,
     Membership,
+    OnWithdrawal,
     Project,
     Role,
     User,
@@ -266,15 +267,26 @@ def set_language_skills(
                 LanguageSkill.objects.update_or_create(user=user, language_id=tag, defaults={"level": level})
 
 
-def publish_consent_text(*, project: Project, body: str) -> ConsentText:
+def publish_consent_text(
+    *, project: Project, body: str, on_withdrawal: str = OnWithdrawal.CHOOSE, by: User, now: datetime
+) -> ConsentText:
     """Put a new version in force; everybody is asked again before they get more work."""
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         newest = ConsentText.objects.filter(project=project).order_by("-version").first()
-        if newest is not None and newest.body == body:
+        if newest is not None and (newest.body, newest.on_withdrawal) == (body, on_withdrawal):
             return newest
         version = newest.version + 1 if newest else 1
-        return ConsentText.objects.create(project=project, version=version, body=body)
+        text = ConsentText.objects.create(project=project, version=version, body=body, on_withdrawal=on_withdrawal)
+        audit.record(
+            project=project,
+            action="consent-text.published",
+            about=f"version {version}",
+            by=by,
+            now=now,
+            details={"version": version, "on_withdrawal": on_withdrawal},
+        )
+    return text
 
 
 def give_consent(*, project: Project, user: User, version: int | None, now: datetime) -> Consent:
@@ -291,11 +303,6 @@ def give_consent(*, project: Project, user: User, version: int | None, now: date
         if text is None or text.version != version:
             raise ConsentOutdated(_("The text has changed since you opened this page. Please read the new version."))
         return Consent.objects.get_or_create(text=text, user=user, withdrawn_at=None, defaults={"given_at": now})[0]
-
-
-def withdraw_consent(*, project: Project, user: User, now: datetime) -> int:
-    """Take back all that `user` agreed to in `project`; no more work is handed to them. Returns how many versions."""
-    return Consent.objects.filter(text__project=project, user=user, withdrawn_at=None).update(withdrawn_at=now)
 
 
 def _lock(user: User) -> None:

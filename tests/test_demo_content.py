@@ -23,7 +23,7 @@ from languages.registry import LANGUAGES
 from people.models import ConsentText, Membership, Project, Role, User
 from people.permissions import may_start_projects
 from people.rules import conflicting_roles
-from people.services import withdraw_consent
+from people.withdrawal import withdraw_consent
 from scoring.models import Pass
 from scoring.services.passes import run_pass
 from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, Standing
@@ -202,7 +202,7 @@ class TestContent:
     def test_who_has_left_since_is_not_brought_back(self, loaded):
         project = Project.objects.get(name=content.PROJECT_NAME)
         jonas = User.objects.get(username="jonas-de")
-        withdraw_consent(project=project, user=jonas, now=timezone.now())
+        withdraw_consent(project=project, user=jonas, keeps_answers=True, now=timezone.now())
         Membership.objects.filter(project=project, user=jonas).delete()
 
         content.load()

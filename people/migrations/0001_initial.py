@@ -349,6 +349,16 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "person",
+                    models.ForeignKey(
+                        help_text="Whom it concerns, besides who did it.",
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
                     "project",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE, related_name="audit_entries", to="people.project"

@@ -11,11 +11,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from people import selectors, services
-from people.forms import ConsentForm, ConsentTextForm
+from people.forms import ConsentForm, ConsentTextForm, WithdrawalForm
 from people.markdown import to_html
 from people.models import Role
 from people.permissions import project_for
 from people.requests import user_of
+from people.withdrawal import governing_text, withdraw_consent
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -46,11 +47,14 @@ def consent_give(request: HttpRequest, slug: str) -> HttpResponse:
 def consent_withdraw(request: HttpRequest, slug: str) -> HttpResponse:
     user = user_of(request)
     project = project_for(user, slug)
-    if request.method != "POST":
-        context = {"project": project, "managers": selectors.managers_of(project)}
-        return render(request, "people/consent_withdraw.html", context)
-    services.withdraw_consent(project=project, user=user, now=timezone.now())
-    messages.success(request, _("Your consent is withdrawn. No more work of this project is handed to you."))
+    text = governing_text(project, user)
+    form = WithdrawalForm(request.POST if request.method == "POST" else None, text=text)
+    if not form.is_valid():
+        context = {"project": project, "text": text, "form": form, "managers": selectors.managers_of(project)}
+        return render(request, "people/consent_withdraw.html", context, status=422 if form.is_bound else 200)
+    withdrawn = withdraw_consent(project=project, user=user, keeps_answers=form.keeps_answers(), now=timezone.now())
+    if withdrawn:
+        messages.success(request, _("Your consent is withdrawn. No more work of this project is handed to you."))
     return redirect("people:profile-show")
 
 
@@ -59,9 +63,11 @@ def consent_withdraw(request: HttpRequest, slug: str) -> HttpResponse:
 def consent_publish(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     text = selectors.newest_consent_text(project)
-    form = ConsentTextForm(request.POST or None, initial={"body": text.body if text else ""})
+    form = ConsentTextForm(request.POST or None, text=text)
     if form.is_valid():
-        published = services.publish_consent_text(project=project, body=form.cleaned_data["body"])
+        published = services.publish_consent_text(
+            project=project, by=user_of(request), now=timezone.now(), **form.cleaned_data
+        )
         messages.success(request, _("Version %(version)d is in force.") % {"version": published.version})
         return redirect("people:consent-publish", slug)
     context = {"project": project, "text": text, "form": form, "text_html": to_html(text.body) if text else ""}

@@ -161,7 +161,7 @@ def test_who_takes_part_no_more_can_neither_guess_nor_skip_and_is_told(how, desk
     elif how == "withdrawn":
         user.consents.update(withdrawn_at=NOW)
     else:
-        publish_consent_text(project=project, body="Another text.")
+        publish_consent_text(project=project, body="Another text.", by=project.created_by, now=NOW)
     address = guess_at(turn.pk)
     answer = desk.post(address, {"number": "1", "guess": "cat"}, headers={"HX-Request": "true"})
     assert answer.status_code == 410

@@ -36,6 +36,10 @@ def make_invitation(project: Project, **about: Any) -> Invitation:
     return services.invite(project=project, **(values | about))
 
 
+def publish(project: Project, body: str) -> None:
+    services.publish_consent_text(project=project, body=body, by=project.created_by, now=timezone.now())
+
+
 def link_of(invitation: Invitation) -> str:
     return reverse("people:invitation-accept", args=[invitation.token])
 
@@ -119,7 +123,7 @@ def test_members_and_those_who_came_by_an_open_door_are_shown_some_at_a_time(
 
 
 def test_an_invitation_shows_project_role_languages_and_the_whole_consent_text(client: Client, project: Project):
-    services.publish_consent_text(project=project, body="## Everything\n\nand <b>more</b>")
+    publish(project, "## Everything\n\nand <b>more</b>")
     page = client.get(link_of(make_invitation(project))).content.decode()
     for shown in ("Lions", "Annotator", "German", "Swahili", "<h2>Everything</h2>", "&lt;b&gt;more", "version 2"):
         assert shown in page
@@ -221,7 +225,7 @@ def test_joining_twice_leads_home_and_takes_one_place(client: Client, project: P
 
 def test_a_text_that_changed_meanwhile_is_shown_and_asked_for_again(client: Client, project: Project):
     link = link_of(make_invitation(project))
-    services.publish_consent_text(project=project, body="Something new.")
+    publish(project, "Something new.")
     response = client.post(link, ACCOUNT | ANSWERS)
     page = response.content.decode()
     assert response.status_code == 422
@@ -344,7 +348,7 @@ def test_a_consent_text_with_gaps_is_to_be_finished_before_people_are_invited(
 ):
     client, address = signed_in(manager), reverse("people:invitation-create", args=["lions"])
     assert "Fill them in first" not in client.get(address).content.decode()
-    services.publish_consent_text(project=project, body=defaults.consent_text())
+    publish(project, defaults.consent_text())
     assert "Fill them in first" in client.get(address).content.decode()
 
 
@@ -365,7 +369,7 @@ def test_managers_see_who_is_in_with_languages_and_consent(
 ):
     services.set_language_skills(user=annotator, levels={"de": Level.FLUENT}, reads_english=True, interface_language="")
     services.give_consent(project=project, user=annotator, version=1, now=timezone.now())
-    services.publish_consent_text(project=project, body="New.")
+    publish(project, "New.")
     page = signed_in(manager).get(reverse("people:member-list", args=["lions"])).content.decode()
     for shown in ("ann", "mia", "German: Fluent", "version 1", "not to the newest"):
         assert shown in page
@@ -455,7 +459,7 @@ def test_the_language_switch_of_every_page_stays_with_the_account(annotator: Use
 
 
 def test_a_newer_version_is_shown_in_full_and_agreed_to(annotator: User, project: Project, signed_in: SignIn):
-    services.publish_consent_text(project=project, body="Something new.")
+    publish(project, "Something new.")
     client, address = signed_in(annotator), reverse("people:consent-give", args=["lions"])
     assert "Something new." in client.get(address).content.decode()
     assert client.post(address, {"version": "2"}).status_code == 422
@@ -470,23 +474,25 @@ def test_withdrawing_says_what_happens_and_is_recorded(annotator: User, project:
     services.give_consent(project=project, user=annotator, version=1, now=timezone.now())
     client, address = signed_in(annotator), reverse("people:consent-withdraw", args=["lions"])
     assert "No more work" in client.get(address).content.decode()
+    assert client.post(address).status_code == 422
     assert Consent.objects.filter(withdrawn_at=None).exists()
-    client.post(address)
-    assert annotator.consents.get().withdrawn_at is not None
+    client.post(address, {"answers": "remove"})
+    consent = annotator.consents.get()
+    assert consent.withdrawn_at is not None
+    assert consent.answers_kept is False
     assert "without it you get no work" in client.get(reverse("people:profile-show")).content.decode()
 
 
 def test_a_manager_publishes_the_next_version_and_the_old_one_stays(manager: User, project: Project, signed_in: SignIn):
     client, address = signed_in(manager), reverse("people:consent-publish", args=["lions"])
-    client.post(address, {"body": "New text"})
-    assert list(project.consent_texts.values_list("version", "body")) == [(1, "I agree."), (2, "New text")]
-    assert client.post(address, {"body": " "}).status_code == 422
+    client.post(address, {"body": "New text", "on_withdrawal": "remove"})
+    texts = [(1, "I agree.", "choose"), (2, "New text", "remove")]
+    assert list(project.consent_texts.values_list("version", "body", "on_withdrawal")) == texts
+    assert client.post(address, {"body": " ", "on_withdrawal": "keep"}).status_code == 422
 
 
 def test_markdown_cannot_smuggle_in_a_script(annotator: User, project: Project, signed_in: SignIn):
-    services.publish_consent_text(
-        project=project, body="<script>alert(1)</script> [x](javascript:alert(1)) ![x](https://evil.example/x.png)"
-    )
+    publish(project, "<script>alert(1)</script> [x](javascript:alert(1)) ![x](https://evil.example/x.png)")
     page = signed_in(annotator).get(reverse("people:consent-give", args=["lions"])).content.decode()
     assert "<script>alert" not in page
     assert 'href="javascript' not in page

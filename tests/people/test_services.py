@@ -6,6 +6,7 @@ import pytest
 from people import services
 from people.models import Consent, Invitation, InvitationUse, Level, Membership, Project, Role, User
 from people.services import InvitationClosed
+from people.withdrawal import Withdrawn, withdraw_consent
 from tests.factories import NOW, make_language, make_project, make_user
 
 pytestmark = pytest.mark.django_db
@@ -119,7 +120,7 @@ def test_the_same_two_roles_in_two_projects_are_fine(project: Project):
 
 def test_consent_to_a_version_that_is_no_longer_the_newest_is_not_taken(project: Project):
     invitation, user = make_invitation(project), make_user()
-    services.publish_consent_text(project=project, body="New.")
+    services.publish_consent_text(project=project, body="New.", by=project.created_by, now=NOW)
     with pytest.raises(services.ConsentOutdated):
         accept(invitation, user)
     assert not Membership.objects.filter(user=user).exists()
@@ -150,15 +151,15 @@ def test_joining_under_a_name_or_address_that_is_taken_is_refused_in_words(proje
 
 
 def test_a_text_that_did_not_change_is_no_new_version(project: Project):
-    assert services.publish_consent_text(project=project, body="New.").version == 2
-    assert services.publish_consent_text(project=project, body="New.").version == 2
+    assert services.publish_consent_text(project=project, body="New.", by=project.created_by, now=NOW).version == 2
+    assert services.publish_consent_text(project=project, body="New.", by=project.created_by, now=NOW).version == 2
 
 
 def test_consent_can_be_withdrawn_and_given_again_and_all_of_it_stays_on_record(project: Project):
     user = make_user()
     services.give_consent(project=project, user=user, version=1, now=NOW)
     services.give_consent(project=project, user=user, version=1, now=NOW)
-    assert services.withdraw_consent(project=project, user=user, now=LATER) == 1
+    assert withdraw_consent(project=project, user=user, keeps_answers=True, now=LATER) == Withdrawn(1, True, 0)
     services.give_consent(project=project, user=user, version=1, now=LATER)
     assert [found.withdrawn_at for found in Consent.objects.order_by("pk")] == [LATER, None]
 
@@ -167,9 +168,9 @@ def test_withdrawing_takes_back_every_version_of_that_project_and_of_no_other(pr
     user, other = make_user(), make_project()
     services.give_consent(project=other, user=user, version=1, now=NOW)
     services.give_consent(project=project, user=user, version=1, now=NOW)
-    services.publish_consent_text(project=project, body="New.")
+    services.publish_consent_text(project=project, body="New.", by=project.created_by, now=NOW)
     services.give_consent(project=project, user=user, version=2, now=NOW)
-    assert services.withdraw_consent(project=project, user=user, now=LATER) == 2
+    assert withdraw_consent(project=project, user=user, keeps_answers=True, now=LATER) == Withdrawn(2, True, 0)
     assert Consent.objects.get(withdrawn_at=None).text.project == other
 
 

@@ -1,0 +1,74 @@
+"""Taking consent back, with what becomes of the answers given before, as it was stated beside the text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from people import audit, personal
+from people.models import Consent, ConsentText, OnWithdrawal, Project, User
+from people.services import Refused
+
+
+class ChoiceNeeded(Refused):
+    """The text leaves it to the person what becomes of their answers, and they did not say."""
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """How many versions of the text it was about, whether answers stay, and how many count no longer."""
+
+    versions: int
+    keeps_answers: bool
+    removed: int
+
+
+def withdraw_consent(
+    *, project: Project, user: User, keeps_answers: bool | None = None, now: datetime
+) -> Withdrawn | None:
+    """Take back all that `user` agreed to in `project`; None where there was nothing to take back.
+
+    Work in hand is given back, and no more is handed to them. What becomes of answers was stated beside the newest
+    text that they agreed to; `keeps_answers` says it where that leaves it to them, and is not asked otherwise.
+
+    Raises
+    ------
+    ChoiceNeeded
+    """
+    with transaction.atomic():
+        # One thing at a time happens to a person: nothing is handed to them meanwhile.
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        given = Consent.objects.filter(text__project=project, user=user, withdrawn_at=None)
+        text = governing_text(project, user)
+        if text is None:
+            return None
+        keeps = _keeps(text, keeps_answers)
+        versions = given.update(withdrawn_at=now, answers_kept=keeps)
+        removed = personal.withdraw(project=project, person=user, keeps_answers=keeps, now=now)
+        audit.record(
+            project=project,
+            action="consent.withdrawn",
+            about=f"version {text.version}",
+            by=user,
+            person=user,
+            now=now,
+            details={"answers_kept": keeps, "removed": removed},
+        )
+    return Withdrawn(versions, keeps, sum(removed.values()))
+
+
+def governing_text(project: Project, user: User) -> ConsentText | None:
+    """The newest text that `user` agreed to and has not taken back: what it states holds for all of their answers."""
+    given = Consent.objects.filter(user=user, withdrawn_at=None, text__project=project).values("text")
+    return ConsentText.objects.filter(pk__in=given).order_by("-version").first()
+
+
+def _keeps(text: ConsentText, keeps_answers: bool | None) -> bool:
+    if text.on_withdrawal != OnWithdrawal.CHOOSE:
+        return text.on_withdrawal == OnWithdrawal.KEEP
+    if keeps_answers is None:
+        raise ChoiceNeeded(_("Choose what is to become of the answers that you gave."))
+    return keeps_answers
