@@ -1,0 +1,33 @@
+"""`manage.py recount PROJECT`"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation.services.tallies import recount_all
+from people.models import Project
+
+
+class Command(BaseCommand):
+    help = "Count anew what everyone did in a project, and say where the figures that pages show were wrong."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="the last part of the project's address")
+
+    def handle(self, *, project: str, **options: Any) -> None:
+        found = Project.objects.filter(slug=project).first()
+        if found is None:
+            known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
+            raise CommandError(f"There is no project {project!r}. Those there are: {known}.")
+        wrong = 0
+        for different in recount_all(found):
+            wrong += 1
+            where = f"{different.round.language.english_name}, {different.round.kind} {different.round.number}"
+            self.stdout.write(
+                f"{where}, {different.person.username}: {different.column} was {different.kept}, "
+                f"is {different.counted}."
+            )
+        self.stdout.write(f"{wrong} figures put right." if wrong else "Every figure was right.")

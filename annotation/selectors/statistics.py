@@ -1,0 +1,31 @@
+"""Statistics of the captions that count in a project's main rounds, by language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+
+from annotation.models import Caption, Round, RoundKind
+from languages.models import Language
+from metrics.caption_stats import CaptionStatistics
+from people.models import Project
+
+CAPTIONS_AT_ONCE = 2000
+
+
+def project_statistics(project: Project) -> Iterator[tuple[Language, CaptionStatistics]]:
+    """Counted from the captions themselves, one language after the other in the order of their tags."""
+    rounds = Round.objects.filter(project=project, kind=RoundKind.MAIN)
+    for language in Language.objects.filter(pk__in=rounds.values("language")).order_by("pk"):
+        yield language, statistics_in(project, language)
+
+
+def statistics_in(project: Project, language: Language) -> CaptionStatistics:
+    """Of all main rounds of the language together, so that an image's captions are counted once; they are streamed."""
+    rounds = Round.objects.filter(project=project, language=language, kind=RoundKind.MAIN)
+    captions = Caption.objects.counted().filter(round__in=list(rounds)).order_by("image").values_list("image", "text")
+    found = CaptionStatistics()
+    for _image, rows in groupby(captions.iterator(chunk_size=CAPTIONS_AT_ONCE), key=itemgetter(0)):
+        found.add([text for _, text in rows])
+    return found
