@@ -1,18 +1,19 @@
 """Handing out work and taking it back, one transaction each.
 
-Locks are always taken in this order: person, batch, tasks (by primary key). Only `_take_free` takes tasks out of
+Locks are always taken in this order: person, pool, batch, tasks (by primary key). Only `_take_free` takes tasks out of
 order, and it never waits for one (`SKIP LOCKED`), so nobody can wait for each other in a circle.
 """
 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from random import Random
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Greatest
 
@@ -92,11 +93,11 @@ def _try_to_take(
         time.sleep(pause_s)
         is_last_try = pause_s == BUSY_PAUSES_S[-1]
         with transaction.atomic(durable=True):
-            _lock_person(person)
+            lock_person(person)
+            _hold_pool(pool)
             in_hand = _open_batch(pool, person, now)
             if in_hand:
                 return in_hand
-            pool.refresh_from_db()
             if not pool.is_open:
                 raise PoolClosed
             open_tasks = Task.objects.open_for(person, pool).exclude(without or Q(pk__in=[]))
@@ -112,9 +113,31 @@ def _try_to_take(
     raise PoolBusy(pool.pk)
 
 
-def _lock_person(person: User) -> None:
+def lock_person(person: User) -> None:
     """Make the tabs of one person take turns; the lock leaves foreign keys to the person free."""
     User.objects.select_for_update(no_key=True).only("pk").get(pk=person.pk)
+
+
+def stop_handing_out(*, pool: Pool) -> None:
+    """Close a pool: once this returns, nobody gets a batch of it any more who has not got it already.
+
+    Call within a transaction that has locked none of its batches and tasks yet.
+    """
+    Pool.objects.select_for_update().get(pk=pool.pk)
+    Pool.objects.filter(pk=pool.pk).update(is_open=False)
+    pool.is_open = False
+
+
+def _hold_pool(pool: Pool) -> None:
+    """Read a pool anew, as it then stays until the transaction ends: who closes it waits for whoever holds it.
+
+    A foreign key to it takes the same lock, so those who hold it do not wait for each other.
+    """
+    if connection.features.has_select_for_update:
+        table = connection.ops.quote_name(Pool._meta.db_table)
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT 1 FROM {table} WHERE id = %s FOR KEY SHARE", [pool.pk])  # noqa: S608
+    pool.refresh_from_db()
 
 
 def _open_batch(pool: Pool, person: User, now: datetime) -> Batch | None:
@@ -191,17 +214,51 @@ def reject_work(*, pool: Pool, person: User, now: datetime) -> int:
 
     Call within a transaction. The assignments stay, so no task comes to the person again.
     """
-    _lock_person(person)
-    in_hand = list(_lock_open_batches(pool, person))
-    theirs = Assignment.objects.filter(batch__pool=pool, person=person)
+    return reject_all_work(pools=Pool.objects.filter(pk=pool.pk), person=person, now=now)
+
+
+def reject_all_work(*, pools: QuerySet[Pool], person: User, now: datetime) -> int:
+    """As `reject_work`, in several pools at once."""
+    lock_person(person)
+    theirs = Assignment.objects.filter(batch__pool__in=pools, person=person)
+    in_hand = _lock_unfinished_batches(pools, person)
     _lock_tasks(theirs.filter(state__in=[AssignmentState.HELD, AssignmentState.DONE]))
     for batch in in_hand:
         _let_go(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
-    done = theirs.filter(state=AssignmentState.DONE)
-    tasks = list(done.values_list("task_id", flat=True))
-    _free_places(pool.pk, tasks)
-    done.update(state=AssignmentState.REJECTED)
-    return len(tasks)
+    done = defaultdict(list)
+    for pool_id, task_id in theirs.filter(state=AssignmentState.DONE).values_list("batch__pool", "task"):
+        done[pool_id].append(task_id)
+    for pool_id in sorted(done):
+        _free_places(pool_id, done[pool_id])
+    return theirs.filter(state=AssignmentState.DONE).update(state=AssignmentState.REJECTED)
+
+
+def return_all_work(*, pools: QuerySet[Pool], person: User, now: datetime) -> int:
+    """Give back all that `person` has in hand in `pools`; returns how many batches. Call within a transaction."""
+    lock_person(person)
+    in_hand = _lock_unfinished_batches(pools, person)
+    return len(return_batches(batches=Batch.objects.filter(pk__in=[batch.pk for batch in in_hand]), now=now))
+
+
+def _lock_unfinished_batches(pools: QuerySet[Pool], person: User) -> list[Batch]:
+    """Lock whatever `person` could still hand in, were it late; returns what is in hand."""
+    theirs = Batch.objects.filter(pool__in=pools, person=person).exclude(state=BatchState.DONE)
+    locked = theirs.order_by("pk").select_for_update(no_key=True, of=("self",))
+    return [batch for batch in locked if batch.state == BatchState.OPEN]
+
+
+def restore_work(*, assignments: QuerySet[Assignment]) -> list[int]:
+    """Have work that was set aside count again where its place is still free; returns the assignments that do.
+
+    Call within a transaction that has locked the person; all `assignments` are theirs.
+    """
+    set_aside = assignments.filter(state=AssignmentState.REJECTED)
+    _lock_tasks(set_aside)
+    free = list(set_aside.filter(task__places_taken__lt=F("task__places")).values_list("pk", "task_id"))
+    Task.objects.filter(pk__in=[task for _, task in free]).update(places_taken=F("places_taken") + 1)
+    restored = [pk for pk, _ in free]
+    Assignment.objects.filter(pk__in=restored).update(state=AssignmentState.DONE)
+    return restored
 
 
 def change_replication(*, pool: Pool, replication: int) -> int:
@@ -232,12 +289,11 @@ def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
     PoolClosed, NothingFree, BatchInHand
     """
     with transaction.atomic():
-        _lock_person(person)
-        batch = (
-            Batch.objects.select_for_update(no_key=True, of=("self",))
-            .select_related("pool")
-            .get(pk=batch_id, person=person)
-        )
+        lock_person(person)
+        pool = Batch.objects.select_related("pool").get(pk=batch_id, person=person).pool
+        _hold_pool(pool)
+        batch = Batch.objects.select_for_update(no_key=True).get(pk=batch_id)
+        batch.pool = pool
         if batch.state == BatchState.OPEN:
             if batch.due_at > now:
                 return batch
@@ -288,8 +344,11 @@ def move_batch(
     with transaction.atomic():
         holder = Batch.objects.select_related("person").only("person__id").get(pk=batch_id).person
         for person in sorted((holder, to), key=lambda one: one.pk):
-            _lock_person(person)
-        batch = Batch.objects.select_for_update(no_key=True, of=("self",)).select_related("pool").get(pk=batch_id)
+            lock_person(person)
+        pool = Batch.objects.select_related("pool").get(pk=batch_id).pool
+        _hold_pool(pool)
+        batch = Batch.objects.select_for_update(no_key=True).get(pk=batch_id)
+        batch.pool = pool
         if batch.state != BatchState.OPEN or batch.due_at <= now:
             raise NotInHand
         if not batch.pool.is_open:
@@ -331,6 +390,27 @@ def lapse_overdue(*, now: datetime, pool: Pool | None = None) -> int:
                 _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
                 lapsed += 1
     return lapsed
+
+
+def return_batches(*, batches: QuerySet[Batch], now: datetime) -> list[Batch]:
+    """Give the places of all `batches` in hand back, in one transaction that is open; returns those it was done to."""
+    return _let_all_go(batches.filter(state=BatchState.OPEN), now)
+
+
+def lapse_batches(*, batches: QuerySet[Batch], now: datetime) -> list[Batch]:
+    """As `return_batches`, of those whose lease has run out."""
+    return _let_all_go(batches.filter(state=BatchState.OPEN, due_at__lte=now), now)
+
+
+def _let_all_go(batches: QuerySet[Batch], now: datetime) -> list[Batch]:
+    locked = list(batches.order_by("pk").select_for_update(no_key=True, of=("self",)))
+    _lock_tasks(Assignment.objects.filter(batch__in=locked, state=AssignmentState.HELD))
+    for batch in locked:
+        if batch.due_at <= now:
+            _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
+        else:
+            _let_go(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
+    return locked
 
 
 def _let_go(batch: Batch, state: BatchState, assignment_state: AssignmentState, now: datetime) -> None:

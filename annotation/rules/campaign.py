@@ -1,0 +1,217 @@
+"""Which step of a language may follow which: pilots until one is good enough, the main round, its verification.
+
+A pilot's captions are rated by others before it is decided; its rating is settled with it. All from values alone:
+kinds and states are given by their stored names. What may not be is answered by a sentence that says why, or what first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+PILOT, MAIN, VERIFICATION = "pilot", "main", "verification"
+PLANNED, OPEN, CLOSED, ACCEPTED, REJECTED, SKIPPED = "planned", "open", "closed", "accepted", "rejected", "skipped"
+UNDECIDED = frozenset({PLANNED, OPEN, CLOSED})
+
+PILOT_IMAGES = 150
+VERIFIED_CAPTIONS = 600
+RATERS_PER_CAPTION = 3
+
+
+class InHand(TextChoices):
+    """What becomes of work in hand when a round is closed."""
+
+    LET_FINISH = "let-finish", gettext_lazy("Let people finish what they have in hand")
+    TAKE_BACK = "take-back", gettext_lazy("Take it back; drafts stay with their writers")
+
+
+class Action(TextChoices):
+    OPEN = "open", gettext_lazy("Open")
+    CLOSE = "close", gettext_lazy("Close")
+    REOPEN = "reopen", gettext_lazy("Open again")
+    ACCEPT = "accept", gettext_lazy("Accept")
+    REJECT = "reject", gettext_lazy("Not good enough")
+    SKIP = "skip", gettext_lazy("Skip")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A round of a language. `verifies` is the `key` of the one whose captions it rates."""
+
+    key: Hashable
+    kind: str
+    number: int
+    state: str
+    verifies: Hashable | None = None
+
+
+def pilots(steps: Sequence[Step]) -> list[Step]:
+    return sorted((step for step in steps if step.kind == PILOT), key=lambda step: step.number)
+
+
+def main_of(steps: Sequence[Step]) -> Step | None:
+    """The last of them, where there are several."""
+    mains = [step for step in steps if step.kind == MAIN]
+    return max(mains, key=lambda step: step.number, default=None)
+
+
+def verification_of(step: Step, steps: Sequence[Step]) -> Step | None:
+    """The round that rates the captions of `step`; a skipped one only where there is no other."""
+    found = [other for other in steps if other.verifies == step.key]
+    return max(found, key=lambda other: (other.state != SKIPPED, other.number), default=None)
+
+
+def verified_by(step: Step, steps: Sequence[Step]) -> Step | None:
+    return next((other for other in steps if other.key == step.verifies), None)
+
+
+def actions_of(step: Step, steps: Sequence[Step]) -> list[Action]:
+    """All that may be done with a round now."""
+    return [action for action in Action if why_not(action, step, steps) is None]
+
+
+def why_not(action: str, step: Step, steps: Sequence[Step]) -> str | None:
+    """Why `action` may not be done with `step` now, as a sentence that says what to do first; None where it may."""
+    return _RULES[Action(action)](step, steps)
+
+
+def why_no_pilot(steps: Sequence[Step]) -> str | None:
+    """Why no further pilot may be planned now."""
+    undecided = [step for step in pilots(steps) if step.state in UNDECIDED]
+    if undecided:
+        return _("Pilot %(number)d is not decided yet. Accept it, reject it, or skip it first.") % {
+            "number": undecided[0].number
+        }
+    main = main_of(steps)
+    if main and main.state != PLANNED:
+        return _("The main round has been opened, so pilots are over.")
+    return None
+
+
+def why_no_verification(step: Step, steps: Sequence[Step]) -> str | None:
+    """Why no round may be planned that rates the captions of `step`."""
+    if step.kind == VERIFICATION:
+        return _("Ratings are not rated again.")
+    if step.state == SKIPPED or (step.kind == PILOT and step.state in (ACCEPTED, REJECTED)):
+        return _("This round is decided already.")
+    there = verification_of(step, steps)
+    if there and there.state != SKIPPED:
+        return _("There is a round that rates these captions already.")
+    return None
+
+
+def _open(step: Step, steps: Sequence[Step]) -> str | None:
+    if step.state != PLANNED:
+        return _("This round was opened before, or skipped.")
+    if step.kind == PILOT:
+        return _open_pilot(step, steps)
+    return _open_main(steps) if step.kind == MAIN else _open_verification(step, steps)
+
+
+def _open_pilot(step: Step, steps: Sequence[Step]) -> str | None:
+    before = [other for other in pilots(steps) if other.number < step.number and other.state in UNDECIDED]
+    if before:
+        return _("Pilot %(number)d is not decided yet. Accept it, reject it, or skip it first.") % {
+            "number": before[0].number
+        }
+    main = main_of(steps)
+    if main and main.state != PLANNED:
+        return _("The main round has been opened, so pilots are over.")
+    return None
+
+
+def _open_main(steps: Sequence[Step]) -> str | None:
+    last = next(reversed(pilots(steps)), None)
+    if last is None:
+        return _("There was no pilot. Plan one, or say why it is skipped.")
+    if last.state in UNDECIDED:
+        return _("Pilot %(number)d is not accepted yet. Accept it first, or skip it and say why.") % {
+            "number": last.number
+        }
+    if last.state == REJECTED:
+        return _("Pilot %(number)d was not good enough. Plan the next one, or say why it is skipped.") % {
+            "number": last.number
+        }
+    return None
+
+
+def _open_verification(step: Step, steps: Sequence[Step]) -> str | None:
+    verified = verified_by(step, steps)
+    if verified is None:
+        return _("The round whose captions it rates is gone.")
+    if verified.kind == PILOT and verified.state != CLOSED:
+        return _("Pilot %(number)d is not closed yet: its captions are rated once all of them are in.") % {
+            "number": verified.number
+        }
+    if verified.kind == MAIN and verified.state != ACCEPTED:
+        return _("The main round is not accepted yet.")
+    return None
+
+
+def _close(step: Step, steps: Sequence[Step]) -> str | None:
+    return None if step.state == OPEN else _("This round is not open.")
+
+
+def _reopen(step: Step, steps: Sequence[Step]) -> str | None:
+    if step.kind == MAIN and step.state == ACCEPTED:
+        verification = verification_of(step, steps)
+        if verification and verification.state == OPEN:
+            return _("Its captions are being verified. Close the verification first.")
+        return None
+    if step.state != CLOSED:
+        return _("Only a round that is closed and not decided is opened again.")
+    if step.kind == PILOT:
+        rating = verification_of(step, steps)
+        if rating and rating.state not in (PLANNED, SKIPPED):
+            return _("Its captions are being rated, or were. Decide about this pilot, and plan another.")
+    if step.kind == VERIFICATION:
+        verified = verified_by(step, steps)
+        if verified and verified.kind == MAIN and verified.state != ACCEPTED:
+            return _("The main round is not accepted yet.")
+    return None
+
+
+def _accept(step: Step, steps: Sequence[Step]) -> str | None:
+    if step.state != CLOSED:
+        return _("Close the round first.") if step.state == OPEN else _("Only a round that is closed is decided.")
+    if step.kind == VERIFICATION:
+        verified = verified_by(step, steps)
+        return _("It is settled with its pilot.") if verified and verified.kind == PILOT else None
+    if step.kind == PILOT:
+        rating = verification_of(step, steps)
+        if rating is None or rating.state == PLANNED:
+            return _("Its captions were not rated yet. Have them rated, or say why that is skipped.")
+        if rating.state == OPEN:
+            return _("Its captions are being rated. Close that round first.")
+    return None
+
+
+def _reject(step: Step, steps: Sequence[Step]) -> str | None:
+    if step.kind != PILOT:
+        return _("Only a pilot is rejected. Open this round again, and have better captions written.")
+    if step.state != CLOSED:
+        return _("Close the round first.") if step.state == OPEN else _("Only a round that is closed is decided.")
+    rating = verification_of(step, steps)
+    if rating and rating.state == OPEN:
+        return _("Its captions are being rated. Close that round first.")
+    return None
+
+
+def _skip(step: Step, steps: Sequence[Step]) -> str | None:
+    if step.kind == MAIN:
+        return _("The main round is what all others are for; it is not skipped.")
+    return None if step.state == PLANNED else _("Only a round that was not opened yet is skipped.")
+
+
+_RULES = {
+    Action.OPEN: _open,
+    Action.CLOSE: _close,
+    Action.REOPEN: _reopen,
+    Action.ACCEPT: _accept,
+    Action.REJECT: _reject,
+    Action.SKIP: _skip,
+}
