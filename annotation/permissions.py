@@ -10,11 +10,15 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from annotation.models import Caption, CaptionBatch, CaptionTask, Feedback, Round
+from allocation.models import Batch
+from annotation.models import Caption, CaptionBatch, CaptionTask, Feedback, Round, RoundKind, VerificationBatch
 from inference import exposure
-from people.models import Project, Role, User
+from people.models import Membership, Project, Role, User
 from people.permissions import project_for
 from people.qualification import Blocker, Work, blockers_of
+
+# Who may rate what others wrote: those who may write, and those who were invited for nothing but judging.
+RATERS = (Role.ANNOTATOR, Role.RATER)
 
 
 def batch_for(user: User | AnonymousUser, batch_id: UUID) -> CaptionBatch:
@@ -37,6 +41,26 @@ def round_for(user: User | AnonymousUser, round_id: int) -> Round:
     return found
 
 
+def ratings_for(user: User | AnonymousUser, batch_id: UUID) -> VerificationBatch:
+    """One's own batch of captions to rate, with what the head of its page needs."""
+    heads = VerificationBatch.objects.select_related(
+        "batch", "round__project", "round__language", "round__verifies", "guidelines"
+    )
+    heads = heads.defer("guidelines__rating", "guidelines__writing", "round__project__description")
+    return get_object_or_404(heads, pk=batch_id, batch__person=user.pk)
+
+
+def round_to_rate(user: User | AnonymousUser, round_id: int) -> Round:
+    """A round in which captions are rated, of a project in which `user` is an annotator or a rater."""
+    mine = Membership.objects.filter(user=user.pk, role__in=RATERS).values("project")
+    found = Round.objects.select_related("project", "language", "pool", "verifies")
+    found = found.filter(pk=round_id, kind=RoundKind.VERIFICATION, project__in=mine)
+    round = found.first()
+    if round is None:
+        raise Http404(_("There is no such round among yours."))
+    return round
+
+
 def round_managed_by(user: User | AnonymousUser, slug: str, round_id: int) -> Round:
     """A round of the project `slug`, which `user` manages."""
     project = project_for(user, slug, Role.MANAGER)
@@ -48,6 +72,12 @@ def caption_managed_by(user: User | AnonymousUser, slug: str, caption_id: int) -
     project = project_for(user, slug, Role.MANAGER)
     captions = Caption.objects.select_related("round__project", "round__language", "author")
     return get_object_or_404(captions, pk=caption_id, round__project=project)
+
+
+def batch_managed_by(user: User | AnonymousUser, slug: str, batch_id: UUID) -> Batch:
+    """Somebody's batch, of whatever kind, in a round of the project `slug`, which `user` manages."""
+    project = project_for(user, slug, Role.MANAGER)
+    return get_object_or_404(Batch.objects.select_related("person"), pk=batch_id, pool__round__project=project)
 
 
 def caption_sent_back_to(user: User | AnonymousUser, caption_id: int) -> Caption:
@@ -68,12 +98,18 @@ def has_pictures_in_hand(user: User, project: Project) -> bool:
 
 
 def blockers(user: User, round: Round) -> list[Blocker]:
-    """All that keeps `user` from getting a batch of `round`: role, languages, consent. Empty for who qualifies."""
+    """All that keeps `user` from getting a batch of `round`: role, languages, consent. Empty for who qualifies.
+
+    English is needed where English captions are rated first; whoever rates what others wrote may be a rater as well.
+    """
     return blockers_of_rounds(user, [round])[round.pk]
 
 
 def blockers_of_rounds(user: User, rounds: list[Round]) -> dict[int, list[Blocker]]:
-    wanted = [Work(round.project_id, Role.ANNOTATOR, round.language, needs_english=True) for round in rounds]
+    verified = {round.project_id for round in rounds if round.kind == RoundKind.VERIFICATION}
+    as_rater = Membership.objects.filter(user=user, role=Role.RATER, project__in=verified)
+    rated_in = set(as_rater.values_list("project", flat=True)) if verified else set()
+    wanted = [_work_of(round, is_rater=round.project_id in rated_in) for round in rounds]
     found = dict(zip((round.pk for round in rounds), blockers_of(user, wanted), strict=True))
     waiting = readable_feedback(user).filter(acknowledged_at=None, project__in={round.project_id for round in rounds})
     unread = set(waiting.values_list("project", flat=True))
@@ -82,3 +118,9 @@ def blockers_of_rounds(user: User, rounds: list[Round]) -> dict[int, list[Blocke
             message = _("A manager has written to you about your work. Read it first, and say that you have.")
             found[round.pk].append(Blocker("feedback", message, "annotation:feedback-list"))
     return found
+
+
+def _work_of(round: Round, *, is_rater: bool) -> Work:
+    if round.kind == RoundKind.VERIFICATION:
+        return Work(round.project_id, Role.RATER if is_rater else Role.ANNOTATOR, round.language, needs_english=False)
+    return Work(round.project_id, Role.ANNOTATOR, round.language, needs_english=True)

@@ -133,7 +133,7 @@ def save_rating(
     with transaction.atomic():
         item = _locked_item(batch_id, annotator, position)
         _must_be_in_screen_1(item.batch, now)
-        item.rating_ms += _credible_ms(active_ms, since=item.rated_at or item.batch.batch.taken_at, now=now)
+        item.rating_ms += credible_ms(active_ms, since=item.rated_at or item.batch.batch.taken_at, now=now)
         item.rating, item.rated_at = rating, now
         item.save(update_fields=["rating", "rated_at", "rating_ms"])
         _renew_lease(item.batch, annotator, now)
@@ -201,7 +201,7 @@ def save_draft(
                 raise Conflict(item)
             item.revision += 1
         began_at = item.saved_at or batch.writing_opened_at or now
-        item.writing_ms += _credible_ms(active_ms, since=began_at, now=now)
+        item.writing_ms += credible_ms(active_ms, since=began_at, now=now)
         item.text, item.saved_at = text, now
         item.save(update_fields=["text", "revision", "saved_at", "writing_ms"])
         _renew_lease(batch, annotator, now)
@@ -315,7 +315,7 @@ def _must_be_in_screen_1(batch: CaptionBatch, now: datetime) -> None:
         raise TimeRanOut
 
 
-def _credible_ms(active_ms: int, *, since: datetime, now: datetime) -> int:
+def credible_ms(active_ms: int, *, since: datetime, now: datetime) -> int:
     """What a browser says it was active, at most as long as the clock ran; a repeated request adds nothing."""
     longest = min(now - since, LONGEST_SITTING)
     return max(0, min(active_ms, int(longest.total_seconds() * 1000)))

@@ -1,0 +1,44 @@
+"""Which captions are verified: drawn from values alone, so that the same data give the same sample anywhere."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+SHUFFLE_KEYS = 2**31
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A caption (by its primary key) that is to be rated, and where it stands in the order of handing out."""
+
+    caption: int
+    shuffle_key: int
+
+
+def draw_captions(
+    captions: Mapping[str, Sequence[int]], *, seed: int, size: int | None, kept: Collection[int] = ()
+) -> list[Drawn]:
+    """One caption of each of `size` images, or all captions where `size` is None; in the order of the images' keys.
+
+    Every image draws for itself, from the seed and its key: images that come or go change no other image's luck.
+
+    Parameters
+    ----------
+    captions : mapping of str to sequence of int
+        By the key of the image, in an order that does not hang on the database.
+    kept : collection of int
+        Captions drawn before. Those still among `captions` stay, before any other of theirs or of another image.
+    """
+    if size is None:
+        return [_drawn(seed, f"{key}:{n}", [pk]) for key in sorted(captions) for n, pk in enumerate(captions[key])]
+    among = {key: [pk for pk in found if pk in kept] or found for key, found in captions.items() if found}
+    is_new = {key: not any(pk in kept for pk in found) for key, found in among.items()}
+    in_order = sorted(among, key=lambda key: (is_new[key], random.Random(f"{seed}:{key}").random(), key))
+    return [_drawn(seed, key, among[key]) for key in sorted(in_order[:size])]
+
+
+def _drawn(seed: int, name: str, captions: Sequence[int]) -> Drawn:
+    draw = random.Random(f"{seed}:caption:{name}")
+    return Drawn(caption=draw.choice(captions), shuffle_key=draw.randrange(SHUFFLE_KEYS))

@@ -1,0 +1,280 @@
+"""Captions rated by others: which are drawn, and the life of a rater's batch, one transaction a step.
+
+Every step locks the batch's rows first, so that two tabs, a double click and a late request take turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from random import Random
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Greatest
+
+from allocation import services as allocation
+from allocation.models import Assignment, Batch, BatchState, Pool, Task
+from allocation.services import GivenBack as GivenBack  # callers catch it by this module's name
+from allocation.services import PoolClosed as PoolClosed
+from allocation.services import TimeRanOut as TimeRanOut
+from annotation.models import (
+    CaptionState,
+    Rating,
+    Round,
+    RoundState,
+    Verdict,
+    VerificationBatch,
+    VerificationTask,
+)
+from annotation.permissions import blockers
+from annotation.rules.drawing import draw_captions
+from annotation.selectors.verification import captions_by_image, images_to_write_about, to_rate
+from annotation.services import figures, tallies
+from annotation.services.batches import MovedOn as MovedOn
+from annotation.services.batches import NotAllRated as NotAllRated
+from annotation.services.batches import credible_ms
+from inference import exposure
+from people.models import User
+from people.qualification import Blocker
+from people.qualification import NotQualified as NotQualified
+
+TASKS_PER_INSERT = 5000
+FILLED = (RoundState.PLANNED, RoundState.OPEN)
+"""States in which a round may still get other captions to rate: afterwards its sample is what it was judged by."""
+
+
+def fill_verification(*, round_id: int) -> int:
+    """Draw the captions that a round lacks, some at a time so that nobody's writing waits; returns how many.
+
+    Stopped half-way or run again, it does no harm. A caption that ceased to count since goes out of the sample, as far
+    as nobody rated it yet, and another image comes in.
+    """
+    added = 0
+    while True:
+        with transaction.atomic(durable=True):
+            # Whoever asks for more tasks meanwhile waits for this lock, so that the mark they set is not lost.
+            found = Round.objects.select_for_update(no_key=True, of=("self",)).select_related("pool", "verifies")
+            round = found.get(pk=round_id)
+            made = _add_missing(round) if round.state in FILLED else 0
+            added += made
+            if made < TASKS_PER_INSERT:
+                Round.objects.filter(pk=round_id).update(awaits_tasks=False)
+                return added
+
+
+def _add_missing(round: Round) -> int:
+    assert round.verifies is not None
+    # Those who take a batch hold tasks while they refer to the pool: a lock that left no room for that could wait for
+    # them while they wait for it.
+    Pool.objects.select_for_update(no_key=True).get(pk=round.pool_id)
+    _fit_places(round)
+    kept = set(
+        VerificationTask.objects.filter(round=round, caption__state=CaptionState.COUNTED).values_list(
+            "caption", flat=True
+        )
+    )
+    drawn = draw_captions(captions_by_image(round.verifies), seed=round.seed, size=round.sample_size, kept=kept)
+    missing = [one for one in drawn if one.caption not in kept][:TASKS_PER_INSERT]
+    tasks = Task.objects.bulk_create(
+        Task(pool_id=round.pool_id, shuffle_key=one.shuffle_key, places=round.replication) for one in missing
+    )
+    VerificationTask.objects.bulk_create(
+        VerificationTask(task=task, round=round, caption_id=one.caption)
+        for task, one in zip(tasks, missing, strict=True)
+    )
+    figures.places_changed(round=round)
+    return len(missing)
+
+
+def _fit_places(round: Round) -> None:
+    """Take captions that do not count out of the sample, or their free places where somebody had them already."""
+    counts = Q(verification_task__caption__state=CaptionState.COUNTED)
+    tasks = Task.objects.filter(pool=round.pool_id).filter(~counts | ~Q(places=round.replication))
+    locked = list(tasks.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
+    Task.objects.filter(~counts, pk__in=locked, assignments__isnull=True).delete()
+    Task.objects.filter(~counts, pk__in=locked).update(places=Greatest(F("places_taken"), 1))
+    Task.objects.filter(counts, pk__in=locked).update(places=Greatest(F("places_taken"), round.replication))
+
+
+def take_batch(*, round: Round, rater: User, now: datetime, rng: Random) -> VerificationBatch | None:
+    """Hand `rater` captions of `round` (the open batch, where there is one), or None when nothing is left for them.
+
+    Raises
+    ------
+    NotQualified, PoolClosed, allocation.services.PoolBusy
+    """
+    found = blockers(rater, round)
+    if found:
+        raise NotQualified(found)
+
+    def prepare(batch: Batch, assignments: list[Assignment]) -> None:
+        _must_be_open(round)
+        rows = VerificationBatch.objects.create(batch=batch, round=round, guidelines_id=round.guidelines_id)
+        tasks = VerificationTask.objects.in_bulk([assignment.task_id for assignment in assignments])
+        Verdict.objects.bulk_create(
+            Verdict(
+                assignment=assignment,
+                batch=rows,
+                person=rater,
+                position=assignment.position,
+                caption_id=tasks[assignment.task_id].caption_id,
+            )
+            for assignment in assignments
+        )
+
+    batch = allocation.take_batch(
+        pool=round.pool, person=rater, now=now, rng=rng, prepare=prepare, without=_not_for(rater)
+    )
+    return VerificationBatch.objects.select_related("batch", "round").get(pk=batch.pk) if batch else None
+
+
+def _must_be_open(round: Round) -> None:
+    """Within the transaction that hands out; who closes the round changes the same row as who takes refers to."""
+    if not Round.objects.filter(pk=round.pk, state=RoundState.OPEN).exists():
+        raise PoolClosed
+
+
+def _not_for(rater: User) -> Q:
+    """Tasks that do not come to `rater`.
+
+    None with a caption of their own, and none of a picture that they have in hand, in whatever kind of work: a caption
+    must not show them what they are to write, to judge or to guess themselves.
+    """
+    image = "verification_task__caption__image"
+    return (
+        Q(verification_task__caption__author=rater)
+        | ~Q(verification_task__caption__state=CaptionState.COUNTED)
+        | Q(**{f"{image}__in": images_to_write_about(rater)})
+        | exposure.in_hand(rater, image, besides="annotation")
+    )
+
+
+def save_verdict(
+    *, batch_id: UUID, rater: User, position: int, rating: Rating, active_ms: int, now: datetime
+) -> Verdict:
+    """Keep how one caption was rated; it may be changed until the batch is handed in.
+
+    Raises
+    ------
+    VerificationBatch.DoesNotExist, Verdict.DoesNotExist, MovedOn, GivenBack
+    TimeRanOut
+        The rating is kept all the same.
+    """
+    with transaction.atomic():
+        batch = _locked_batch(batch_id, rater)
+        _must_be_in_hand(batch)
+        verdict = to_rate(batch).get(position=position)
+        verdict.rating_ms += credible_ms(active_ms, since=verdict.rated_at or batch.batch.taken_at, now=now)
+        verdict.rating, verdict.rated_at = rating, now
+        verdict.save(update_fields=["rating", "rated_at", "rating_ms"])
+        _renew_lease(batch, rater, now)
+    if _is_over(batch, now):
+        raise TimeRanOut
+    return verdict
+
+
+def save_verdicts(*, batch_id: UUID, rater: User, ratings: Mapping[int, Rating], now: datetime) -> None:
+    """Keep many ratings at once, as the form without scripts sends them; after the lease ran out too.
+
+    Raises
+    ------
+    VerificationBatch.DoesNotExist, MovedOn, GivenBack
+    """
+    with transaction.atomic():
+        batch = _locked_batch(batch_id, rater)
+        _must_be_in_hand(batch)
+        changed = []
+        for verdict in to_rate(batch).filter(position__in=ratings):
+            if verdict.rating != ratings[verdict.position]:
+                verdict.rating, verdict.rated_at = ratings[verdict.position], now
+                changed.append(verdict)
+        Verdict.objects.bulk_update(changed, ["rating", "rated_at"])
+        _renew_lease(batch, rater, now)
+
+
+def submit_batch(*, batch_id: UUID, rater: User, now: datetime) -> VerificationBatch:
+    """Hand in all ratings of a batch. Asked twice, it is done once.
+
+    If the lease ran out before, they are kept, flagged as late, and never counted.
+
+    Raises
+    ------
+    VerificationBatch.DoesNotExist, GivenBack, NotAllRated, NotQualified
+    """
+    with transaction.atomic():
+        batch = _locked_batch(batch_id, rater)
+        if batch.submitted_at:
+            return batch
+        _must_be_in_hand(batch)
+        stops = _gone_since(rater, batch)
+        if stops:
+            raise NotQualified(stops)
+        verdicts = list(to_rate(batch))
+        unrated = [verdict.position for verdict in verdicts if not verdict.rating]
+        if unrated:
+            raise NotAllRated(unrated)
+        counts = allocation.finish_batch(batch=batch.batch, now=now)
+        batch.submitted_at = now
+        batch.save(update_fields=["submitted_at"])
+        tallies.verdicts_handed_in(batch=batch, verdicts=verdicts, counts=counts)
+    return batch
+
+
+def give_back(*, batch_id: UUID, rater: User, now: datetime) -> None:
+    """Return a batch's places to the round. What was rated stays with the batch."""
+    with transaction.atomic():
+        batch = _locked_batch(batch_id, rater)
+        allocation.return_batch(batch=batch.batch, now=now)
+
+
+def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
+    """Take a lapsed or returned batch up again, as far as its captions are still free.
+
+    Raises
+    ------
+    NotQualified, MovedOn, and those of allocation.services.resume_batch
+    """
+    batch = VerificationBatch.objects.select_related("round__project", "round__language").get(
+        pk=batch_id, batch__person=rater
+    )
+    if batch.submitted_at:
+        raise MovedOn
+    found = blockers(rater, batch.round)
+    if found:
+        raise NotQualified(found)
+    with transaction.atomic():
+        resumed = allocation.resume_batch(batch_id=batch_id, person=rater, now=now)
+        _must_be_open(batch.round)
+    return resumed
+
+
+def _locked_batch(batch_id: UUID, rater: User) -> VerificationBatch:
+    return (
+        VerificationBatch.objects.select_for_update(no_key=True, of=("self", "batch"))
+        .select_related("batch", "round__project", "round__language")
+        .defer("round__project__description")
+        .get(pk=batch_id, batch__person=rater)
+    )
+
+
+def _must_be_in_hand(batch: VerificationBatch) -> None:
+    if batch.submitted_at:
+        raise MovedOn
+    if batch.batch.state == BatchState.RETURNED:
+        raise GivenBack
+
+
+def _is_over(batch: VerificationBatch, now: datetime) -> bool:
+    return batch.batch.state != BatchState.OPEN or batch.batch.due_at <= now
+
+
+def _gone_since(rater: User, batch: VerificationBatch) -> list[Blocker]:
+    """Whether the role or the consent that the batch was taken with is gone: nothing counts without them."""
+    return [found for found in blockers(rater, batch.round) if found.code in ("role", "consent")]
+
+
+def _renew_lease(batch: VerificationBatch, rater: User, now: datetime) -> None:
+    if allocation.is_half_over(batch=batch.batch, now=now) and not _gone_since(rater, batch):
+        allocation.renew_lease(batch=batch.batch, now=now)
