@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.views import batches, projects, work
+from annotation.views import batches, checks, feedback, moving, projects, work
 
 app_name = "annotation"
 urlpatterns = [
@@ -30,4 +30,17 @@ urlpatterns = [
     path("batches/<uuid:batch_id>/done/", batches.batch_done, name="batch-done"),
     path("batches/<uuid:batch_id>/return/", work.batch_return, name="batch-return"),
     path("batches/<uuid:batch_id>/resume/", work.batch_resume, name="batch-resume"),
+    path("feedback/", feedback.feedback_list, name="feedback-list"),
+    path("feedback/<int:feedback_id>/", feedback.feedback_show, name="feedback-show"),
+    path("feedback/<int:feedback_id>/acknowledge/", feedback.feedback_acknowledge, name="feedback-acknowledge"),
+    path("captions/<int:caption_id>/rewrite/", feedback.caption_rewrite, name="caption-rewrite"),
+    path("projects/<slug:slug>/languages/<str:tag>/check/", checks.check_show, name="check-show"),
+    path("projects/<slug:slug>/captions/<int:caption_id>/check/", checks.caption_check, name="caption-check"),
+    path("projects/<slug:slug>/captions/<int:caption_id>/feedback/", checks.caption_feedback, name="caption-feedback"),
+    path(
+        "projects/<slug:slug>/captions/<int:caption_id>/send-back/", checks.caption_send_back, name="caption-send-back"
+    ),
+    path("projects/<slug:slug>/rounds/<int:round_id>/feedback/", checks.feedback_create, name="feedback-create"),
+    path("projects/<slug:slug>/batches/<uuid:batch_id>/move/", moving.batch_move, name="batch-move"),
+    path("projects/<slug:slug>/batches/<uuid:batch_id>/return/", moving.batch_take_back, name="batch-take-back"),
 ]

@@ -19,6 +19,8 @@ from django.views.decorators.http import require_POST, require_safe
 from allocation.services import BatchInHand, NothingFree, PoolBusy, PoolClosed
 from annotation.models import Guidelines, Stage
 from annotation.permissions import batch_for, round_for
+from annotation.selectors.corrections import to_rewrite
+from annotation.selectors.feedback import unread
 from annotation.selectors.work import batch_head, batches_of, work_of
 from annotation.services import batches as services
 from people.markdown import to_html
@@ -31,7 +33,9 @@ BATCHES_PER_PAGE = 30
 @require_safe
 @login_required
 def work_show(request: HttpRequest) -> HttpResponse:
-    return render(request, "annotation/work.html", {"rounds": work_of(user_of(request), timezone.now())})
+    person = user_of(request)
+    context = {"rounds": work_of(person, timezone.now()), "unread": unread(person), "to_rewrite": to_rewrite(person)}
+    return render(request, "annotation/work.html", context)
 
 
 @require_POST

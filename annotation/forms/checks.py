@@ -1,0 +1,101 @@
+"""What a manager asks to look through, and what they say to annotators. What is asked stands in the address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Rating, Round
+from annotation.selectors.checks import Apart, Asked, authors_of, rounds_to_check
+from annotation.services.feedback import LONGEST_NOTE, FeedbackRefused, clean_note
+from languages.models import Language
+from people.models import LanguageSkill, Project, Role, User
+
+ANY_LEVEL = [("", _("all")), *Rating.choices]
+
+
+class CheckForm(forms.Form):
+    """Without a round, the newest in which somebody wrote."""
+
+    round = forms.ChoiceField(label=_("Round"), error_messages={"invalid_choice": _("There is no such round here.")})
+    annotator = forms.ChoiceField(
+        label=_("Annotator"),
+        required=False,
+        error_messages={"invalid_choice": _("This person wrote nothing in this language.")},
+    )
+    rated = forms.ChoiceField(label=_("English rated as"), choices=ANY_LEVEL, required=False)
+    verdict = forms.ChoiceField(label=_("Rated by others as"), choices=ANY_LEVEL, required=False)
+    apart = forms.ChoiceField(label=_("Two levels apart"), choices=Apart.choices, required=False)
+    unchecked = forms.BooleanField(label=_("Only what nobody has checked"), required=False)
+
+    def __init__(self, sent: QueryDict, *, project: Project, language: Language) -> None:
+        self._rounds = {str(round.pk): round for round in rounds_to_check(project, language)}
+        self._people = {str(person.pk): person for person in authors_of(self._rounds.values())}
+        given = sent.copy()
+        if self._rounds and not given.get("round"):
+            given["round"] = next(iter(self._rounds))
+        super().__init__(given)
+        self._offer("round", [(key, round.title) for key, round in self._rounds.items()])
+        self._offer("annotator", [("", _("all")), *((key, one.username) for key, one in self._people.items())])
+
+    @property
+    def has_rounds(self) -> bool:
+        return bool(self._rounds)
+
+    def asked(self) -> Asked:
+        """Call once it is valid."""
+        given = self.cleaned_data
+        return Asked(
+            round=self._rounds[given["round"]],
+            annotator=self._people.get(given["annotator"]),
+            rated=given["rated"],
+            verdict=given["verdict"],
+            apart=given["apart"],
+            is_unchecked=given["unchecked"],
+        )
+
+    def _offer(self, name: str, choices: list[tuple[str, Any]]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = choices
+
+
+class _Person(forms.ModelChoiceField):  # type: ignore[type-arg]
+    def label_from_instance(self, person: User) -> str:
+        return person.username
+
+
+class FeedbackForm(forms.Form):
+    """What is said to one annotator about a round in general."""
+
+    person = _Person(
+        label=_("To"),
+        queryset=User.objects.none(),
+        empty_label=_("Choose…"),
+        error_messages={"invalid_choice": _("This person does not write in this language here any more.")},
+    )
+    text = forms.CharField(
+        label=_("Feedback"),
+        widget=forms.Textarea(attrs={"rows": 6, "maxlength": LONGEST_NOTE}),
+        help_text=_(
+            "They read it, and say that they have, before they get another batch. Do not quote English captions."
+        ),
+        strip=False,
+    )
+
+    def __init__(self, *args: Any, round: Round, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["person"]
+        assert isinstance(field, forms.ModelChoiceField)
+        speakers = LanguageSkill.objects.filter(language=round.language_id).values("user")
+        annotators = User.objects.filter(memberships__project=round.project_id, memberships__role=Role.ANNOTATOR)
+        field.queryset = annotators.filter(pk__in=speakers).order_by("username")
+
+    def clean_text(self) -> str:
+        try:
+            return clean_note(self.cleaned_data["text"])
+        except FeedbackRefused as refused:
+            raise forms.ValidationError(str(refused)) from refused

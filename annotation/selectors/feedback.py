@@ -1,0 +1,77 @@
+"""What managers said: to an annotator, who reads it, and of a round, which the managers look back on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from annotation.models import Feedback, Round
+from annotation.permissions import readable_feedback
+from corpus.selectors import Picture, picture_of
+from languages.models import Language
+from people.models import Project, User
+
+MOST_SHOWN = 100
+
+
+@dataclass(frozen=True)
+class Note:
+    """Feedback as its annotator sees it: on a caption of theirs, with the picture, or in general. Never in English."""
+
+    id: int
+    project: Project
+    language: Language
+    round_title: str
+    by: str
+    at: datetime
+    text: str
+    acknowledged_at: datetime | None
+    caption: str
+    picture: Picture | None
+
+
+def notes_to(person: User) -> list[Note]:
+    """The newest first, those that wait to be read before all others."""
+    found = list(_with_all_it_needs(readable_feedback(person)).order_by("-at", "-pk")[:MOST_SHOWN])
+    found.sort(key=lambda one: one.acknowledged_at is not None)
+    return [_note(one, person) for one in found]
+
+
+def note_to(person: User, feedback_id: int) -> Note | None:
+    """One of them; None for everybody else, and while the picture is in their hands."""
+    found = _with_all_it_needs(readable_feedback(person)).filter(pk=feedback_id).first()
+    return _note(found, person) if found else None
+
+
+def unread(person: User) -> int:
+    """How much waits to be read; where it is one, or many, all are listed on a page of their own."""
+    return readable_feedback(person).filter(acknowledged_at=None).count()
+
+
+def given_in(round: Round) -> Sequence[Feedback]:
+    """What was said of a round, the newest first."""
+    given = Feedback.objects.filter(round=round).select_related("person", "by", "caption")
+    return list(given.order_by("-at", "-pk")[:MOST_SHOWN])
+
+
+def _with_all_it_needs(feedback: QuerySet[Feedback]) -> QuerySet[Feedback]:
+    return feedback.select_related("project", "round__language", "round__verifies", "by", "caption__image")
+
+
+def _note(found: Feedback, person: User) -> Note:
+    caption = found.caption
+    return Note(
+        id=found.pk,
+        project=found.project,
+        language=found.round.language,
+        round_title=found.round.title,
+        by=found.by.username,
+        at=found.at,
+        text=found.text,
+        acknowledged_at=found.acknowledged_at,
+        caption=caption.text if caption else "",
+        picture=picture_of(caption.image, person) if caption else None,
+    )

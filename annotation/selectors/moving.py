@@ -1,0 +1,97 @@
+"""Batches in hand, and who could take them over."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Count, Q
+
+from allocation.models import AssignmentState, Batch, BatchState
+from annotation.models import Round, RoundKind, RoundState, Standing, StandingState
+from people.models import LanguageSkill, Membership, Project, Role, User
+from people.qualification import WORKING_LEVELS
+
+
+@dataclass(frozen=True)
+class OpenBatch:
+    """`takers` could take it over, as far as one can say without asking each; none where it cannot be moved."""
+
+    id: UUID
+    person: User
+    round: Round
+    images: int
+    taken_at: datetime
+    due_at: datetime
+    is_overdue: bool
+    takers: Sequence[User]
+
+
+def open_batches(
+    project: Project, *, now: datetime, round: Round | None = None, person: User | None = None
+) -> list[OpenBatch]:
+    """Those of a project, or of one round or person of it; the ones that are due first come first."""
+    in_hand = Batch.objects.filter(state=BatchState.OPEN, pool__round__project=project)
+    if round is not None:
+        in_hand = in_hand.filter(pool=round.pool_id)
+    if person is not None:
+        in_hand = in_hand.filter(person=person)
+    held = Count("assignments", filter=Q(assignments__state=AssignmentState.HELD))
+    batches = list(
+        in_hand.annotate(images=held)
+        .select_related("person", "pool__round__language", "pool__round__verifies")
+        .order_by("due_at", "pk")
+    )
+    movable = {_round(batch).pk: _round(batch) for batch in batches if _can_be_moved(_round(batch))}
+    takers = _takers(project, list(movable.values()))
+    return [
+        OpenBatch(
+            id=batch.pk,
+            person=batch.person,
+            round=_round(batch),
+            images=batch.images,
+            taken_at=batch.taken_at,
+            due_at=batch.due_at,
+            is_overdue=batch.due_at <= now,
+            takers=[] if batch.due_at <= now else takers[batch.pool_id],
+        )
+        for batch in batches
+    ]
+
+
+def _round(batch: Batch) -> Round:
+    round: Round = batch.pool.round
+    return round
+
+
+def _can_be_moved(round: Round) -> bool:
+    return round.kind != RoundKind.VERIFICATION and round.state == RoundState.OPEN
+
+
+def _takers(project: Project, rounds: Sequence[Round]) -> dict[int, list[User]]:
+    """By pool: who speaks the language, is not paused in it, and has no batch of the pool in hand."""
+    found: dict[int, list[User]] = defaultdict(list)
+    if not rounds:
+        return found
+    annotators = Membership.objects.filter(project=project, role=Role.ANNOTATOR, user__reads_english=True)
+    skills = LanguageSkill.objects.filter(
+        level__in=WORKING_LEVELS,
+        language__in={round.language_id for round in rounds},
+        user__in=annotators.values("user"),
+    )
+    speakers = list(skills.select_related("user").order_by("user__username"))
+    paused = set(Standing.objects.filter(project=project, state=StandingState.PAUSED).values_list("person", "language"))
+    pools = [round.pool_id for round in rounds]
+    busy = set(Batch.objects.filter(state=BatchState.OPEN, pool__in=pools).values_list("pool", "person"))
+    for round in rounds:
+        found[round.pool_id] = [
+            skill.user
+            for skill in speakers
+            if skill.language_id == round.language_id
+            and (skill.user_id, skill.language_id) not in paused
+            and (round.pool_id, skill.user_id) not in busy
+        ]
+    return found

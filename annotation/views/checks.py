@@ -1,0 +1,164 @@
+"""Looking through what was rated and written: a manager's findings, feedback and captions sent back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation.forms.checks import CheckForm, FeedbackForm
+from annotation.models import Caption, Rating
+from annotation.permissions import caption_managed_by, has_pictures_in_hand, round_managed_by
+from annotation.selectors import checks as selectors
+from annotation.selectors.feedback import given_in
+from annotation.services import checks, corrections
+from annotation.services.feedback import FeedbackRefused, give_feedback
+from languages.models import Language
+from people.models import Project, Role
+from people.permissions import project_for
+from people.requests import is_htmx, user_of
+
+IS_RIGHT = {"right": True, "wrong": False, "": None}
+
+
+@require_safe
+@never_cache
+@login_required
+def check_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
+    project = project_for(request.user, slug, Role.MANAGER)
+    language = get_object_or_404(Language.objects.filter(pk__in=project.rounds.values("language")), pk=tag)
+    if elsewhere := _kept_away(request, project):
+        return elsewhere
+    form = CheckForm(request.GET, project=project, language=language)
+    context: dict[str, Any] = {"project": project, "language": language, "form": form, "levels": selectors.levels()}
+    if form.has_rounds and form.is_valid():
+        asked = form.asked()
+        where = {name: _number(request.GET.get(name)) for name in ("after", "before")}
+        page = selectors.check_page(asked, user_of(request), **where)
+        context |= {"asked": asked, "page": page, "back": request.GET.urlencode()}
+    return render(request, "annotation/check.html", context)
+
+
+@require_POST
+@login_required
+def caption_check(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse:
+    """Keep one finding, said by the button that was pressed: about the rating, or a level for the caption."""
+    caption = caption_managed_by(request.user, slug, caption_id)
+    if elsewhere := _kept_away(request, caption.round.project):
+        return elsewhere
+    who: dict[str, Any] = {"caption_id": caption.pk, "by": user_of(request), "now": timezone.now()}
+    rating, level = request.POST.get("rating"), request.POST.get("level")
+    if rating in IS_RIGHT:
+        checks.check_rating(is_right=IS_RIGHT[rating], **who)
+    if level == "" or level in Rating.values:
+        checks.check_level(level=Rating(level) if level else None, **who)
+    return _back(request, caption)
+
+
+@require_POST
+@login_required
+def caption_feedback(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse:
+    caption = caption_managed_by(request.user, slug, caption_id)
+    if elsewhere := _kept_away(request, caption.round.project):
+        return elsewhere
+    if caption.author is None:
+        raise Http404(_("Nobody here wrote this caption."))
+    text = request.POST.get("text", "")
+    about: dict[str, Any] = {"round": caption.round, "person": caption.author, "caption": caption}
+    try:
+        give_feedback(text=text, by=user_of(request), now=timezone.now(), **about)
+    except FeedbackRefused as refused:
+        return _again(request, caption, "feedback", text, str(refused))
+    return _back(request, caption, _("They see it before their next batch."))
+
+
+@require_POST
+@login_required
+def caption_send_back(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse:
+    caption = caption_managed_by(request.user, slug, caption_id)
+    if elsewhere := _kept_away(request, caption.round.project):
+        return elsewhere
+    note = request.POST.get("text", "")
+    try:
+        corrections.send_back(caption_id=caption.pk, note=note, by=user_of(request), now=timezone.now())
+    except (FeedbackRefused, corrections.CannotSendBack) as refused:
+        return _again(request, caption, "send-back", note, str(refused))
+    return _back(request, caption, _("The caption was sent back to its author."))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@login_required
+def feedback_create(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
+    """Say something about a round in general, and look back on all that was said of it."""
+    round = round_managed_by(request.user, slug, round_id)
+    if elsewhere := _kept_away(request, round.project):
+        return elsewhere
+    form = FeedbackForm(request.POST or None, round=round, initial={"person": request.GET.get("person")})
+    if form.is_valid():
+        try:
+            give_feedback(round=round, by=user_of(request), now=timezone.now(), **form.cleaned_data)
+        except FeedbackRefused as refused:
+            form.add_error("person", str(refused))
+        else:
+            messages.success(request, _("They see it before their next batch."))
+            return redirect("annotation:feedback-create", slug, round_id)
+    context = {"project": round.project, "round": round, "form": form, "given": given_in(round)}
+    return render(request, "annotation/feedback_create.html", context, status=422 if form.is_bound else 200)
+
+
+def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:
+    """Whoever has to write about pictures of the project themselves must not see what others wrote and rated."""
+    if not has_pictures_in_hand(user_of(request), project):
+        return None
+    messages.error(
+        request,
+        _("You have a batch with pictures of this project to finish yourself, and here stands what others wrote about "
+          "them. Hand that batch in first, or ask another manager to look."),
+    )  # fmt: skip
+    where = reverse("annotation:project-show", args=[project.slug])
+    return HttpResponse(headers={"HX-Redirect": where}) if is_htmx(request) else redirect(where)
+
+
+def _back(request: HttpRequest, caption: Caption, said: str = "") -> HttpResponse:
+    """The caption anew for the page's script; else the page that it was on."""
+    if is_htmx(request):
+        return _part(request, caption, said=said)
+    if said:
+        messages.success(request, said)
+    show = reverse("annotation:check-show", args=[caption.round.project.slug, caption.round.language_id])
+    return redirect(f"{show}?{request.POST.get('back', '')}#caption-{caption.pk}")
+
+
+def _again(request: HttpRequest, caption: Caption, doing: str, typed: str, problem: str) -> HttpResponse:
+    """What was typed stays, beside what is wrong with it."""
+    about = {"doing": doing, "typed": typed, "problem": problem}
+    if is_htmx(request):
+        return _part(request, caption, **about)
+    context = {"row": selectors.row_of(caption, user_of(request)), "back": request.POST.get("back", ""), **about}
+    context |= {"project": caption.round.project, "language": caption.round.language}
+    return render(request, "annotation/check_again.html", context, status=422)
+
+
+def _part(request: HttpRequest, caption: Caption, **about: str) -> HttpResponse:
+    context = {
+        "row": selectors.row_of(caption, user_of(request)),
+        "project": caption.round.project,
+        "language": caption.round.language,
+        "levels": selectors.levels(),
+        "back": request.POST.get("back", ""),
+        **about,
+    }
+    return render(request, "annotation/_check_row.html", context)
+
+
+def _number(value: str | None) -> int:
+    return int(value) if value and value.isascii() and value.isdecimal() and len(value) < 19 else 0

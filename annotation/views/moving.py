@@ -1,0 +1,101 @@
+"""What a manager does about batches in other people's hands. They come back to the page that they came from."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST
+
+from annotation.permissions import batch_managed_by
+from annotation.services import moving as services
+from people.models import Role, User
+from people.requests import user_of
+
+
+@require_POST
+@login_required
+def batch_move(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResponse:
+    batch = batch_managed_by(request.user, slug, batch_id)
+    chosen = request.POST.get("to", "")
+    members = User.objects.filter(memberships__project__slug=slug, memberships__role=Role.ANNOTATOR)
+    to = get_object_or_404(members, pk=int(chosen) if chosen.isdecimal() and len(chosen) < 10 else 0)
+    try:
+        moved = services.move_batch(batch=batch, to=to, by=user_of(request), now=timezone.now())
+    except services.NotQualified as stopped:
+        _say_what_stops(request, to, [blocker.code for blocker in stopped.blockers])
+    except services.CannotMove:
+        messages.error(request, _("Ratings of captions cannot be given to one person. Take the batch back instead."))
+    except services.NotInHand:
+        messages.info(request, _("This batch is in nobody's hands any more."))
+    except services.PoolClosed:
+        messages.error(request, _("This round is not open, so nobody gets a new batch of it. Open it first."))
+    except services.BatchInHand:
+        messages.error(request, _("%(name)s has a batch of this round in hand already.") % {"name": to.username})
+    except services.NothingFree:
+        messages.error(
+            request, _("%(name)s may not get any of these pictures: they had them before.") % {"name": to.username}
+        )
+    else:
+        _say_what_moved(request, to, moved)
+    return _back(request, slug)
+
+
+@require_POST
+@login_required
+def batch_take_back(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResponse:
+    batch = batch_managed_by(request.user, slug, batch_id)
+    try:
+        freed = services.return_batch(batch=batch, by=user_of(request), now=timezone.now())
+    except services.NotInHand:
+        messages.info(request, _("This batch is in nobody's hands any more."))
+    else:
+        text = ngettext("%(number)d place is free again.", "%(number)d places are free again.", freed)
+        messages.success(request, text % {"number": freed})
+    return _back(request, slug)
+
+
+def _say_what_moved(request: HttpRequest, to: User, moved: services.Moved) -> None:
+    text = ngettext(
+        "%(name)s has %(number)d picture now, and begins anew.",
+        "%(name)s has %(number)d pictures now, and begins anew.",
+        moved.moved,
+    )
+    messages.success(request, text % {"name": to.username, "number": moved.moved})
+    if moved.left:
+        text = ngettext(
+            "%(number)d picture could not come along, as they had it before; it is free for anybody else.",
+            "%(number)d pictures could not come along, as they had them before; they are free for anybody else.",
+            moved.left,
+        )
+        messages.warning(request, text % {"number": moved.left})
+
+
+def _say_what_stops(request: HttpRequest, to: User, codes: list[str]) -> None:
+    known = {
+        "role": _("they are not an annotator of this project"),
+        "english": _("their profile does not say that they read English well"),
+        "language": _("their profile does not say that they are a native or fluent speaker"),
+        "consent": _("they have not agreed to the newest consent text"),
+        "feedback": _("they have feedback to read first"),
+        "paused": _("they are paused in this language"),
+        "qualification": _("they are not qualified in this language"),
+    }
+    reasons = "; ".join(known.get(code, code) for code in codes)
+    text = _("%(name)s cannot take this batch over: %(reasons)s.")
+    messages.error(request, text % {"name": to.username, "reasons": reasons})
+
+
+def _back(request: HttpRequest, slug: str) -> HttpResponse:
+    back = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}, require_https=request.is_secure()):
+        back = reverse("annotation:project-show", args=[slug])
+    return redirect(back)
