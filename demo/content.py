@@ -14,8 +14,9 @@ from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 from allocation.services import lapse_overdue
-from annotation.models import CaptionBatch, Item, Rating, Round
+from annotation.models import CaptionBatch, Item, Rating, Round, RoundKind
 from annotation.services import batches
+from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, create_project
 from annotation.services.rounds import fill_round
 from corpus.models import Collection
@@ -37,6 +38,7 @@ COLLECTION_NAME = "Demo photographs"
 PASSWORD = "look-then-write"  # noqa: S105 - told to whoever starts the demo, on their own computer
 SEED = 3600
 HOLD = timedelta(days=3)
+WHY_NO_PILOT = "The demo shows the main round."
 REPLICATION = 2
 
 
@@ -121,7 +123,8 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
     collection = _pictures(folder, clock)
     model = _captions(folder, collection, clock)
     project = _project(people, collection, model, clock())
-    rounds = {round.language_id: round for round in Round.objects.filter(project=project).select_related("pool")}
+    main = Round.objects.filter(project=project, kind=RoundKind.MAIN).select_related("pool")
+    rounds = {round.language_id: round for round in main}
     _anna(people["anna-de"], rounds["de"], clock() - timedelta(days=1, hours=2))
     _bernd(people["bernd-de"], rounds["de"], clock() - timedelta(hours=2))
     _rate_some(people["lucia-es"], rounds["es"], RATED_BY_LUCIA, clock() - timedelta(hours=1))
@@ -201,6 +204,8 @@ def _project(people: dict[str, User], collection: Collection, model: CaptioningM
             batch_size=len(photographs.PHOTOGRAPHS),
             hold_s=int(HOLD.total_seconds()),
             seed=SEED,
+            beginning=Beginning(why_no_pilot=WHY_NO_PILOT),
+            now=now,
         )
     for round in project.rounds.filter(awaits_tasks=True):
         fill_round(round_id=round.pk)

@@ -12,7 +12,9 @@ from django.utils.translation import ngettext
 
 from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hold_field, hours, is_open_field
 from annotation.models import Round
+from annotation.rules.campaign import MAIN, PILOT, PILOT_IMAGES
 from annotation.selectors.overview import Coverage
+from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, RoundSettings
 from corpus.models import Collection
 from inference.models import CaptioningModel
@@ -64,6 +66,30 @@ class LanguagesForm(_Batches):
         help_text=_("With several, each image gets a caption of one of them, drawn at random."),
         error_messages={"required": _("Choose at least one model.")},
     )
+    begin = forms.ChoiceField(
+        label=_("How each language begins"),
+        choices=[
+            (PILOT, _("With a pilot: some images first, to see whether the guidelines are understood")),
+            (MAIN, _("With the main round at once")),
+        ],
+        widget=forms.RadioSelect,
+        required=False,
+        initial=PILOT,
+        help_text=_("The main round opens when a pilot was accepted."),
+    )
+    pilot_images = forms.IntegerField(
+        label=_("Images of the pilot"),
+        min_value=1,
+        required=False,
+        initial=PILOT_IMAGES,
+        help_text=_("Drawn at random, by a seed that is kept. The method uses 150."),
+    )
+    why_no_pilot = forms.CharField(
+        label=_("Why there is no pilot"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("Only where the main round begins at once. It is kept, and goes into releases."),
+    )
 
     def __init__(self, *args: Any, coverage: Coverage, languages: Sequence[Language], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -106,7 +132,14 @@ class LanguagesForm(_Batches):
             name = REPLICATION + language.tag
             if name in cleaned and cleaned[name] is None:
                 self.add_error(name, _now("Say how many captions each image is to get in this language."))
+        if cleaned.get("begin") == MAIN and not cleaned.get("why_no_pilot"):
+            self.add_error("why_no_pilot", _now("Say why these languages need no pilot."))
         return cleaned
+
+    def beginning(self) -> Beginning:
+        if self.cleaned_data["begin"] == MAIN:
+            return Beginning(why_no_pilot=self.cleaned_data["why_no_pilot"])
+        return Beginning(pilot_images=self.cleaned_data["pilot_images"] or PILOT_IMAGES)
 
     def new_rounds(self) -> list[NewRound]:
         return [
@@ -120,7 +153,7 @@ class ProjectForm(LanguagesForm):
     name = forms.CharField(
         label=_("Name"), max_length=120, help_text=_("Annotators see it. It can be in any language.")
     )
-    field_order = ("name", "captioners", "batch_size", "hold_h")
+    field_order = ("name", "captioners", "batch_size", "hold_h", "begin", "pilot_images", "why_no_pilot")
 
 
 class RoundForm(_Batches):

@@ -1,7 +1,7 @@
 """Which step of a language may follow which: pilots until one is good enough, the main round, its verification.
 
 A pilot's captions are rated by others before it is decided; its rating is settled with it. All from values alone:
-kinds and states are given by their stored names. What may not be is answered by a sentence that says why, or what first.
+kinds and states are given by their stored names. What may not be is answered by a sentence: why, and what to do first.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ one transaction would keep everybody else on SQLite from writing. Callers nudge 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from django.db import transaction
 from django.utils.text import slugify
@@ -16,12 +17,13 @@ from django.utils.translation import gettext as _
 from allocation import services as allocation
 from allocation.models import Pool
 from annotation import defaults
-from annotation.models import Guidelines, Round, RoundKind
+from annotation.models import Guidelines, Round, RoundKind, RoundState
 from annotation.services import figures
-from annotation.services.rounds import create_round
+from annotation.services.campaign import Beginning, begin_language, record_of_round
 from corpus.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
+from people import audit
 from people.models import Project, User
 from people.services import create_project as create_room
 
@@ -45,10 +47,14 @@ class NewRound:
 
 @dataclass(frozen=True)
 class RoundSettings:
+    """`is_open` is heeded while the round is open; `sample_size` before it was opened."""
+
     replication: int
     batch_size: int
     hold_s: int
     is_open: bool
+    needs_qualification: bool = False
+    sample_size: int | None = None
 
 
 def create_project(
@@ -61,13 +67,16 @@ def create_project(
     batch_size: int,
     hold_s: int,
     seed: int,
+    beginning: Beginning,
+    now: datetime,
     description: str = "",
 ) -> Project:
-    """Make a project with its guidelines and one round per language; `creator` manages it."""
+    """Make a project with its guidelines and the rounds of its languages; `creator` manages it."""
     with transaction.atomic():
         slug = f"{slugify(name)}-project" if slugify(name) in RESERVED_SLUGS else ""
         project = create_room(name=name, manager=creator, description=description, slug=slug)
         Guidelines.objects.create(project=project, version=1, created_by=creator, **defaults.guidelines()._asdict())
+        audit.record(project=project, action="project.created", about=project.slug, by=creator, now=now)
         add_languages(
             project=project,
             collection=collection,
@@ -76,6 +85,9 @@ def create_project(
             batch_size=batch_size,
             hold_s=hold_s,
             seed=seed,
+            beginning=beginning,
+            by=creator,
+            now=now,
         )
     return project
 
@@ -89,8 +101,11 @@ def add_languages(
     batch_size: int,
     hold_s: int,
     seed: int,
+    beginning: Beginning,
+    by: User,
+    now: datetime,
 ) -> list[Round]:
-    """Add a round for each of `languages`.
+    """Lay out the rounds of each of `languages`; returns those that are open, one per language.
 
     Raises
     ------
@@ -99,16 +114,16 @@ def add_languages(
     """
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-        taken = set(Round.objects.filter(project=project, kind=RoundKind.MAIN).values_list("language", flat=True))
-        made = []
+        taken = set(Round.objects.filter(project=project).values_list("language", flat=True))
+        opened = []
         for new in languages:
             if new.language.pk in taken:
                 raise LanguageThere(
                     _("%(language)s is in this project already. Change its settings instead.")
                     % {"language": new.language.name}
                 )
-            made.append(
-                create_round(
+            opened.append(
+                begin_language(
                     project=project,
                     language=new.language,
                     collection=collection,
@@ -117,36 +132,57 @@ def add_languages(
                     batch_size=batch_size,
                     hold_s=hold_s,
                     seed=seed,
-                    with_tasks=False,
+                    beginning=beginning,
+                    by=by,
+                    now=now,
                 )
             )
-    return made
+    return opened
 
 
-def change_round(*, round: Round, settings: RoundSettings) -> int:
+def change_round(*, round: Round, settings: RoundSettings, by: User, now: datetime) -> int:
     """Change how a round is worked on; returns how many images have more places than the new replication.
 
     Nobody's place is taken away: an image with more captions, or people at it, than the new replication keeps them.
     """
     with transaction.atomic():
         # Background work that is adding tasks holds this row too, so none comes in at the old replication.
-        round = Round.objects.select_for_update(no_key=True).get(pk=round.pk)
+        round = Round.objects.select_for_update(no_key=True, of=("self",)).select_related("pool").get(pk=round.pk)
+        before = settings_of(round)
+        is_open = settings.is_open and round.state == RoundState.OPEN
         Pool.objects.filter(pk=round.pool_id).update(
-            batch_size=settings.batch_size, hold_s=settings.hold_s, is_open=settings.is_open
+            batch_size=settings.batch_size, hold_s=settings.hold_s, is_open=is_open
         )
+        round.needs_qualification = settings.needs_qualification
+        if round.state == RoundState.PLANNED and round.kind != RoundKind.MAIN:
+            round.sample_size = settings.sample_size
+        round.save(update_fields=["needs_qualification", "sample_size"])
         above = allocation.change_replication(pool=round.pool, replication=settings.replication)
         figures.places_changed(round=round)
+        record_of_round(round, "changed", by=by, now=now, before=asdict(before), after=asdict(settings))
     return above
 
 
-def ask_for_missing_tasks(*, project: Project) -> list[int]:
-    """Mark the rounds of a project to be looked through for images that got an English caption since."""
+def settings_of(round: Round) -> RoundSettings:
+    return RoundSettings(
+        replication=round.pool.replication,
+        batch_size=round.pool.batch_size,
+        hold_s=round.pool.hold_s,
+        is_open=round.pool.is_open,
+        needs_qualification=round.needs_qualification,
+        sample_size=round.sample_size,
+    )
+
+
+def ask_for_missing_tasks(*, project: Project, by: User, now: datetime) -> list[int]:
+    """Mark the open rounds of a project to be looked through for images that got an English caption since."""
     with transaction.atomic():
         rounds = list(
-            Round.objects.filter(project=project)
+            Round.objects.filter(project=project, state=RoundState.OPEN)
             .order_by("pk")
             .select_for_update(no_key=True)
             .values_list("pk", flat=True)
         )
         Round.objects.filter(pk__in=rounds).update(awaits_tasks=True)
+        audit.record(project=project, action="tasks.asked-for", about=project.slug, by=by, now=now)
     return rounds

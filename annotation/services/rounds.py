@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from datetime import datetime
 from itertools import groupby, islice
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from allocation.models import Pool, Task
-from annotation.models import CaptionTask, Guidelines, Round, RoundKind
+from annotation.models import DECIDED, CaptionTask, Guidelines, Round, RoundKind, RoundState
+from annotation.rules.sampling import draw_images
 from annotation.services import figures
-from corpus.models import Collection
+from corpus.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
-from people.models import Project
+from people.models import Project, User
 
 SHUFFLE_KEYS = 2**31
 TASKS_PER_INSERT = 5000
@@ -33,12 +36,23 @@ def create_round(
     seed: int,
     kind: RoundKind = RoundKind.MAIN,
     number: int = 1,
+    state: RoundState = RoundState.OPEN,
+    sample_size: int | None = None,
+    verifies: Round | None = None,
+    needs_qualification: bool = False,
+    reason: str = "",
+    source: str = "",
+    by: User | None = None,
+    now: datetime | None = None,
     with_tasks: bool = True,
 ) -> Round:
     """Make a round with a task for every image of `collection` that one of `captioners` has described in English.
 
-    Without `with_tasks` the round waits for `fill_round` to make them in the background.
+    With a `sample_size` only so many images are drawn. Without `with_tasks` the round waits for `fill_round` to make
+    the tasks in the background; one that is not open gets none before it is. `by` and `now` are of a round that is
+    decided, such as one that is skipped for a `reason`, or whose captions came from a file (`source`).
     """
+    is_open = state == RoundState.OPEN
     with transaction.atomic():
         made = Round.objects.create(
             project=project,
@@ -47,12 +61,21 @@ def create_round(
             number=number,
             collection=collection,
             guidelines=Guidelines.objects.filter(project=project).latest("version"),
-            pool=Pool.objects.create(replication=replication, batch_size=batch_size, hold_s=hold_s),
+            pool=Pool.objects.create(replication=replication, batch_size=batch_size, hold_s=hold_s, is_open=is_open),
             seed=seed,
-            awaits_tasks=not with_tasks,
+            state=state,
+            sample_size=sample_size,
+            verifies=verifies,
+            needs_qualification=needs_qualification,
+            reason=reason,
+            source=source,
+            awaits_tasks=is_open and not with_tasks,
+            opened_at=now if is_open else None,
+            decided_at=now if state in DECIDED else None,
+            decided_by=by if state in DECIDED else None,
         )
         made.captioners.set(captioners)
-        if with_tasks:
+        if is_open and with_tasks and kind != RoundKind.VERIFICATION:
             add_missing_tasks(made)
     return made
 
@@ -67,7 +90,7 @@ def fill_round(*, round_id: int) -> int:
         with transaction.atomic(durable=True):
             # Whoever asks for more tasks meanwhile waits for this lock, so that the mark they set is not lost.
             round = Round.objects.select_for_update(no_key=True).get(pk=round_id)
-            made = add_missing_tasks(round, at_most=TASKS_PER_INSERT)
+            made = add_missing_tasks(round, at_most=TASKS_PER_INSERT) if round.state == RoundState.OPEN else 0
             added += made
             if made < TASKS_PER_INSERT:
                 Round.objects.filter(pk=round_id).update(awaits_tasks=False)
@@ -77,18 +100,12 @@ def fill_round(*, round_id: int) -> int:
 def add_missing_tasks(round: Round, *, at_most: int | None = None) -> int:
     """Add a task for each image that has got an English caption since, up to `at_most`; returns how many.
 
-    Where several models described an image, one of their captions is drawn by the round's seed and the image.
+    Of a sample, as many as it still lacks, drawn by the round's seed and the keys of the images. Where several models
+    described an image, one of their captions is drawn by the round's seed and the image.
     """
     with transaction.atomic():
         Pool.objects.select_for_update().get(pk=round.pool_id)
-        captions = (
-            ModelCaption.objects.filter(
-                model__in=round.captioners.all(), language_id=ENGLISH, image__collections=round.collection_id
-            )
-            .exclude(image__in=CaptionTask.objects.filter(round=round).values("image"))
-            .order_by("image_id", "model_id")
-            .only("pk", "image_id")
-        )
+        captions = _missing(round).order_by("image_id", "model_id").only("pk", "image_id")
         added = 0
         per_image = (list(found) for _, found in groupby(captions.iterator(), key=lambda caption: caption.image_id))
         wanted = islice(per_image, at_most)
@@ -105,3 +122,29 @@ def add_missing_tasks(round: Round, *, at_most: int | None = None) -> int:
             added += len(tasks)
         figures.places_changed(round=round)
     return added
+
+
+def _missing(round: Round) -> QuerySet[ModelCaption]:
+    """English captions of the images that the round should have and does not."""
+    captions = ModelCaption.objects.filter(
+        model__in=round.captioners.all(), language_id=ENGLISH, image__collections=round.collection_id
+    ).exclude(image__in=CaptionTask.objects.filter(round=round).values("image"))
+    if round.sample_size is None:
+        return captions
+    entries = CollectionImage.objects.filter(collection=round.collection_id, image__in=captions.values("image"))
+    images = draw_images(
+        dict(entries.values_list("key", "image_id")),
+        seed=round.seed,
+        size=max(0, round.sample_size - CaptionTask.objects.filter(round=round).count()),
+        last=set(_in_earlier_pilots(round).values_list("image_id", flat=True)),
+    )
+    return captions.filter(image__in=images)
+
+
+def _in_earlier_pilots(round: Round) -> QuerySet[CaptionTask]:
+    return CaptionTask.objects.filter(
+        round__project=round.project_id,
+        round__language=round.language_id,
+        round__kind=RoundKind.PILOT,
+        round__number__lt=round.number,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from random import SystemRandom
 from typing import TypedDict
 
@@ -22,6 +23,7 @@ from annotation.models import Round
 from annotation.permissions import has_pictures_in_hand, round_managed_by
 from annotation.selectors import overview
 from annotation.services import projects as services
+from annotation.services.campaign import Beginning
 from annotation.services.references import use_as_references
 from corpus.models import Collection
 from inference.models import CaptioningModel
@@ -43,6 +45,8 @@ class SettingUp(TypedDict):
     batch_size: int
     hold_s: int
     seed: int
+    beginning: Beginning
+    now: datetime
 
 
 @require_safe
@@ -70,7 +74,7 @@ def project_create(request: HttpRequest) -> HttpResponse:
     project = services.create_project(
         creator=user_of(request), name=form.cleaned_data["name"], **_setting_up(form, collection)
     )
-    _fill(request, list(project.rounds.values_list("pk", flat=True)))
+    _fill(request, list(project.rounds.filter(awaits_tasks=True).values_list("pk", flat=True)))
     _say_what_is_left_out(request, form, collection)
     return redirect("annotation:project-show", project.slug)
 
@@ -89,7 +93,7 @@ def language_add(request: HttpRequest, slug: str) -> HttpResponse:
     form = LanguagesForm(request.POST or None, coverage=coverage, languages=languages)
     if form.is_valid():
         try:
-            made = services.add_languages(project=project, **_setting_up(form, collection))
+            made = services.add_languages(project=project, by=user_of(request), **_setting_up(form, collection))
         except services.LanguageThere as refused:
             form.add_error(None, str(refused))
         else:
@@ -117,7 +121,7 @@ def project_progress(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def tasks_add(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
-    _fill(request, services.ask_for_missing_tasks(project=project))
+    _fill(request, services.ask_for_missing_tasks(project=project, by=user_of(request), now=timezone.now()))
     return redirect("annotation:project-show", slug)
 
 
@@ -129,7 +133,7 @@ def round_settings(request: HttpRequest, slug: str, round_id: int) -> HttpRespon
     if not form.is_valid():
         context = {"form": form, "round": round, "project": round.project}
         return render(request, "annotation/manage_round_settings.html", context, status=422 if form.is_bound else 200)
-    above = services.change_round(round=round, settings=form.settings())
+    above = services.change_round(round=round, settings=form.settings(), by=user_of(request), now=timezone.now())
     messages.success(request, _("The settings are saved. They hold for batches that are handed out from now on."))
     if above:
         _say_what_stays_above(request, round, above)
@@ -187,6 +191,8 @@ def _setting_up(form: LanguagesForm, collection: Collection) -> SettingUp:
         "batch_size": form.cleaned_data["batch_size"],
         "hold_s": form.hold_s(),
         "seed": SystemRandom().getrandbits(SEED_BITS),
+        "beginning": form.beginning(),
+        "now": timezone.now(),
     }
 
 

@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models import QuerySet
 from django.test.utils import CaptureQueriesContext
 
 from allocation.models import AssignmentState, Task
 from allocation.services import lapse_overdue
 from annotation import tasks
-from annotation.models import Caption, Round
+from annotation.models import Caption, Round, RoundKind
 from annotation.selectors import overview
 from annotation.services import batches, projects, rounds
+from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, RoundSettings
 from corpus.models import CollectionImage
 from inference.models import ModelCaption
@@ -46,13 +48,19 @@ def set_up(**fields) -> Project:
         "batch_size": 15,
         "hold_s": 3600,
         "seed": 1,
+        "beginning": Beginning(why_no_pilot="The guidelines are known."),
+        "now": NOW,
     }
     return projects.create_project(collection=collection, captioners=captioners, **(values | fields))
 
 
 def fill(project: Project) -> None:
-    for round in project.rounds.all():
+    for round in mains_of(project):
         rounds.fill_round(round_id=round.pk)
+
+
+def mains_of(project: Project) -> QuerySet[Round]:
+    return project.rounds.filter(kind=RoundKind.MAIN)
 
 
 def settings_of(round: Round, **fields) -> RoundSettings:
@@ -81,16 +89,16 @@ class TestSettingUp:
         assert "visually impaired friend" in guidelines.writing
         assert all(level in guidelines.rating for level in ("Excellent", "Good", "Medium", "Bad", "Not enough info"))
         assert project.consent_texts.count() == 1
-        found = project.rounds.values_list("language", "pool__replication", "pool__hold_s")
+        found = mains_of(project).values_list("language", "pool__replication", "pool__hold_s")
         assert set(found) == {("de", 2, 3600), ("bn", 1, 3600)}
 
     def test_its_tasks_are_made_in_the_background(self):
         project = set_up()
         assert Task.objects.count() == 0
-        assert all(round.awaits_tasks for round in project.rounds.all())
+        assert all(round.awaits_tasks for round in mains_of(project))
         tasks.sweep_rounds()
         assert Task.objects.count() == 6
-        assert not any(round.awaits_tasks for round in project.rounds.all())
+        assert not any(round.awaits_tasks for round in mains_of(project))
 
     def test_filling_twice_makes_nothing_twice(self):
         project = set_up()
@@ -101,7 +109,7 @@ class TestSettingUp:
     def test_filling_goes_on_where_it_stopped(self, monkeypatch):
         monkeypatch.setattr(rounds, "TASKS_PER_INSERT", 2)
         project = set_up(collection=make_collection(5))
-        rounds.add_missing_tasks(project.rounds.get(language="de"), at_most=1)
+        rounds.add_missing_tasks(mains_of(project).get(language="de"), at_most=1)
         assert Task.objects.count() == 1
         fill(project)
         assert Task.objects.count() == 10
@@ -115,7 +123,7 @@ class TestSettingUp:
         fill(project)
         made = [
             set(round.tasks.values_list("image", "english", "task__shuffle_key"))
-            for round in (whole, project.rounds.get(language="de"))
+            for round in (whole, mains_of(project).get(language="de"))
         ]
         assert made[0] == made[1]
 
@@ -125,30 +133,35 @@ class TestSettingUp:
     def test_a_language_is_added_once(self):
         project = set_up()
         more: dict[str, Any] = {
-            "collection": project.rounds.first().collection,
-            "captioners": list(project.rounds.first().captioners.all()),
+            "collection": mains_of(project).first().collection,
+            "captioners": list(mains_of(project).first().captioners.all()),
             "batch_size": 15,
             "hold_s": 60,
             "seed": 1,
+            "beginning": Beginning(why_no_pilot="The guidelines are known."),
+            "by": project.created_by,
+            "now": NOW,
         }
         projects.add_languages(project=project, languages=[NewRound(make_language("sw"), 2)], **more)
-        assert project.rounds.count() == 3
+        assert mains_of(project).count() == 3
         with pytest.raises(projects.LanguageThere, match="German"):
             projects.add_languages(
                 project=project, languages=[NewRound(make_language(tag), 2) for tag in ("th", "de")], **more
             )
-        assert project.rounds.count() == 3
+        assert mains_of(project).count() == 3
 
     def test_images_that_got_a_caption_since_come_in_when_asked_for(self):
         project = set_up()
         fill(project)
-        collection = project.rounds.first().collection
+        collection = mains_of(project).first().collection
         CollectionImage.objects.create(collection=collection, image=make_image(), key="late", position=9)
-        model = project.rounds.first().captioners.get()
+        model = mains_of(project).first().captioners.get()
         ModelCaption.objects.create(
             model=model, image=collection.entries.get(key="late").image, language_id="en", text="A cat."
         )
-        assert set(projects.ask_for_missing_tasks(project=project)) == set(project.rounds.values_list("pk", flat=True))
+        assert set(projects.ask_for_missing_tasks(project=project, by=project.created_by, now=NOW)) == set(
+            mains_of(project).values_list("pk", flat=True)
+        )
         tasks.sweep_rounds()
         assert Task.objects.count() == 8
 
@@ -157,15 +170,24 @@ class TestChangingARound:
     def test_a_higher_replication_adds_places(self):
         round = make_round(images=2, replication=1)
         hand_in(round, make_annotator(round))
-        assert projects.change_round(round=round, settings=settings_of(round, replication=3)) == 0
+        assert (
+            projects.change_round(
+                round=round, settings=settings_of(round, replication=3), by=round.project.created_by, now=NOW
+            )
+            == 0
+        )
         assert set(Task.objects.values_list("places", "places_taken")) == {(3, 1)}
 
     def test_a_lower_one_takes_nothing_away_that_is_written_or_in_hand(self):
         round = make_round(images=3, replication=3)
         hand_in(round, make_annotator(round))
-        projects.change_round(round=round, settings=settings_of(round, batch_size=1))
+        projects.change_round(
+            round=round, settings=settings_of(round, batch_size=1), by=round.project.created_by, now=NOW
+        )
         take(round, make_annotator(round))
-        above = projects.change_round(round=round, settings=settings_of(round, replication=1))
+        above = projects.change_round(
+            round=round, settings=settings_of(round, replication=1), by=round.project.created_by, now=NOW
+        )
         assert above == 1
         assert sorted(Task.objects.values_list("places", "places_taken")) == [(1, 1), (1, 1), (2, 2)]
 
@@ -174,21 +196,32 @@ class TestChangingARound:
         hand_in(round, make_annotator(round))
         slow = make_annotator(round)
         batch = take(round, slow)
-        projects.change_round(round=round, settings=settings_of(round, replication=1))
+        projects.change_round(
+            round=round, settings=settings_of(round, replication=1), by=round.project.created_by, now=NOW
+        )
         batches.give_back(batch_id=batch.pk, annotator=slow, now=NOW)
-        assert projects.change_round(round=round, settings=settings_of(round, replication=1)) == 0
+        assert (
+            projects.change_round(
+                round=round, settings=settings_of(round, replication=1), by=round.project.created_by, now=NOW
+            )
+            == 0
+        )
         assert Task.objects.get().places == 1
 
     def test_tasks_that_come_later_have_the_new_replication(self):
         project = set_up()
-        round = project.rounds.get(language="de")
-        projects.change_round(round=round, settings=settings_of(round, replication=5))
+        round = mains_of(project).get(language="de")
+        projects.change_round(
+            round=round, settings=settings_of(round, replication=5), by=round.project.created_by, now=NOW
+        )
         fill(project)
         assert set(Task.objects.filter(pool=round.pool).values_list("places", flat=True)) == {5}
 
     def test_batches_are_cut_and_held_as_the_settings_say(self):
         round = make_round(images=3)
-        projects.change_round(round=round, settings=settings_of(round, batch_size=2, hold_s=60))
+        projects.change_round(
+            round=round, settings=settings_of(round, batch_size=2, hold_s=60), by=round.project.created_by, now=NOW
+        )
         batch = take(round, make_annotator(round))
         assert batch.items.count() == 2
         assert batch.batch.due_at == NOW + timedelta(seconds=60)
@@ -197,7 +230,9 @@ class TestChangingARound:
 class TestProgress:
     def test_it_counts_captions_wanted_done_in_hand_lapsed_and_late(self):
         round = make_round(images=4, replication=2)
-        projects.change_round(round=round, settings=settings_of(round, batch_size=1))
+        projects.change_round(
+            round=round, settings=settings_of(round, batch_size=1), by=round.project.created_by, now=NOW
+        )
         round.refresh_from_db()
         done, holding, lapsed, late = (make_annotator(round) for _ in range(4))
         hand_in(round, done)

@@ -85,12 +85,6 @@ class TestHandingIn:
 
         assert Tally.objects.get(round=round, person=ann).captions == 2
 
-    def test_what_the_background_computes_is_marked(self, round, ann):
-        RoundFigures.objects.update_or_create(round=round, defaults={"is_stale": False})
-        hand_in(round, ann, TEXT)
-
-        assert RoundFigures.objects.get(round=round).is_stale
-
 
 class TestRecounting:
     def test_captions_that_count_no_longer_leave_the_tally(self, round, ann):
@@ -127,5 +121,10 @@ class TestPlaces:
         assert (figures.tasks, figures.wanted) == (4, 8)
 
     def test_another_replication_changes_what_is_wanted(self, round):
-        change_round(round=round, settings=RoundSettings(replication=3, batch_size=2, hold_s=60, is_open=True))
+        change_round(
+            round=round,
+            settings=RoundSettings(replication=3, batch_size=2, hold_s=60, is_open=True),
+            by=round.project.created_by,
+            now=NOW,
+        )
         assert RoundFigures.objects.get(round=round).wanted == 12

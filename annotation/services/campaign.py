@@ -1,0 +1,428 @@
+"""The way of a language from its first pilot to a verified main round, one transaction a step.
+
+Locks are taken in this order: the language's rounds (by primary key), the pool, batches, tasks, the project's log. What
+may follow which is decided in `annotation.rules.campaign`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from allocation import services as allocation
+from allocation.models import Batch, BatchState, Pool
+from annotation.models import Guidelines, Round, RoundKind, RoundState
+from annotation.rules import campaign as rules
+from annotation.rules.campaign import PILOT_IMAGES, RATERS_PER_CAPTION, VERIFIED_CAPTIONS, Action, InHand
+from annotation.services.rounds import create_round
+from corpus.models import Collection
+from inference.models import CaptioningModel
+from languages.models import Language
+from people import audit, webhooks
+from people.models import Project, User, WebhookEvent
+
+NAMED = 5
+"""Of how many people a refusal names the batches."""
+
+
+class NotNow(Exception):
+    """A step that may not be taken; says why and what to do first."""
+
+
+class WorkInHand(NotNow):
+    """A round cannot be closed, or decided, while work is in hand without saying what becomes of it."""
+
+    def __init__(self, batches: Sequence[Batch], what_to_do: str) -> None:
+        names = sorted(batch.person.username for batch in batches)
+        named = ", ".join(names[:NAMED]) + ("…" if len(names) > NAMED else "")
+        text = ngettext(
+            "%(number)d batch is in hand, of %(names)s.", "%(number)d batches are in hand, of %(names)s.", len(names)
+        )
+        super().__init__(f"{text % {'number': len(names), 'names': named}} {what_to_do}")
+        self.batches = batches
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """How a language begins: with a pilot, or with the main round at once where it is said why there is no pilot."""
+
+    pilot_images: int = PILOT_IMAGES
+    why_no_pilot: str = ""
+
+
+def steps_of(rounds: Iterable[Round]) -> list[rules.Step]:
+    return [rules.Step(each.pk, each.kind, each.number, each.state, each.verifies_id) for each in rounds]
+
+
+def begin_language(
+    *,
+    project: Project,
+    language: Language,
+    collection: Collection,
+    captioners: Sequence[CaptioningModel],
+    replication: int,
+    batch_size: int,
+    hold_s: int,
+    seed: int,
+    beginning: Beginning,
+    by: User,
+    now: datetime,
+) -> Round:
+    """Lay out a language's rounds and open the first, which is returned; its tasks are made in the background."""
+    settings: dict[str, Any] = {
+        "project": project,
+        "language": language,
+        "collection": collection,
+        "captioners": captioners,
+        "replication": replication,
+        "batch_size": batch_size,
+        "hold_s": hold_s,
+        "seed": seed,
+        "with_tasks": False,
+        "by": by,
+        "now": now,
+    }
+    with transaction.atomic():
+        about = {"collection": collection.slug, "replication": replication, "seed": seed}
+        audit.record(project=project, action="language.added", about=language.pk, by=by, now=now, details=about)
+        main_state = RoundState.OPEN if beginning.why_no_pilot else RoundState.PLANNED
+        main = create_round(kind=RoundKind.MAIN, state=main_state, **settings)
+        if beginning.why_no_pilot:
+            pilot = create_round(
+                kind=RoundKind.PILOT, state=RoundState.SKIPPED, reason=beginning.why_no_pilot, **settings
+            )
+            record_of_round(pilot, "skipped", by=by, now=now, reason=beginning.why_no_pilot)
+        else:
+            pilot = create_round(kind=RoundKind.PILOT, sample_size=beginning.pilot_images, **settings)
+            _create_verification(pilot, number=1, sample_size=None)
+        first = main if beginning.why_no_pilot else pilot
+        record_of_round(first, "opened", by=by, now=now)
+        _create_verification(main, number=1 if beginning.why_no_pilot else 2, sample_size=VERIFIED_CAPTIONS)
+    return first
+
+
+def plan_pilot(
+    *,
+    project: Project,
+    language: Language,
+    seed: int,
+    sample_size: int = PILOT_IMAGES,
+    replication: int | None = None,
+    collection: Collection | None = None,
+    by: User,
+    now: datetime,
+) -> Round:
+    """Plan the next pilot of a language, and its rating; as its last round was, where nothing else is said.
+
+    Raises
+    ------
+    NotNow
+    """
+    with transaction.atomic():
+        rounds = _locked_rounds(project, language)
+        pilot = _next_pilot(
+            rounds,
+            state=RoundState.PLANNED,
+            seed=seed,
+            size=sample_size,
+            replication=replication,
+            collection=collection,
+        )
+        _create_verification(pilot, number=_next_number(rounds, RoundKind.VERIFICATION), sample_size=None)
+        details = {"sample_size": sample_size, "seed": seed, "collection": pilot.collection.slug}
+        record_of_round(pilot, "planned", by=by, now=now, **details)
+    return pilot
+
+
+def skip_pilot(*, project: Project, language: Language, reason: str, by: User, now: datetime) -> Round:
+    """Say why a language that has no pilot under way gets no (further) one.
+
+    Raises
+    ------
+    NotNow
+    """
+    with transaction.atomic():
+        rounds = _locked_rounds(project, language)
+        pilot = _next_pilot(rounds, state=RoundState.SKIPPED, seed=0, size=None, reason=reason, by=by, now=now)
+        record_of_round(pilot, "skipped", by=by, now=now, reason=reason)
+    return pilot
+
+
+def plan_verification(*, of: Round, seed: int, sample_size: int | None = None, by: User, now: datetime) -> Round:
+    """Plan a round in which captions of `of` are rated: one of each of `sample_size` images, or all where None.
+
+    Raises
+    ------
+    NotNow
+    """
+    with transaction.atomic():
+        rounds = _locked_rounds(of.project, of.language)
+        _refuse(rules.why_no_verification(_step(of, rounds), steps_of(rounds)))
+        number = _next_number(rounds, RoundKind.VERIFICATION)
+        planned = _create_verification(of, number=number, sample_size=sample_size, seed=seed)
+        record_of_round(planned, "planned", by=by, now=now, sample_size=sample_size, seed=seed)
+    return planned
+
+
+def open_round(*, round: Round, by: User, now: datetime, needs_qualification: bool | None = None) -> Round:
+    """Begin to hand a round out, by the newest guidelines; its tasks are made in the background.
+
+    Raises
+    ------
+    NotNow
+    """
+    with transaction.atomic():
+        round, _rounds = _locked(round, Action.OPEN)
+        if needs_qualification is not None:
+            round.needs_qualification = needs_qualification
+        round.guidelines = Guidelines.objects.filter(project=round.project_id).latest("version")
+        round.state, round.opened_at, round.awaits_tasks = RoundState.OPEN, now, True
+        round.save(update_fields=["needs_qualification", "guidelines", "state", "opened_at", "awaits_tasks"])
+        Pool.objects.filter(pk=round.pool_id).update(is_open=True)
+        details = {"guidelines": round.guidelines.version, "needs_qualification": round.needs_qualification}
+        record_of_round(round, "opened", by=by, now=now, **details)
+    return round
+
+
+def close_round(*, round: Round, by: User, now: datetime, in_hand: InHand | None = None) -> Round:
+    """Hand out nothing more. Where work is in hand, `in_hand` says what becomes of it.
+
+    Raises
+    ------
+    NotNow
+    WorkInHand
+        Batches are in hand, and `in_hand` was not given.
+    """
+    with transaction.atomic():
+        round, _rounds = _locked(round, Action.CLOSE)
+        allocation.stop_handing_out(pool=round.pool)
+        batches = _in_hand(round, now)
+        if batches and in_hand is None:
+            raise WorkInHand(batches, _("Say whether they are finished first or taken back."))
+        round.state, round.closed_at = RoundState.CLOSED, now
+        round.save(update_fields=["state", "closed_at"])
+        if in_hand == InHand.TAKE_BACK:
+            allocation.return_batches(batches=Batch.objects.filter(pool=round.pool_id), now=now)
+        choice = str(in_hand) if batches and in_hand else ""
+        record_of_round(round, "closed", by=by, now=now, batches=len(batches), in_hand=choice)
+        _tell(round, WebhookEvent.ROUND_CLOSED, now)
+    return round
+
+
+def take_back(*, round: Round, by: User, now: datetime) -> int:
+    """Return all batches of a closed round that are still in hand; drafts stay with them. Returns how many.
+
+    Raises
+    ------
+    NotNow
+        If the round is not closed.
+    """
+    with transaction.atomic():
+        rounds = _locked_rounds(round.project, round.language)
+        round = next(each for each in rounds if each.pk == round.pk)
+        if round.state == RoundState.OPEN:
+            raise NotNow(_("This round is open. Close it first."))
+        returned = allocation.return_batches(batches=Batch.objects.filter(pool=round.pool_id), now=now)
+        if returned:
+            record_of_round(round, "taken-back", by=by, now=now, batches=len(returned))
+    return len(returned)
+
+
+def reopen_round(*, round: Round, by: User, now: datetime, reason: str = "") -> Round:
+    """Hand out again what is left of a round that was closed, or of a main round whose captions ceased to count.
+
+    Raises
+    ------
+    NotNow
+    """
+    with transaction.atomic():
+        round, _rounds = _locked(round, Action.REOPEN)
+        before = round.state
+        round.state, round.closed_at, round.awaits_tasks = RoundState.OPEN, None, True
+        round.decided_at, round.decided_by, round.reason = None, None, ""
+        round.save(update_fields=["state", "closed_at", "awaits_tasks", "decided_at", "decided_by", "reason"])
+        Pool.objects.filter(pk=round.pool_id).update(is_open=True)
+        record_of_round(round, "reopened", by=by, now=now, reason=reason, before=before)
+    return round
+
+
+def accept_round(*, round: Round, by: User, now: datetime, reason: str = "") -> Round:
+    """Say that a closed round is good enough; what comes after it may be opened.
+
+    Raises
+    ------
+    NotNow
+    WorkInHand
+        Batches are still in hand.
+    """
+    with transaction.atomic():
+        round, rounds = _locked(round, Action.ACCEPT)
+        _decide(round, rounds, RoundState.ACCEPTED, reason, by=by, now=now)
+        _tell(round, WebhookEvent.ROUND_ACCEPTED, now)
+    return round
+
+
+def reject_round(*, round: Round, reason: str, by: User, now: datetime) -> Round:
+    """Say that a pilot was not good enough, and why; the next one may be planned.
+
+    Raises
+    ------
+    NotNow
+    WorkInHand
+        Batches are still in hand.
+    """
+    with transaction.atomic():
+        round, rounds = _locked(round, Action.REJECT)
+        _decide(round, rounds, RoundState.REJECTED, reason, by=by, now=now)
+    return round
+
+
+def skip_round(*, round: Round, reason: str, by: User, now: datetime) -> Round:
+    """Leave out a round that was never opened, and say why; with a pilot, its rating.
+
+    Raises
+    ------
+    NotNow
+    """
+    with transaction.atomic():
+        round, rounds = _locked(round, Action.SKIP)
+        _skip(round, reason, by=by, now=now)
+        for other in rounds:
+            if other.verifies_id == round.pk and other.state == RoundState.PLANNED:
+                _skip(other, reason, by=by, now=now)
+    return round
+
+
+def _next_pilot(
+    rounds: Sequence[Round],
+    *,
+    state: RoundState,
+    seed: int,
+    size: int | None,
+    replication: int | None = None,
+    collection: Collection | None = None,
+    **decision: Any,
+) -> Round:
+    _refuse(rules.why_no_pilot(steps_of(rounds)))
+    captioning = [each for each in rounds if each.kind != RoundKind.VERIFICATION]
+    if not captioning:
+        raise NotNow(_("This language is not in the project. Add it first."))
+    like = max(captioning, key=lambda each: (each.kind == RoundKind.PILOT, each.number))
+    return create_round(
+        project=like.project,
+        language=like.language,
+        collection=collection or like.collection,
+        captioners=list(like.captioners.all()),
+        replication=replication or like.pool.replication,
+        batch_size=like.pool.batch_size,
+        hold_s=like.pool.hold_s,
+        seed=seed,
+        kind=RoundKind.PILOT,
+        number=_next_number(rounds, RoundKind.PILOT),
+        state=state,
+        sample_size=size,
+        **decision,
+    )
+
+
+def _create_verification(of: Round, *, number: int, sample_size: int | None, seed: int | None = None) -> Round:
+    return create_round(
+        project=of.project,
+        language=of.language,
+        collection=of.collection,
+        captioners=(),
+        replication=RATERS_PER_CAPTION,
+        batch_size=of.pool.batch_size,
+        hold_s=of.pool.hold_s,
+        seed=of.seed if seed is None else seed,
+        kind=RoundKind.VERIFICATION,
+        number=number,
+        state=RoundState.PLANNED,
+        sample_size=sample_size,
+        verifies=of,
+    )
+
+
+def _next_number(rounds: Iterable[Round], kind: RoundKind) -> int:
+    return 1 + max((each.number for each in rounds if each.kind == kind), default=0)
+
+
+def _locked_rounds(project: Project, language: Language) -> list[Round]:
+    """All rounds of a language, locked, so that two managers take turns."""
+    rounds = Round.objects.filter(project=project, language=language)
+    list(rounds.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+    # Read after the lock: whoever had it may have planned another.
+    return list(rounds.order_by("pk").select_related("pool", "project", "language", "collection", "verifies"))
+
+
+def _locked(round: Round, action: Action) -> tuple[Round, list[Round]]:
+    """The round as it is now, if `action` may be done with it, and all rounds of its language."""
+    rounds = _locked_rounds(round.project, round.language)
+    _refuse(rules.why_not(action, _step(round, rounds), steps_of(rounds)))
+    return next(each for each in rounds if each.pk == round.pk), rounds
+
+
+def _step(round: Round, rounds: Iterable[Round]) -> rules.Step:
+    return next(step for step in steps_of(rounds) if step.key == round.pk)
+
+
+def _refuse(why: str | None) -> None:
+    if why:
+        raise NotNow(why)
+
+
+def _in_hand(round: Round, now: datetime) -> list[Batch]:
+    """Batches in hand; those whose time ran out are let go."""
+    batches = Batch.objects.filter(pool=round.pool_id)
+    allocation.lapse_batches(batches=batches, now=now)
+    return list(batches.filter(state=BatchState.OPEN).select_related("person"))
+
+
+def _decide(round: Round, rounds: Sequence[Round], state: RoundState, reason: str, by: User, now: datetime) -> None:
+    rating = next((each for each in rounds if each.verifies_id == round.pk and each.state == RoundState.CLOSED), None)
+    is_pilot = round.kind == RoundKind.PILOT
+    for each in (round, rating) if rating and is_pilot else (round,):
+        if batches := _in_hand(each, now):
+            raise WorkInHand(batches, _("Wait until they are handed in, or take them back."))
+    if is_pilot:
+        for each in rounds:
+            if each.verifies_id == round.pk and each.state == RoundState.PLANNED:
+                _skip(each, reason, by=by, now=now)
+    if rating and is_pilot:
+        _settle(rating, RoundState.ACCEPTED, "", by=by, now=now)
+    _settle(round, state, reason, by=by, now=now)
+    record_of_round(round, str(state), by=by, now=now, reason=reason)
+
+
+def _skip(round: Round, reason: str, *, by: User, now: datetime) -> None:
+    _settle(round, RoundState.SKIPPED, reason, by=by, now=now)
+    record_of_round(round, "skipped", by=by, now=now, reason=reason)
+
+
+def _settle(round: Round, state: RoundState, reason: str, *, by: User, now: datetime) -> None:
+    round.state, round.reason, round.decided_by, round.decided_at = state, reason, by, now
+    round.save(update_fields=["state", "reason", "decided_by", "decided_at"])
+
+
+def record_of_round(round: Round, what: str, *, by: User, now: datetime, **details: Any) -> None:
+    """Add an entry about a round to the log, in the transaction of the change; empty details are left out."""
+    about = f"{round.kind} {round.number}, {round.language_id}"
+    audit.record(
+        project=round.project,
+        action=f"round.{what}",
+        about=about,
+        by=by,
+        now=now,
+        details={key: value for key, value in details.items() if value not in ("", None)},
+    )
+
+
+def _tell(round: Round, event: WebhookEvent, now: datetime) -> None:
+    payload = {"language": round.language_id, "kind": round.kind, "number": round.number, "state": round.state}
+    webhooks.emit(project=round.project, event=event, payload=payload, now=now)
