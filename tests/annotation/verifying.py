@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from random import Random
+from typing import Any
 
 from allocation.models import Pool
 from annotation.models import Rating, Round, RoundKind, RoundState, VerificationBatch
@@ -13,7 +14,7 @@ from tests.annotation.handing_in import make_captions
 from tests.factories import NOW, make_round, make_user
 
 
-def make_captioned_round(*, images: int = 4, captions: int = 2, **fields: object) -> tuple[Round, list[User]]:
+def make_captioned_round(*, images: int = 4, captions: int = 2, **fields: Any) -> tuple[Round, list[User]]:
     """A round with `captions` of each image, and their authors."""
     round = make_round(images=images, replication=captions, **fields)
     entries = round.collection.entries.order_by("position")
@@ -23,7 +24,7 @@ def make_captioned_round(*, images: int = 4, captions: int = 2, **fields: object
     return round, authors
 
 
-def make_verification(verified: Round, *, places: int = 3, filled: bool = True, **fields: object) -> Round:
+def make_verification(verified: Round, *, places: int = 3, filled: bool = True, **fields: Any) -> Round:
     pool = Pool.objects.create(replication=places, batch_size=fields.pop("batch_size", 5), hold_s=24 * 3600)
     round = Round.objects.create(
         **{

@@ -1,0 +1,140 @@
+"""The quality table as files and as text: a row for each round in which captions were rated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from django.db.models import TextChoices
+
+from annotation.models import Round
+from annotation.selectors.quality import (
+    QualityRow,
+    QualityTable,
+    ShareOfCaptions,
+    quality_table,
+    rounds_of_verification,
+)
+from annotation.services.quality import figures_of
+from corpus.rules.downloads import CSV_TYPE, csv_line
+from metrics.quality import LEVELS
+from people.models import Project
+
+SHARES = ("good", "medium", "bad", "not_enough_info")
+COLUMNS = (
+    *("language", "round", "number", "state", "sampled", "verified", "ratings"),
+    *(f"{share}{part}" for share in SHARES for part in ("", "_percent", "_low", "_high")),
+    "alpha",
+)
+DIGITS = 6
+NameOf = Callable[[int], str]
+
+
+class Layout(TextChoices):
+    CSV = "csv", "CSV"
+    JSON = "json", "JSON"
+
+    @property
+    def content_type(self) -> str:
+        return CSV_TYPE if self is Layout.CSV else "application/json"
+
+
+def fresh_table(project: Project) -> QualityTable:
+    """Computed now, from the answers themselves."""
+    return quality_table(project, {round.pk: figures_of(round) for round in rounds_of_verification(project)})
+
+
+def write(table: QualityTable, layout: Layout, *, name_of: NameOf) -> Iterator[str]:
+    """The file, in lines; `name_of` says how a rater is called in it."""
+    if layout is Layout.JSON:
+        yield json.dumps(as_json(table, name_of=name_of), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        return
+    yield csv_line(COLUMNS)
+    for row in table.rows:
+        yield csv_line([*_about(row.round).values(), *_counts(row).values(), *_cells(row), rounded(row.alpha)])
+
+
+def as_json(table: QualityTable, *, name_of: NameOf) -> list[dict[str, Any]]:
+    """A row for each round, with each rater's confusion: `said` by rows, what all came to by columns."""
+    return [
+        {
+            **_about(row.round),
+            "sample_size": row.round.sample_size,
+            "seed": row.round.seed,
+            **_counts(row),
+            "levels": row.levels,
+            **{name: _share(getattr(row, name)) for name in SHARES},
+            "alpha": rounded(row.alpha),
+            "alpha_undefined": row.alpha_undefined,
+            "raters": sorted(
+                (
+                    {
+                        "rater": name_of(rater.person_id),
+                        "ratings": rater.verdicts,
+                        "agreed": rater.agreed,
+                        "confusion": {
+                            level: dict(zip(LEVELS, cells, strict=True))
+                            for level, cells in zip(LEVELS, rater.confusion, strict=True)
+                        },
+                    }
+                    for rater in row.raters
+                ),
+                key=lambda one: str(one["rater"]),
+            ),
+        }
+        for row in table.rows
+    ]
+
+
+def as_text(table: QualityTable) -> Iterator[str]:
+    """For a terminal: shares in percent, with their 95% intervals."""
+    heads = ("language", "round", "verified", "%Good+", "%Med+", "%Bad", "%no info", "alpha")
+    lines: list[Sequence[str]] = [heads]
+    for row in table.rows:
+        about = _about(row.round)
+        lines.append(
+            (
+                str(about["language"]),
+                f"{about['round']} {about['number']}",
+                f"{row.verified} of {row.sampled}",
+                *(_percent(getattr(row, attribute)) for attribute in SHARES),
+                "–" if row.alpha is None else f"{row.alpha:.3f}",
+            )
+        )
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
+    for line in lines:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+
+
+def rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, DIGITS)
+
+
+def _about(round: Round) -> dict[str, object]:
+    verified = round.verifies
+    assert verified is not None  # as a constraint says
+    return {"language": round.language_id, "round": verified.kind, "number": verified.number, "state": round.state}
+
+
+def _counts(row: QualityRow) -> dict[str, int]:
+    return {"sampled": row.sampled, "verified": row.verified, "ratings": row.verdicts}
+
+
+def _cells(row: QualityRow) -> Iterator[object]:
+    for attribute in SHARES:
+        share: ShareOfCaptions = getattr(row, attribute)
+        bounds = (share.interval.low, share.interval.high) if share.interval else (None, None)
+        yield share.count
+        yield from (None if value is None else rounded(100 * value) for value in (share.value, *bounds))
+
+
+def _share(share: ShareOfCaptions) -> dict[str, float | None]:
+    low, high = (share.interval.low, share.interval.high) if share.interval else (None, None)
+    return {"count": share.count, "share": rounded(share.value), "low": rounded(low), "high": rounded(high)}
+
+
+def _percent(share: ShareOfCaptions) -> str:
+    if share.value is None or share.interval is None:
+        return "–"
+    return f"{100 * share.value:.1f} [{100 * share.interval.low:.1f}, {100 * share.interval.high:.1f}]"

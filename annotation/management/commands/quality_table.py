@@ -1,0 +1,37 @@
+"""`manage.py quality_table PROJECT [--json]`: how good verified captions are, per language, counted now."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from functools import partial
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation.downloads.quality import as_json, as_text, fresh_table
+from people.models import Project
+from people.pseudonyms import pseudonym
+
+
+class Command(BaseCommand):
+    help = "Print how good the verified captions of a project are, per language: shares with intervals, and agreement."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="the last part of the project's address")
+        parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, with each rater")
+
+    def handle(self, *, project: str, for_programs: bool, **options: Any) -> None:
+        found = Project.objects.filter(slug=project).first()
+        if found is None:
+            known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
+            raise CommandError(f"There is no project {project!r}. Those there are: {known}.")
+        table = fresh_table(found)
+        if for_programs:
+            rows = as_json(table, name_of=partial(pseudonym, found))
+            self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2, allow_nan=False))
+        elif table.rows:
+            for line in as_text(table):
+                self.stdout.write(line)
+        else:
+            self.stdout.write("No caption of this project was given to others to rate yet.")

@@ -1,0 +1,178 @@
+"""The quality table of a project: of each language what its verification says, and what the ratings of pilots said."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotation.models import Round, RoundFigures, RoundKind, RoundState
+from languages.models import Language
+from metrics.intervals import Interval
+from metrics.quality import LEVELS
+from people.models import Project
+
+QUALITY = "quality"
+"""Where `services.quality.figures_of` stands among the figures of a round."""
+
+
+@dataclass(frozen=True)
+class ShareOfCaptions:
+    """Of all verified captions; no value while there is none."""
+
+    count: int
+    value: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class RaterOfCaptions:
+    """How one person's ratings stand to what all raters of a caption came to; see metrics.quality.confusions."""
+
+    person_id: int
+    verdicts: int
+    agreed: int
+    not_enough_info: int
+    confusion: Sequence[Sequence[int]]
+
+    @property
+    def agreement(self) -> float:
+        return self.agreed / self.verdicts
+
+
+@dataclass(frozen=True)
+class QualityRow:
+    """A round of verification, with its figures as they were last computed."""
+
+    round: Round
+    figures: Mapping[str, Any]
+
+    @property
+    def sampled(self) -> int:
+        return int(self.figures.get("sampled", 0))
+
+    @property
+    def verified(self) -> int:
+        return int(self.figures.get("verified", 0))
+
+    @property
+    def verdicts(self) -> int:
+        return int(self.figures.get("verdicts", 0))
+
+    @property
+    def good(self) -> ShareOfCaptions:
+        return self._share("good")
+
+    @property
+    def medium(self) -> ShareOfCaptions:
+        return self._share("medium")
+
+    @property
+    def bad(self) -> ShareOfCaptions:
+        return self._share("bad")
+
+    @property
+    def not_enough_info(self) -> ShareOfCaptions:
+        return self._share("not_enough_info")
+
+    @property
+    def alpha(self) -> float | None:
+        return self.figures.get("alpha")
+
+    @property
+    def alpha_undefined(self) -> str:
+        return str(self.figures.get("alpha_undefined", ""))
+
+    @property
+    def levels(self) -> dict[str, int]:
+        found = self.figures.get("levels", {})
+        return {level: int(found.get(level, 0)) for level in LEVELS}
+
+    @property
+    def raters(self) -> list[RaterOfCaptions]:
+        return [
+            RaterOfCaptions(
+                person_id=row["person"],
+                verdicts=row["verdicts"],
+                agreed=row["agreed"],
+                not_enough_info=row["not_enough_info"],
+                confusion=row["confusion"],
+            )
+            for row in self.figures.get("raters", [])
+        ]
+
+    def _share(self, name: str) -> ShareOfCaptions:
+        share = self.figures.get(name)
+        if not share or share["share"] is None:
+            return ShareOfCaptions(0, None, None)
+        return ShareOfCaptions(share["count"], share["share"], Interval(share["low"], share["high"]))
+
+
+@dataclass(frozen=True)
+class LanguageQuality:
+    """A language of a project. No `verification` where none was planned yet; `pilots` from the first on."""
+
+    language: Language
+    verification: QualityRow | None
+    pilots: Sequence[QualityRow]
+
+    @property
+    def rows(self) -> list[QualityRow]:
+        return [*([self.verification] if self.verification else []), *self.pilots]
+
+
+@dataclass(frozen=True)
+class QualityTable:
+    languages: Sequence[LanguageQuality]
+    is_stale: bool
+
+    @property
+    def rows(self) -> list[QualityRow]:
+        return [row for language in self.languages for row in language.rows]
+
+
+def rounds_of_verification(project: Project) -> list[Round]:
+    """In the order of the table: by the English name of the language, the main round's before those of pilots."""
+    found = Round.objects.filter(project=project, kind=RoundKind.VERIFICATION).exclude(state=RoundState.SKIPPED)
+    rounds = list(found.select_related("language", "verifies", "pool"))
+    return sorted(rounds, key=_in_table)
+
+
+def quality_table(project: Project, figures: Mapping[int, Mapping[str, Any]] | None = None) -> QualityTable:
+    """From what the background computed, or from `figures` by round; no answer is read for it."""
+    rounds = rounds_of_verification(project)
+    kept = RoundFigures.objects.filter(round__in=rounds).only("is_stale", "figures", "computed_at")
+    is_stale = figures is None and any(one.is_stale for one in kept)
+    if figures is None:
+        figures = {one.pk: one.figures.get(QUALITY, {}) for one in kept}
+    rows = defaultdict(list)
+    for round in rounds:
+        rows[round.language_id].append(QualityRow(round, figures.get(round.pk, {})))
+    tags = Round.objects.filter(project=project).values("language")
+    return QualityTable(
+        [
+            _language(language, rows[language.pk])
+            for language in Language.objects.filter(pk__in=tags).order_by("english_name", "pk")
+        ],
+        is_stale,
+    )
+
+
+def _language(language: Language, rows: Sequence[QualityRow]) -> LanguageQuality:
+    mains = [row for row in rows if not _is_of_pilot(row.round)]
+    return LanguageQuality(
+        language=language,
+        # The last one, should the main round have been verified anew.
+        verification=mains[-1] if mains else None,
+        pilots=[row for row in rows if _is_of_pilot(row.round)],
+    )
+
+
+def _is_of_pilot(round: Round) -> bool:
+    return round.verifies is not None and round.verifies.kind == RoundKind.PILOT
+
+
+def _in_table(round: Round) -> tuple[str, str, bool, int]:
+    number = round.verifies.number if round.verifies else 0
+    return (round.language.english_name, round.language_id, _is_of_pilot(round), number)

@@ -1,0 +1,67 @@
+"""What a round of verification says about the captions of the round that it verifies.
+
+Computed in the background with the other figures of a round, as pages of many languages would wait for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from allocation.models import AssignmentState
+from annotation.models import CaptionState, Round, Verdict, VerificationTask
+from metrics.quality import CODES, LEVELS, NOT_ENOUGH_INFO, Share, confusions, ordinal_alpha, quality_of
+from metrics.undefined import Reason
+
+
+def figures_of(round: Round) -> dict[str, Any]:
+    """The quality table's row of `round`, as JSON can hold it; see docs/managers.md for what the figures are.
+
+    A caption is verified once all its places have an answer that counts. Captions that do not count any more are in
+    none of the figures.
+    """
+    counting = Verdict.objects.filter(
+        batch__round=round, assignment__state=AssignmentState.DONE, caption__state=CaptionState.COUNTED
+    )
+    # In an order of its own: sums of floating-point numbers differ with theirs.
+    rows = sorted(counting.order_by().values_list("caption", "person", "rating", "assignment__task__places"))
+    captions, raters, places = (np.array([row[column] for row in rows], dtype=int) for column in (0, 1, 3))
+    ratings = np.array([CODES[row[2]] for row in rows], dtype=int)
+    _, caption_of, answers = np.unique(captions, return_inverse=True, return_counts=True)
+    verified = answers[caption_of] >= places if len(rows) else np.zeros(0, dtype=bool)
+    captions, raters, ratings = captions[verified], raters[verified], ratings[verified]
+    quality, alpha = quality_of(captions, ratings), ordinal_alpha(captions, ratings)
+    sample = VerificationTask.objects.filter(round=round, caption__state=CaptionState.COUNTED)
+    return {
+        "sampled": sample.count(),
+        "verified": quality.captions,
+        "verdicts": len(rows),
+        "levels": dict(zip(LEVELS, quality.levels, strict=True)),
+        "good": _share(quality.good_or_better),
+        "medium": _share(quality.medium_or_better),
+        "bad": _share(quality.bad),
+        "not_enough_info": _share(quality.not_enough_info),
+        "alpha": None if isinstance(alpha, Reason) else alpha,
+        "alpha_undefined": str(alpha) if isinstance(alpha, Reason) else "",
+        "raters": [
+            {
+                "person": person,
+                "verdicts": int(table.sum()),
+                "agreed": int(np.trace(table)),
+                "not_enough_info": int(table[NOT_ENOUGH_INFO].sum()),
+                "confusion": table.tolist(),
+            }
+            for person, table in confusions(captions, raters, ratings).items()
+        ],
+    }
+
+
+def _share(share: Share) -> dict[str, Any]:
+    interval = share.interval
+    return {
+        "count": share.count,
+        "share": share.value,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+    }

@@ -1,0 +1,177 @@
+"""The quality table: from ratings to shares, on the page, in files and by command."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from allocation.models import Assignment, AssignmentState
+from annotation.downloads.quality import Layout, fresh_table, write
+from annotation.models import Caption, CaptionState, Rating, Round, RoundKind, RoundState, Verdict
+from annotation.selectors.quality import quality_table
+from annotation.services import verification as services
+from annotation.services.quality import figures_of
+from people.models import User
+from people.pseudonyms import pseudonym
+from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, submit, take
+from tests.factories import NOW
+
+pytestmark = pytest.mark.django_db
+E, G, M, B, N = Rating.EXCELLENT, Rating.GOOD, Rating.MEDIUM, Rating.BAD, Rating.NOT_ENOUGH_INFO
+
+
+def rate_by_text(round: Round, rater: User, ratings: Mapping[str, Rating]) -> None:
+    """Rate all captions of a round, each as `ratings` say for its text, and hand them in."""
+    while batch := take(round, rater):
+        by_position = {verdict.position: ratings[verdict.caption.text] for verdict in batch.verdicts.all()}
+        services.save_verdicts(batch_id=batch.pk, rater=rater, ratings=by_position, now=NOW)
+        submit(batch, rater)
+
+
+def rated_round(*opinions: Sequence[Rating], **fields: object) -> tuple[Round, list[User]]:
+    """A round whose n-th caption got the n-th opinion of each rater."""
+    verified, _ = make_captioned_round(images=len(opinions[0]), captions=1, **fields)
+    round = make_verification(verified)
+    texts = sorted(Caption.objects.filter(round=verified).values_list("text", flat=True))
+    raters = [make_caption_rater(round) for _ in opinions]
+    for rater, given in zip(raters, opinions, strict=True):
+        rate_by_text(round, rater, dict(zip(texts, given, strict=True)))
+    return round, raters
+
+
+OPINIONS = ((E, G, B, N, M), (G, G, B, N, N), (E, B, M, G, E))
+# The medians: EXCELLENT, GOOD, BAD, NOT-ENOUGH-INFO, MEDIUM.
+
+
+def test_the_table_says_what_the_medians_of_three_come_to():
+    round, raters = rated_round(*OPINIONS)
+
+    figures = figures_of(round)
+
+    assert (figures["sampled"], figures["verified"], figures["verdicts"]) == (5, 5, 15)
+    assert figures["levels"] == {"NOT-ENOUGH-INFO": 1, "BAD": 1, "MEDIUM": 1, "GOOD": 1, "EXCELLENT": 1}
+    assert {name: (figures[name]["count"], figures[name]["share"]) for name in ("good", "medium", "bad")} == {
+        "good": (2, 0.4),
+        "medium": (3, 0.6),
+        "bad": (1, 0.2),
+    }
+    assert figures["good"]["low"] == pytest.approx(0.1176, abs=1e-4)
+    assert figures["good"]["high"] == pytest.approx(0.7693, abs=1e-4)
+    assert [(row["person"], row["verdicts"], row["agreed"]) for row in figures["raters"]] == [
+        (raters[0].pk, 5, 5),
+        (raters[1].pk, 5, 3),
+        (raters[2].pk, 5, 1),
+    ]
+    assert json.loads(json.dumps(figures)) == figures
+
+
+def test_what_has_fewer_ratings_than_wanted_is_not_verified_yet():
+    round, _ = rated_round(*OPINIONS[:2])
+
+    figures = figures_of(round)
+
+    assert (figures["sampled"], figures["verified"], figures["verdicts"]) == (5, 0, 10)
+    assert figures["good"] == {"count": 0, "share": None, "low": None, "high": None}
+    assert (figures["alpha"], figures["alpha_undefined"]) == (None, "no_pair_of_ratings")
+
+
+def test_neither_late_ratings_nor_captions_that_do_not_count_are_in_it():
+    round, raters = rated_round(*OPINIONS)
+    excluded = Caption.objects.get(text="Bild 1, Satz 0")
+    Caption.objects.filter(pk=excluded.pk).update(state=CaptionState.EXCLUDED)
+    late = Verdict.objects.filter(person=raters[0], caption__text="Bild 2, Satz 0")
+    Assignment.objects.filter(verdict__in=late).update(state=AssignmentState.LATE)
+
+    figures = figures_of(round)
+
+    assert (figures["sampled"], figures["verified"], figures["verdicts"]) == (4, 3, 11)
+    assert figures["levels"]["EXCELLENT"] == figures["levels"]["GOOD"] == 0
+
+
+def test_languages_stand_by_name_with_the_ratings_of_pilots_under_each():
+    round, _ = rated_round(*OPINIONS)
+    verified = round.verifies
+    pilot, _ = make_captioned_round(
+        images=2, project=verified.project, collection=verified.collection, kind=RoundKind.PILOT, number=2,
+        captioners=verified.captioners.all(),
+    )  # fmt: skip
+    of_pilot = make_verification(pilot, number=2)
+    skipped = make_verification(pilot, number=3, filled=False, state=RoundState.PLANNED, verifies=verified_copy(pilot))
+    Round.objects.filter(pk=skipped.pk).update(state=RoundState.SKIPPED, reason="Why not", decided_at=NOW)
+
+    table = fresh_table(verified.project)
+
+    (german,) = table.languages
+    assert german.verification.round == round
+    assert [row.round for row in german.pilots] == [of_pilot]
+    assert [row.verified for row in table.rows] == [5, 0]
+
+
+def verified_copy(pilot: Round) -> Round:
+    made, _ = make_captioned_round(
+        images=1, captions=1, project=pilot.project, collection=pilot.collection, kind=RoundKind.PILOT, number=3,
+        captioners=pilot.captioners.all(),
+    )  # fmt: skip
+    return made
+
+
+def test_a_language_without_any_verification_has_a_line_of_its_own():
+    verified, _ = make_captioned_round(images=1)
+
+    (german,) = quality_table(verified.project).languages
+
+    assert (german.verification, german.rows) == (None, [])
+
+
+def test_the_files_have_a_row_for_each_round_and_pseudonyms_for_raters():
+    round, raters = rated_round(*OPINIONS)
+    table = fresh_table(round.project)
+
+    def name_of(person: int) -> str:
+        return pseudonym(round.project, person)
+
+    rows = list(csv.DictReader(io.StringIO("".join(write(table, Layout.CSV, name_of=name_of)))))
+    (entry,) = json.loads("".join(write(table, Layout.JSON, name_of=name_of)))
+
+    assert [(row["language"], row["round"], row["verified"], row["good"]) for row in rows] == [("de", "main", "5", "2")]
+    assert float(rows[0]["good_percent"]) == pytest.approx(40)
+    assert entry["good"] == {"count": 2, "share": 0.4, "low": 0.117621, "high": 0.769276}
+    assert {one["rater"] for one in entry["raters"]} == {name_of(rater.pk) for rater in raters}
+    by_name = {one["rater"]: one["confusion"] for one in entry["raters"]}
+    assert by_name[name_of(raters[2].pk)]["BAD"] == {
+        **dict.fromkeys(by_name[name_of(raters[2].pk)]["BAD"], 0),
+        "GOOD": 1,
+    }
+    assert not any(rater.username in json.dumps(entry) for rater in raters)
+
+
+def test_the_command_prints_the_table_counted_now(capsys):
+    round, _ = rated_round(*OPINIONS)
+
+    call_command("quality_table", round.project.slug)
+    text = capsys.readouterr().out
+    call_command("quality_table", round.project.slug, "--json")
+    (entry,) = json.loads(capsys.readouterr().out)
+
+    assert "5 of 5    40.0 [11.8, 76.9]" in text
+    assert entry["verified"] == 5
+
+
+def test_the_command_names_the_projects_there_are():
+    round, _ = make_captioned_round(images=1)
+
+    with pytest.raises(CommandError, match=round.project.slug):
+        call_command("quality_table", "nowhere")
+
+
+def test_the_command_says_where_nothing_was_rated(capsys):
+    round, _ = make_captioned_round(images=1)
+
+    call_command("quality_table", round.project.slug)
+
+    assert "No caption" in capsys.readouterr().out
