@@ -96,6 +96,7 @@ class Batch(models.Model):
         ]
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["due_at"], condition=Q(state="open"), name="batch_open_by_due"),
+            models.Index(fields=["pool", "person"], condition=Q(state="lapsed"), name="batch_lapsed"),
             models.Index(fields=["person", "-taken_at"], name="batch_of_person"),
         ]
 

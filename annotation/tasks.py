@@ -7,21 +7,33 @@ from functools import partial
 
 from celery import shared_task
 from django.db import transaction
+from django.utils import timezone
 
-from annotation.models import Round
-from annotation.services import rounds
+from annotation.models import Round, RoundKind
+from annotation.services import figures, rounds
+from annotation.services.verification import fill_verification
 
 
 @shared_task
 def fill_round(round_id: int) -> None:
-    rounds.fill_round(round_id=round_id)
+    if Round.objects.filter(pk=round_id, kind=RoundKind.VERIFICATION).exists():
+        fill_verification(round_id=round_id)
+    else:
+        rounds.fill_round(round_id=round_id)
 
 
 @shared_task
 def sweep_rounds() -> None:
     """Make the tasks of rounds whose nudge was lost or whose worker died."""
     for round_id in Round.objects.filter(awaits_tasks=True).order_by("pk").values_list("pk", flat=True):
-        rounds.fill_round(round_id=round_id)
+        fill_round(round_id)
+
+
+@shared_task
+def sweep_figures() -> None:
+    """Compute what changed since it was computed, a round at a time."""
+    for round_id in figures.stale_rounds(now=timezone.now()):
+        figures.compute(round_id=round_id, now=timezone.now())
 
 
 def nudge_filling(round_ids: Iterable[int]) -> None:

@@ -136,6 +136,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="batch",
+            index=models.Index(condition=models.Q(("state", "lapsed")), fields=["pool", "person"], name="batch_lapsed"),
+        ),
+        migrations.AddIndex(
+            model_name="batch",
             index=models.Index(fields=["person", "-taken_at"], name="batch_of_person"),
         ),
         migrations.AddConstraint(

@@ -440,6 +440,10 @@ class Migration(migrations.Migration):
                 ("wanted", models.PositiveIntegerField(default=0, help_text="Places of all tasks.")),
                 ("tasks", models.PositiveIntegerField(default=0)),
                 ("figures", models.JSONField(default=dict)),
+                (
+                    "revision",
+                    models.PositiveBigIntegerField(default=0, help_text="Of the tallies, when it was computed."),
+                ),
                 ("computed_at", models.DateTimeField(blank=True, null=True)),
             ],
         ),
@@ -680,6 +684,12 @@ class Migration(migrations.Migration):
                 ),
                 ("days", models.JSONField(default=dict, help_text="Captions by day in UTC: {“2026-11-21”: 15}.")),
                 ("last_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "revision",
+                    models.PositiveBigIntegerField(
+                        default=0, help_text="Grows with every change, and so does their sum."
+                    ),
+                ),
                 (
                     "person",
                     models.ForeignKey(

@@ -192,6 +192,7 @@ class Tally(models.Model):
     lengths = models.JSONField(default=dict, help_text="Captions by characters, in steps of ten: {“40”: 7} is 40–49.")
     days = models.JSONField(default=dict, help_text="Captions by day in UTC: {“2026-11-21”: 15}.")
     last_at = models.DateTimeField(null=True, blank=True)
+    revision = models.PositiveBigIntegerField(default=0, help_text="Grows with every change, and so does their sum.")
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -203,13 +204,18 @@ class Tally(models.Model):
 
 
 class RoundFigures(models.Model):
-    """What takes longer to compute than a page may take, such as agreement; done in the background when it changed."""
+    """What takes longer to compute than a page may take, such as agreement; done in the background when it changed.
+
+    It changed where `is_stale`, or where the tallies' revisions no longer add up to `revision`. Without `computed_at`
+    it was never computed, or is at present.
+    """
 
     round = models.OneToOneField(Round, on_delete=models.CASCADE, primary_key=True, related_name="figures")
     is_stale = models.BooleanField(default=True)
     wanted = models.PositiveIntegerField(default=0, help_text="Places of all tasks.")
     tasks = models.PositiveIntegerField(default=0)
     figures = models.JSONField(default=dict)
+    revision = models.PositiveBigIntegerField(default=0, help_text="Of the tallies, when it was computed.")
     computed_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:

@@ -1,11 +1,29 @@
-"""What pages show of a round but do not count themselves: its places, kept by whoever changes them."""
+"""What pages show of a round but do not count themselves: its places, agreement, how many captions images have.
+
+Places are kept by whoever changes them. The rest is computed in the background, a round at a time, from what was handed
+in by then; nothing waits for it, and it waits for nobody.
+"""
 
 from __future__ import annotations
 
-from django.db.models import Count, Sum
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Any
 
-from allocation.models import Task
-from annotation.models import Round, RoundFigures
+from django.db import transaction
+from django.db.models import BigIntegerField, Count, F, OuterRef, Q, Subquery, Sum, Value
+from django.db.models.functions import Coalesce
+
+from allocation.models import Pool, Task
+from annotation.models import Caption, Round, RoundFigures, RoundKind, Tally
+from annotation.selectors.statistics import statistics_in
+from metrics.quality import CODES
+from metrics.shared_ratings import Agreement, agreement, agreement_of_each
+from metrics.undefined import Reason
+
+REST = timedelta(seconds=50)
+"""(ours) A round whose figures change all the time is computed this often, at most."""
+ROUNDS_AT_ONCE = 200
 
 
 def places_changed(*, round: Round) -> None:
@@ -13,3 +31,78 @@ def places_changed(*, round: Round) -> None:
     counted = Task.objects.filter(pool=round.pool_id).aggregate(tasks=Count("pk"), wanted=Sum("places"))
     places = {"tasks": counted["tasks"], "wanted": counted["wanted"] or 0}
     RoundFigures.objects.update_or_create(round=round, defaults=places)
+
+
+def stale_rounds(*, now: datetime) -> list[int]:
+    """Rounds whose figures changed since they were computed, or of which a place may have gone since replication fell.
+
+    One that was left half-computed is among them.
+    """
+    revised = Tally.objects.filter(round=OuterRef("pk")).order_by().values("round").annotate(sum=Sum("revision"))
+    revision = Coalesce(Subquery(revised.values("sum")), Value(0), output_field=BigIntegerField())
+    changed = (
+        Q(figures__isnull=True)
+        | Q(figures__is_stale=True)
+        | Q(figures__computed_at__isnull=True)
+        | ~Q(figures__revision=F("revised"))
+        | ~Q(figures__wanted=F("figures__tasks") * F("pool__replication"))
+    )
+    resting = Q(figures__computed_at__gt=now - REST)
+    rounds = Round.objects.annotate(revised=revision).filter(changed).exclude(resting)
+    return list(rounds.order_by("figures__computed_at", "pk").values_list("pk", flat=True)[:ROUNDS_AT_ONCE])
+
+
+def compute(*, round_id: int, now: datetime) -> None:
+    """Compute the figures of a round anew. Stopped half-way or run twice at once, it does no harm."""
+    round = Round.objects.select_related("project", "language", "verifies").get(pk=round_id)
+    RoundFigures.objects.get_or_create(round=round)
+    # The mark goes before anything is read: what changes from now on sets it, or the revision, again.
+    RoundFigures.objects.filter(pk=round_id).update(is_stale=False, computed_at=None)
+    revision = Tally.objects.filter(round=round).aggregate(sum=Sum("revision"))["sum"] or 0
+    figures = _figures(round)
+    RoundFigures.objects.filter(pk=round_id).update(figures=figures, revision=revision, computed_at=now)
+    _check_places(round)
+
+
+def _check_places(round: Round) -> None:
+    """Count places anew: one above a lowered replication goes when somebody leaves it, which nobody notes.
+
+    Whoever adds tasks or changes replication holds one of these rows and notes the places; then nothing is to do.
+    """
+    with transaction.atomic():
+        is_free = (
+            RoundFigures.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=round.pk).exists()
+            and Pool.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=round.pool_id).exists()
+        )
+        if is_free:
+            places_changed(round=round)
+
+
+def _figures(round: Round) -> dict[str, Any]:
+    if round.kind == RoundKind.VERIFICATION:
+        return {}
+    figures: dict[str, Any] = _agreement(round)
+    if round.kind == RoundKind.MAIN:
+        figures["statistics"] = asdict(statistics_in(round.project, round.language))
+    return figures
+
+
+def _agreement(round: Round) -> dict[str, Any]:
+    """Of the ratings on screen 1, which different people gave to the same English caption."""
+    rows = list(
+        Caption.objects.counted()
+        .filter(round=round, item__isnull=False)
+        .values_list("item__english", "author", "item__rating")
+    )
+    things, people, levels = zip(*rows, strict=True) if rows else ((), (), ())
+    ratings = [CODES[level] for level in levels]
+    return {
+        "agreement": _stored(agreement(things, ratings)),
+        "agreement_of": {str(pk): _stored(found) for pk, found in agreement_of_each(things, people, ratings).items()},
+    }
+
+
+def _stored(found: Agreement) -> dict[str, Any]:
+    is_defined = not isinstance(found.alpha, Reason)
+    about = {"things": found.things, "pairs": found.pairs, "same": found.same}
+    return {**about, "alpha": found.alpha if is_defined else None, "why": "" if is_defined else found.alpha}

@@ -63,9 +63,8 @@ def recount(*, round: Round, person: User) -> list[Difference]:
             for name in COLUMNS
             if getattr(tally, name) != getattr(sums, name)
         ]
-        if differences:
-            _save(tally, sums)
-        figures_changed(round_id=round.pk)
+        # Saved even where all adds up: captions may have changed in ways that sums do not show.
+        _save(tally, sums)
     return differences
 
 
@@ -77,17 +76,13 @@ def recount_all(project: Project) -> Iterator[Difference]:
 
 
 def figures_changed(*, round_id: int) -> None:
-    """Have what the background computes of a round computed again; call at the end of the change's transaction."""
-    # Whether it is marked already is not asked: background work that just cleared the mark waits for this row, and so
-    # finds what is being handed in.
-    if not RoundFigures.objects.filter(pk=round_id).update(is_stale=True):
-        RoundFigures.objects.get_or_create(round_id=round_id)
+    """Have what the background computes of a round computed again, where no tally says that it changed."""
+    RoundFigures.objects.update_or_create(round_id=round_id, defaults={"is_stale": True})
 
 
 def _add(round_id: int, person_id: int, sums: Sums) -> None:
     tally = _locked(round_id, person_id)
     _save(tally, together(Sums(**{name: getattr(tally, name) for name in COLUMNS}), sums))
-    figures_changed(round_id=round_id)
 
 
 def _locked(round_id: int, person_id: int) -> Tally:
@@ -98,7 +93,8 @@ def _locked(round_id: int, person_id: int) -> Tally:
 def _save(tally: Tally, sums: Sums) -> None:
     for name, value in asdict(sums).items():
         setattr(tally, name, value)
-    tally.save(update_fields=COLUMNS)
+    tally.revision += 1
+    tally.save(update_fields=[*COLUMNS, "revision"])
 
 
 def _who_took_part(round: Round) -> set[int]:

@@ -30,4 +30,4 @@ class Command(BaseCommand):
                 f"{where}, {different.person.username}: {different.column} was {different.kept}, "
                 f"is {different.counted}."
             )
-        self.stdout.write(f"{wrong} figures put right." if wrong else "Every figure was right.")
+        self.stdout.write(f"Put right: {wrong}." if wrong else "Every figure was right.")

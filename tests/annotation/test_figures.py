@@ -1,0 +1,159 @@
+"""What the background computes of a round, and when it does."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from annotation.models import Caption, CaptionState, Item, Rating, Round, RoundFigures, RoundKind
+from annotation.services import batches as services
+from annotation.services import figures, tallies
+from annotation.services.projects import RoundSettings, change_round
+from tests.annotation.handing_in import hand_in, make_captions, take
+from tests.factories import NOW, make_annotator, make_round
+
+pytestmark = pytest.mark.django_db
+LATER = NOW + timedelta(hours=1)
+
+
+@pytest.fixture
+def round() -> Round:
+    return make_round(images=4, replication=2, batch_size=4)
+
+
+@pytest.fixture
+def computed(round) -> Round:
+    figures.compute(round_id=round.pk, now=NOW)
+    return round
+
+
+def of(round: Round) -> dict:
+    figures.compute(round_id=round.pk, now=NOW)
+    return RoundFigures.objects.get(round=round).figures
+
+
+class TestWhenTheyAreComputed:
+    def test_a_round_that_never_was_is_to_be(self, round):
+        assert figures.stale_rounds(now=NOW) == [round.pk]
+
+    def test_one_that_did_not_change_is_left_alone(self, computed):
+        assert figures.stale_rounds(now=LATER) == []
+
+    def test_one_in_which_somebody_handed_in_is_computed_again(self, computed):
+        hand_in(computed, make_annotator(computed))
+        assert figures.stale_rounds(now=LATER) == [computed.pk]
+
+    def test_so_is_one_that_was_recounted_or_marked(self, computed):
+        ann = make_annotator(computed)
+        hand_in(computed, ann)
+        for change in (
+            lambda: tallies.recount(round=computed, person=ann),
+            lambda: tallies.figures_changed(round_id=computed.pk),
+        ):
+            figures.compute(round_id=computed.pk, now=NOW)
+            assert figures.stale_rounds(now=LATER) == []
+            change()
+            assert figures.stale_rounds(now=LATER) == [computed.pk]
+
+    def test_one_that_changes_all_the_time_rests_in_between(self, computed):
+        hand_in(computed, make_annotator(computed))
+        assert figures.stale_rounds(now=NOW + timedelta(seconds=10)) == []
+
+    def test_one_whose_worker_died_half_way_is_begun_anew(self, computed, monkeypatch):
+        def die(round):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(figures, "_figures", die)
+        with pytest.raises(KeyboardInterrupt):
+            figures.compute(round_id=computed.pk, now=NOW)
+        assert figures.stale_rounds(now=LATER) == [computed.pk]
+
+    def test_what_comes_in_while_it_is_computed_is_not_forgotten(self, computed, monkeypatch):
+        read, ann = figures._figures, make_annotator(computed)
+
+        def hand_in_meanwhile(round):
+            found = read(round)
+            hand_in(computed, ann)
+            return found
+
+        monkeypatch.setattr(figures, "_figures", hand_in_meanwhile)
+        figures.compute(round_id=computed.pk, now=NOW)
+        assert figures.stale_rounds(now=LATER) == [computed.pk]
+
+
+class TestPlaces:
+    def test_a_place_that_goes_with_who_left_it_is_noted(self, round):
+        first, second = make_annotator(round), make_annotator(round)
+        for person in (first, second):
+            batch = take(round, person)
+        change_round(
+            round=round,
+            by=round.project.created_by,
+            now=NOW,
+            settings=RoundSettings(replication=1, batch_size=4, hold_s=60, is_open=True),
+        )
+        assert RoundFigures.objects.get(round=round).wanted == 8
+        services.give_back(batch_id=batch.pk, annotator=second, now=NOW)
+
+        figures.compute(round_id=round.pk, now=NOW)
+        assert RoundFigures.objects.get(round=round).wanted == 4
+
+    def test_a_round_with_places_above_its_replication_is_looked_at_again(self, computed):
+        for _ in range(2):
+            take(computed, make_annotator(computed))
+        change_round(
+            round=computed,
+            by=computed.project.created_by,
+            now=NOW,
+            settings=RoundSettings(replication=1, batch_size=4, hold_s=60, is_open=True),
+        )
+        assert figures.stale_rounds(now=LATER) == [computed.pk]
+
+
+class TestAgreement:
+    @pytest.fixture
+    def people(self, round):
+        """Two who wrote about the same four images; of the ratings, three are the same and one a level apart."""
+        people = make_captions(round, {task.image_id: ["Ein Bild", "Noch eines"] for task in round.tasks.all()})
+        levels = [Rating.BAD, Rating.GOOD, Rating.GOOD, Rating.EXCELLENT]
+        for person in people:
+            for item, level in zip(Item.objects.filter(person=person).order_by("image"), levels, strict=True):
+                Item.objects.filter(pk=item.pk).update(rating=level)
+        odd = Item.objects.filter(person=people[1]).order_by("image").last()
+        Item.objects.filter(pk=odd.pk).update(rating=Rating.GOOD)
+        return people
+
+    def test_it_is_of_those_who_rated_the_same_caption(self, round, people):
+        found = of(round)["agreement"]
+        assert (found["things"], found["pairs"], found["same"]) == (4, 4, 3)
+        assert 0.5 < found["alpha"] < 1
+
+    def test_each_annotator_has_their_own(self, round, people):
+        found = of(round)["agreement_of"]
+        assert {int(pk): (one["pairs"], one["same"]) for pk, one in found.items()} == {p.pk: (4, 3) for p in people}
+
+    def test_what_does_not_count_is_not_in_it(self, round, people):
+        Caption.objects.filter(author=people[1]).update(state=CaptionState.EXCLUDED)
+        assert of(round)["agreement"]["pairs"] == 0
+
+    def test_where_nobody_shares_a_caption_it_says_why_there_is_none(self, round):
+        make_captions(round, {round.tasks.first().image_id: ["Ein Bild"]})
+        found = of(round)["agreement"]
+        assert (found["alpha"], found["why"]) == (None, "no_pair_of_ratings")
+
+
+class TestStatistics:
+    def test_images_are_counted_over_all_main_rounds_of_the_language(self, round):
+        first, second = (task.image_id for task in round.tasks.order_by("pk")[:2])
+        make_captions(round, {first: ["eins zwei", "drei"]})
+        more = make_round(
+            project=round.project, collection=round.collection, number=2, captioners=round.captioners.all()
+        )
+        make_captions(more, {first: ["noch eins"], second: ["vier"]})
+        found = of(round)["statistics"]
+        assert (found["captions"], found["images_with_1"], found["images_with_3_or_more"]) == (4, 1, 1)
+        assert of(more)["statistics"] == found
+
+    def test_a_pilot_has_none(self):
+        assert "statistics" not in of(make_round(kind=RoundKind.PILOT))
