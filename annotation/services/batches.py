@@ -19,6 +19,7 @@ from allocation.services import TimeRanOut as TimeRanOut
 from annotation.models import Caption, CaptionBatch, CaptionState, CaptionTask, Item, Rating, Round, Stage
 from annotation.permissions import blockers
 from annotation.rules import text_checks
+from annotation.selectors.verification import images_being_rated
 from annotation.selectors.work import language_of, warnings_by_position, workable
 from annotation.services import tallies
 from inference import exposure
@@ -113,12 +114,17 @@ def met_before(annotator: User, round: Round) -> Q:
     """Tasks whose English caption the person must not see (again).
 
     An image met in this project does not come back in another round of it, and one that is in the person's hands in
-    another project or another kind of work waits: one would show what screen 2 of the other must not.
+    another project or another kind of work waits: one would show what screen 2 of the other must not. So does one
+    whose caption by somebody else they have to rate.
     """
     met = Item.objects.filter(person=annotator, image=OuterRef("caption_task__image")).filter(
         Q(batch__round__project=round.project_id) | ~Q(batch__stage=Stage.SUBMITTED)
     )
-    return Q(Exists(met)) | exposure.in_hand(annotator, "caption_task__image", besides="annotation")
+    return (
+        Q(Exists(met))
+        | Q(caption_task__image__in=images_being_rated(annotator))
+        | exposure.in_hand(annotator, "caption_task__image", besides="annotation")
+    )
 
 
 def save_rating(

@@ -16,7 +16,9 @@ from django.db.models.functions import Coalesce
 
 from allocation.models import Pool, Task
 from annotation.models import Caption, Round, RoundFigures, RoundKind, Tally
+from annotation.selectors.quality import QUALITY
 from annotation.selectors.statistics import statistics_in
+from annotation.services.quality import figures_of
 from metrics.quality import CODES
 from metrics.shared_ratings import Agreement, agreement, agreement_of_each
 from metrics.undefined import Reason
@@ -80,7 +82,7 @@ def _check_places(round: Round) -> None:
 
 def _figures(round: Round) -> dict[str, Any]:
     if round.kind == RoundKind.VERIFICATION:
-        return {}
+        return {QUALITY: figures_of(round)}
     figures: dict[str, Any] = _agreement(round)
     if round.kind == RoundKind.MAIN:
         figures["statistics"] = asdict(statistics_in(round.project, round.language))
