@@ -8,8 +8,7 @@ from datetime import datetime
 from django.db import transaction
 
 from annotation.models import Caption, Rating, SpotCheck
-from annotation.services.feedback import name_of
-from people import audit
+from annotation.services.feedback import record
 from people.models import User
 
 
@@ -38,7 +37,9 @@ def check_level(*, caption_id: int, level: Rating | None, by: User, now: datetim
 def _locked(caption_id: int, by: User) -> tuple[Caption, Finding]:
     # Two tabs of one manager take turns at the caption, as there may be no check to lock yet.
     caption = (
-        Caption.objects.select_for_update(no_key=True, of=("self",)).select_related("round__project").get(pk=caption_id)
+        Caption.objects.select_for_update(no_key=True, of=("self",))
+        .select_related("round__project", "author")
+        .get(pk=caption_id)
     )
     check = SpotCheck.objects.filter(caption=caption, by=by).first()
     return caption, Finding(check.is_rating_right, Rating(check.level) if check.level else None) if check else Finding()
@@ -51,7 +52,6 @@ def _keep(caption: Caption, finding: Finding, by: User, now: datetime) -> Findin
     else:
         said = {"is_rating_right": finding.is_rating_right, "level": finding.level or "", "at": now}
         SpotCheck.objects.update_or_create(caption=caption, by=by, defaults=said)
-    details = {"caption": caption.pk, "rating_right": finding.is_rating_right, "level": finding.level}
-    round = caption.round
-    audit.record(project=round.project, action="caption.checked", about=name_of(round), by=by, now=now, details=details)
+    about = {"caption": caption.pk, "rating_right": finding.is_rating_right, "level": finding.level}
+    record(caption.round, "caption.checked", person=caption.author, by=by, now=now, **about)
     return finding

@@ -25,8 +25,7 @@ from annotation.rules import text_checks
 from annotation.selectors.corrections import warnings_for
 from annotation.services import tallies
 from annotation.services.feedback import FeedbackRefused as FeedbackRefused
-from annotation.services.feedback import clean_note, name_of
-from people import audit
+from annotation.services.feedback import clean_note, record
 from people.models import Role, User
 from people.qualification import still_takes_part
 
@@ -89,10 +88,7 @@ def send_back(*, caption_id: int, note: str, by: User, now: datetime) -> SentBac
         caption.state = CaptionState.SENT_BACK
         caption.save(update_fields=["state"])
         tallies.recount(round=round, person=author)
-        details = {"caption": caption.pk, "person": author.pk, "sent_back": made.pk}
-        audit.record(
-            project=round.project, action="caption.sent-back", about=name_of(round), by=by, now=now, details=details
-        )
+        record(round, "caption.sent-back", person=author, by=by, now=now, caption=caption.pk, sent_back=made.pk)
     return made
 
 

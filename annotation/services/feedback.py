@@ -41,10 +41,8 @@ def give_feedback(
         made = Feedback.objects.create(
             project_id=round.project_id, round=round, person=person, caption=caption, text=text, by=by, at=now
         )
-        about = {"person": person.pk, "caption": caption.pk if caption else None, "feedback": made.pk}
-        audit.record(
-            project=round.project, action="feedback.given", about=name_of(round), by=by, now=now, details=about
-        )
+        about = {"caption": caption.pk if caption else None, "feedback": made.pk}
+        record(round, "feedback.given", person=person, by=by, now=now, **about)
     return made
 
 
@@ -82,6 +80,9 @@ def clean_note(text: str) -> str:
     return text
 
 
-def name_of(round: Round) -> str:
-    """As the log calls a round."""
-    return f"{round.language_id}, {round.kind} {round.number}"
+def record(round: Round, action: str, *, person: User | None, by: User, now: datetime, **details: object) -> None:
+    """Enter into the log what a manager did about somebody's work in `round`."""
+    about = f"{round.kind} {round.number}, {round.language_id}"
+    audit.record(
+        project=round.project, action=action, about=about, by=by, now=now, person=person, details=dict(details)
+    )

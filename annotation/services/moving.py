@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db import transaction
 
 from allocation import services as allocation
-from allocation.models import Batch, BatchState
+from allocation.models import AssignmentState, Batch, BatchState
 from allocation.services import BatchInHand as BatchInHand  # callers catch them by this module's name
 from allocation.services import NothingFree as NothingFree
 from allocation.services import NotInHand as NotInHand
@@ -16,8 +16,7 @@ from allocation.services import PoolClosed as PoolClosed
 from annotation.models import CaptionBatch, Round, RoundKind, RoundState
 from annotation.permissions import blockers
 from annotation.services.batches import met_before, prepare_items
-from annotation.services.feedback import name_of
-from people import audit
+from annotation.services.feedback import record
 from people.models import User
 from people.qualification import NotQualified as NotQualified
 
@@ -51,11 +50,9 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
     round = Round.objects.select_related("project", "language", "pool").get(pool=batch.pool_id)
     if round.kind == RoundKind.VERIFICATION:
         raise CannotMove
+    if round.state != RoundState.OPEN:
+        raise PoolClosed
     with transaction.atomic():
-        # Who closes the round waits here, or has closed it.
-        round.state = Round.objects.select_for_update(no_key=True).values_list("state", flat=True).get(pk=round.pk)
-        if round.state != RoundState.OPEN:
-            raise PoolClosed
         found = blockers(to, round)
         if found:
             raise NotQualified(found)
@@ -67,9 +64,8 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
             without=met_before(to, round),
         )
         moved = Moved(CaptionBatch.objects.get(pk=made.pk), made.assignments.count(), left)
-        people = {"from": batch.person_id, "to": to.pk, "batch": str(batch.pk), "new_batch": str(made.pk)}
-        details = people | {"moved": moved.moved, "left": left}
-        audit.record(project=round.project, action="batch.moved", about=name_of(round), by=by, now=now, details=details)
+        about = {"batch": str(batch.pk), "new_batch": str(made.pk), "to": to.pk, "moved": moved.moved, "left": left}
+        record(round, "batch.moved", person=batch.person, by=by, now=now, **about)
     return moved
 
 
@@ -87,10 +83,7 @@ def return_batch(*, batch: Batch, by: User, now: datetime) -> int:
         locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
         if locked.state != BatchState.OPEN:
             raise NotInHand
-        freed = locked.assignments.filter(state="held").count()
+        freed = locked.assignments.filter(state=AssignmentState.HELD).count()
         allocation.return_batch(batch=locked, now=now)
-        details = {"person": locked.person_id, "batch": str(locked.pk), "freed": freed}
-        audit.record(
-            project=round.project, action="batch.returned", about=name_of(round), by=by, now=now, details=details
-        )
+        record(round, "batch.returned", person=batch.person, by=by, now=now, batch=str(locked.pk), freed=freed)
     return freed
