@@ -1,0 +1,93 @@
+// Looking through captions with the keyboard. Everything is a form of the page; the keys only press its buttons.
+
+const KEYS_WANTED = "crosslens.check-keys";
+const keysWanted = document.getElementById("keys");
+
+const rows = () => [...document.querySelectorAll("[data-row]")];
+let current = location.hash.slice(1) || rows()[0]?.id;
+
+const row = () => document.getElementById(current) ?? rows()[0];
+
+function mark() {
+  for (const marked of document.querySelectorAll(".check__row.is-current")) marked.classList.remove("is-current");
+  row()?.classList.add("is-current");
+}
+
+function goTo(there) {
+  current = there.id;
+  mark();
+  there.focus({ preventScroll: true });
+  // With its picture, where both fit.
+  const card = there.closest(".check__image");
+  const whole = card.offsetHeight < innerHeight * 0.95 ? card : there;
+  const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  whole.scrollIntoView({ block: "nearest", behavior: isStill ? "instant" : "smooth" });
+}
+
+function step(by) {
+  const all = rows();
+  const there = all[all.indexOf(row()) + by];
+  if (there) return goTo(there);
+  document.querySelector(by > 0 ? "a[rel=next]" : "a[rel=prev]")?.click();
+}
+
+function write(doing) {
+  const details = row()?.querySelector(`details[data-doing="${doing}"]`);
+  if (!details) return;
+  details.open = true;
+  details.querySelector("textarea").focus();
+}
+
+const actions = {
+  j: () => step(1),
+  k: () => step(-1),
+  f: () => write("f"),
+  b: () => write("b"),
+};
+
+function press(key) {
+  if (actions[key]) return actions[key](), true;
+  const button = row()?.querySelector(`button[data-key="${key}"]`);
+  button?.click();
+  return Boolean(button);
+}
+
+// Where the keyboard writes another script, the place of the key counts.
+const nameOf = (event) => {
+  const typed = event.key.toLowerCase();
+  return /^[a-z0-9]$/.test(typed) ? typed : event.code.replace(/^(Key|Digit|Numpad)/, "").toLowerCase();
+};
+
+addEventListener("keydown", (event) => {
+  const field = event.target.matches?.("textarea, select, input:not([type=checkbox])");
+  if (event.key === "Escape" && event.target.matches?.("textarea")) return goTo(event.target.closest("section") ?? row());
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches?.("textarea")) return event.target.form.requestSubmit();
+  if (field || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
+  if (!keysWanted?.checked) return;
+  if (press(nameOf(event))) event.preventDefault();
+});
+
+const follow = (event) => {
+  const there = event.target.closest?.(".check__row");
+  if (!there) return;
+  current = there.id;
+  mark();
+};
+addEventListener("focusin", follow);
+addEventListener("pointerdown", follow);
+
+// What was swapped in is the same caption: the keys stay with it, and so does the focus, unless something was refused.
+document.body.addEventListener("htmx:afterSwap", () => {
+  mark();
+  const refused = row()?.querySelector("textarea[aria-invalid=true]");
+  (refused ?? row())?.focus({ preventScroll: true });
+});
+
+for (const hidden of document.querySelectorAll("[data-needs-script]")) hidden.hidden = false;
+try {
+  keysWanted.checked = localStorage.getItem(KEYS_WANTED) !== "off";
+  keysWanted.addEventListener("change", () => localStorage.setItem(KEYS_WANTED, keysWanted.checked ? "on" : "off"));
+} catch {
+  // No storage: on, as the page came.
+}
+mark();
