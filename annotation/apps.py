@@ -6,7 +6,14 @@ class AnnotationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from annotation.selectors.own_data import own_data
+        from annotation.selectors.verification import images_being_rated
         from annotation.selectors.work import images_in_hand
+        from annotation.services import leaving
         from inference import exposure
+        from people import personal
 
-        exposure.register("annotation", images_in_hand)
+        exposure.register("annotation", images_in_hand, images_being_rated)
+        personal.register(
+            "annotation", export=own_data, on_withdrawal=leaving.withdraw_answers, on_deletion=leaving.forget
+        )

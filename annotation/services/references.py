@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from datetime import datetime
 from itertools import islice
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.models import Caption, Round
+from annotation.models import Caption, CaptionState, Round
 from people.models import User
 from scoring.models import Reference, ReferenceKind, ReferenceSet
 from scoring.services.references import put_references, set_of
@@ -26,7 +28,7 @@ def use_as_references(*, round: Round, by: User, now: datetime) -> ReferenceSet:
     scoring.services.references.ReferencesRefused
         Where other references have the name already.
     """
-    origin = f"round:{round.pk}"
+    origin = _origin(round)
     there = ReferenceSet.objects.filter(project=round.project, origin=origin).first()
     about = {"kind": round.get_kind_display(), "number": round.number}
     reference_set = set_of(
@@ -39,11 +41,7 @@ def use_as_references(*, round: Round, by: User, now: datetime) -> ReferenceSet:
         by=by,
         now=now,
     )
-    captions: dict[int, list[str]] = defaultdict(list)
-    # In the order in which they came, so that those that come later change nothing of the earlier ones.
-    counted = Caption.objects.counted().filter(round=round).order_by("submitted_at", "author")
-    for image, text in counted.values_list("image_id", "text"):
-        captions[image].append(text)
+    captions = _texts_by_image(Caption.objects.filter(round=round))
     for image in Reference.objects.filter(reference_set=reference_set).values_list("image_id", flat=True).distinct():
         captions.setdefault(image, [])
     images = iter(sorted(captions))
@@ -51,3 +49,35 @@ def use_as_references(*, round: Round, by: User, now: datetime) -> ReferenceSet:
         put_references(reference_set=reference_set, captions={image: captions[image] for image in some}, now=now)
     reference_set.refresh_from_db()
     return reference_set
+
+
+def leave_out_of_references(*, round: Round, images: Iterable[int], now: datetime) -> None:
+    """Take captions that count no longer out of the references made of the round, where there are any.
+
+    Only `images` are looked at, within the transaction of the caller. What counts and is not in yet stays out until
+    somebody asks for it.
+    """
+    for reference_set in ReferenceSet.objects.filter(project=round.project, origin=_origin(round)):
+        here = Reference.objects.filter(reference_set=reference_set, image__in=list(images))
+        counted = _texts_by_image(Caption.objects.filter(round=round, image__in=list(images)))
+        captions: dict[int, list[str]] = {}
+        for image, text in here.order_by("image", "position").values_list("image_id", "text"):
+            kept = captions.setdefault(image, [])
+            # As often as it counts: two may have written the same.
+            if text in counted[image]:
+                counted[image].remove(text)
+                kept.append(text)
+        put_references(reference_set=reference_set, captions=captions, now=now)
+
+
+def _texts_by_image(captions: QuerySet[Caption]) -> defaultdict[int, list[str]]:
+    found = defaultdict[int, list[str]](list)
+    # In the order in which they came, so that those that come later change nothing of the earlier ones.
+    counted = captions.filter(state=CaptionState.COUNTED).order_by("submitted_at", "author")
+    for image, text in counted.values_list("image_id", "text"):
+        found[image].append(text)
+    return found
+
+
+def _origin(round: Round) -> str:
+    return f"round:{round.pk}"

@@ -1,0 +1,189 @@
+"""What annotation holds of one person, for themselves: nothing of others, and nothing that screen 2 must not show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import CharField, F, OuterRef, QuerySet, Subquery
+from django.utils.translation import gettext as _
+
+from annotation.models import Caption, CaptionBatch, Exclusion, Item, SentBack, Standing, Verdict, VerificationBatch
+from annotation.permissions import readable_feedback
+from corpus.models import CollectionImage
+from inference import exposure
+from people.models import User
+from people.personal import Part
+
+
+def _of_round(path: str) -> dict[str, F]:
+    """Columns that say which round, at `path`, a row is of."""
+    places = {"project_slug": "project__slug", "language_tag": "language", "round_kind": "kind"}
+    return {name: F(f"{path}__{place}") for name, place in (places | {"round_number": "number"}).items()}
+
+
+def own_data(person: User) -> Iterator[Part]:
+    hidden = set(Item.objects.filter(exposure.in_hand(person, "image"), person=person).values_list("image", flat=True))
+    yield Part("batches", _("Batches of pictures that you took, to rate and to write about."), _batches(person))
+    yield Part(
+        "pictures",
+        _("Every picture of them: how you rated its English caption, and what you typed, handed in or not. Of pictures "
+          "that you have in hand, in whatever kind of work, the English caption and your rating are left out."),
+        _items(person, hidden),
+    )  # fmt: skip
+    yield Part(
+        "captions", _("Captions that you handed in, as you typed them and as they are stored."), _captions(person)
+    )
+    yield Part(
+        "captions-sent-back",
+        _("Captions that a manager sent back to you, with the note, and what they were before. What is about pictures "
+          "that you have in hand is left out."),
+        _sent_back(person),
+    )  # fmt: skip
+    yield Part(
+        "feedback",
+        _("What managers wrote to you about your work. What is about pictures that you have in hand is left out."),
+        _feedback(person),
+    )
+    yield Part(
+        "rating-batches", _("Batches of other people's captions that you took to rate."), _rating_batches(person)
+    )
+    yield Part(
+        "verdicts",
+        _("How you rated captions of other people. Their words are not here: they are somebody else's."),
+        _verdicts(person),
+    )
+    yield Part("standings", _("Whether a manager qualified or paused you in a language, and why."), _standings(person))
+    yield Part(
+        "exclusions",
+        _("Decisions of managers that your captions in a language do not count, and why."),
+        _exclusions(person),
+    )
+
+
+def _batches(person: User) -> QuerySet[Any, Any]:
+    found = CaptionBatch.objects.filter(batch__person=person).order_by("batch__taken_at", "pk")
+    return found.values(
+        "batch",
+        "writing_opened_at",
+        "submitted_at",
+        "stage",
+        guidelines_version=F("guidelines__version"),
+        state=F("batch__state"),
+        taken_at=F("batch__taken_at"),
+        due_at=F("batch__due_at"),
+        closed_at=F("batch__closed_at"),
+        **_of_round("round"),
+    )
+
+
+def _items(person: User, hidden: set[int]) -> Iterator[dict[str, Any]]:
+    found = Item.objects.filter(person=person).order_by("batch__batch__taken_at", "batch", "position")
+    rows = found.values(
+        "batch",
+        "position",
+        "image",
+        "rating",
+        "rated_at",
+        "rating_ms",
+        "text",
+        "revision",
+        "saved_at",
+        "writing_ms",
+        image_key=_key("batch__round__collection"),
+        english_caption=F("english__text"),
+        **_of_round("batch__round"),
+    )
+    for row in rows.iterator():
+        if row.pop("image") in hidden:
+            for name in ("english_caption", "rating", "rated_at", "rating_ms"):
+                del row[name]
+        yield row
+
+
+def _captions(person: User) -> QuerySet[Any, Any]:
+    found = Caption.objects.filter(author=person).order_by("submitted_at", "item__position", "pk")
+    return found.values(
+        "text",
+        "text_as_typed",
+        "warnings",
+        "state",
+        "submitted_at",
+        batch=F("item__batch"),
+        position_in_batch=F("item__position"),
+        image_key=_key("round__collection"),
+        guidelines_version=F("guidelines__version"),
+        **_of_round("round"),
+    )
+
+
+def _sent_back(person: User) -> QuerySet[Any, Any]:
+    found = SentBack.objects.filter(caption__author=person).exclude(exposure.in_hand(person, "caption__image"))
+    return found.order_by("at", "pk").values(
+        "note",
+        "at",
+        "text_before",
+        "text_before_as_typed",
+        "warnings_before",
+        "answered_at",
+        image_key=_key("caption__round__collection", "caption__image"),
+        **_of_round("caption__round"),
+    )
+
+
+def _feedback(person: User) -> QuerySet[Any, Any]:
+    return (
+        readable_feedback(person)
+        .order_by("at", "pk")
+        .values(
+            "text",
+            "at",
+            "acknowledged_at",
+            image_key=_key("caption__round__collection", "caption__image"),
+            **_of_round("round"),
+        )
+    )
+
+
+def _rating_batches(person: User) -> QuerySet[Any, Any]:
+    found = VerificationBatch.objects.filter(batch__person=person).order_by("batch__taken_at", "pk")
+    return found.values(
+        "batch",
+        "submitted_at",
+        guidelines_version=F("guidelines__version"),
+        state=F("batch__state"),
+        taken_at=F("batch__taken_at"),
+        due_at=F("batch__due_at"),
+        closed_at=F("batch__closed_at"),
+        **_of_round("round"),
+    )
+
+
+def _verdicts(person: User) -> QuerySet[Any, Any]:
+    found = Verdict.objects.filter(person=person).order_by("batch__batch__taken_at", "batch", "position")
+    return found.values(
+        "batch",
+        "position",
+        "rating",
+        "rated_at",
+        "rating_ms",
+        state=F("assignment__state"),
+        image_key=_key("batch__round__collection", "caption__image"),
+        **_of_round("batch__round"),
+    )
+
+
+def _standings(person: User) -> QuerySet[Any, Any]:
+    found = Standing.objects.filter(person=person).order_by("at", "pk")
+    return found.values("language", "state", "reason", "at", project_slug=F("project__slug"))
+
+
+def _exclusions(person: User) -> QuerySet[Any, Any]:
+    found = Exclusion.objects.filter(person=person).order_by("at", "pk")
+    return found.values("language", "reason", "at", "captions", "undone_at", project_slug=F("project__slug"))
+
+
+def _key(collection: str, image: str = "image") -> Subquery:
+    """The key of a picture in the collection of its round; none where it was taken out of it since."""
+    entries = CollectionImage.objects.filter(collection=OuterRef(collection), image=OuterRef(image))
+    return Subquery(entries.values("key")[:1], output_field=CharField())
