@@ -31,6 +31,7 @@ INSTALLED_APPS = [
     "sxs_eval",
     "gapgame",
     "demo",
+    "operations",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -44,9 +45,12 @@ INSTALLED_APPS = [
     "axes",
     "csp",
     "django_htmx",
+    "rest_framework",
+    "drf_spectacular",
 ]
 
 MIDDLEWARE = [
+    "operations.middleware.RequestsTold",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -168,6 +172,33 @@ TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True
 
+REST_FRAMEWORK = {
+    # The first of them is what a refusal names in WWW-Authenticate.
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "people.api.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["people.api.authentication.MayAsk"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "people.api.answers.answer_problem",
+    "URL_FORMAT_OVERRIDE": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Crosslens",
+    "DESCRIPTION": "What programs can do for managers and annotators, by the same rules as the pages; see docs/api.md.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "people.api.schema.add_problems",
+    ],
+}
+
 # The front end is ours alone: no other host, no inline script.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -188,8 +219,8 @@ SESSION_COOKIE_HTTPONLY = True
 HTTPS = _environment.https()
 if HTTPS:
     SECURE_SSL_REDIRECT = True
-    # Asked from inside the container, where nobody speaks TLS.
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+    # Asked from inside, where nobody speaks TLS.
+    SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz|metrics)$"]
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
@@ -212,6 +243,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-leases": {"task": "allocation.tasks.sweep_leases", "schedule": 30.0},
     "sweep-images": {"task": "corpus.tasks.sweep_images", "schedule": 15.0},
     "sweep-rounds": {"task": "annotation.tasks.sweep_rounds", "schedule": 15.0},
+    "sweep-figures": {"task": "annotation.tasks.sweep_figures", "schedule": 60.0},
     "sweep-comparisons": {"task": "sxs_eval.tasks.sweep_comparisons", "schedule": 15.0},
     "sweep-seasons": {"task": "gapgame.tasks.sweep_seasons", "schedule": 5.0},
     "sweep-imports": {"task": "corpus.tasks.sweep_imports", "schedule": 15.0},
@@ -226,10 +258,16 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-workers": {"task": "inference.tasks.sweep_workers", "schedule": 3600.0},
 }
 
+LOG_FORMAT = _environment.log_format()
+METRICS_TOKEN = _environment.metrics_token()
+# Each request has a line of its own in production, also one for a page that is not there.
+_loggers = {"operations": "INFO", "django.request": "ERROR"}
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"context": {"()": "operations.logs.Context"}},
+    "formatters": {"line": {"()": "operations.logs.formatter", "log_format": LOG_FORMAT}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["context"]}},
     "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {} if IS_EMBEDDED else {name: {"level": level} for name, level in _loggers.items()},
 }

@@ -4,16 +4,15 @@ from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import include, path
 
-from config.health import health_show
-
 # The administration is entered by the same sign-in as all else, second factor and lock-out included.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 urlpatterns = [
-    path("healthz", health_show, name="health-show"),
+    path("", include("operations.urls")),
     path("", include("people.urls")),
     path("", include("people.account_urls")),
     path("admin/", admin.site.urls),
+    path("api/v1/", include("config.api")),
     path("", include("corpus.urls")),
     path("", include("inference.urls")),
     path("", include("scoring.urls")),

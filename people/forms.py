@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
-from people.models import ConsentText, Invitation, Level, OnWithdrawal, Role, User
+from people.models import ConsentText, Invitation, Level, OnWithdrawal, Role, User, WebhookEvent
 from people.rules import JUDGES, needs_consent
 
 MOST_PLACES = 1000
@@ -264,3 +264,45 @@ class ConsentTextForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.initial["body"] = text.body if text else ""
         self.initial["on_withdrawal"] = text.on_withdrawal if text else OnWithdrawal.CHOOSE
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=100,
+        help_text=_("What uses it, such as “nightly export on lab-3”."),
+    )
+    may_write = forms.BooleanField(
+        label=_("May also change things"),
+        required=False,
+        help_text=_("Without this it only reads what you may read."),
+    )
+    days = forms.TypedChoiceField(
+        label=_("Valid for"),
+        coerce=int,
+        initial=90,
+        choices=[(30, _("30 days")), (90, _("90 days")), (365, _("1 year")), (0, _("Until you revoke it"))],
+    )
+
+    def expires_at(self, now: datetime) -> datetime | None:
+        days: int = self.cleaned_data["days"]
+        return now + timedelta(days=days) if days else None
+
+
+class WebhookForm(forms.Form):
+    url = forms.URLField(
+        label=_("Address"),
+        max_length=500,
+        assume_scheme="https",
+        widget=forms.URLInput(attrs={"dir": "ltr"}),
+        help_text=_("It begins with https:// and is reached from the internet."),
+    )
+    events = forms.MultipleChoiceField(
+        label=_("Tell it when"),
+        choices=WebhookEvent.choices,
+        initial=WebhookEvent.values,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"}),
+    )
+
+    def wanted(self) -> list[WebhookEvent]:
+        return [WebhookEvent(event) for event in self.cleaned_data["events"]]

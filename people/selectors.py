@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Prefetch, prefetch_related_objects
+from django.db.models import Count, Prefetch, Q, QuerySet, prefetch_related_objects
 
 from people import defaults, rules
-from people.models import Consent, ConsentText, Invitation, LanguageSkill, Membership, Project, Role, User
+from people.models import (
+    Consent,
+    ConsentText,
+    Delivery,
+    DeliveryState,
+    Invitation,
+    LanguageSkill,
+    Membership,
+    Project,
+    Role,
+    User,
+    Webhook,
+    WebhookEvent,
+)
 from people.rules import InvitationState, needs_consent
 
 
 def roles_of(user: User) -> set[str]:
     """The roles of `user` over all projects."""
     return set(Membership.objects.filter(user=user).values_list("role", flat=True))
+
+
+def roles_by_project(user: User, projects: Iterable[Project]) -> dict[int, list[str]]:
+    """The roles of `user` in each of `projects`, in the order of their names."""
+    roles = defaultdict(list)
+    held = Membership.objects.filter(user=user, project__in=list(projects)).order_by("role")
+    for project_id, role in held.values_list("project", "role"):
+        roles[project_id].append(role)
+    return roles
 
 
 @dataclass(frozen=True)
@@ -188,3 +211,25 @@ def managers_of(project: Project) -> list[User]:
     """Whom to write to about `project`."""
     managing = Membership.objects.filter(project=project, role=Role.MANAGER)
     return list(User.objects.filter(memberships__in=managing).order_by("username"))
+
+
+DELIVERIES_PER_PAGE = 50
+
+
+def webhooks_of(project: Project) -> QuerySet[Webhook]:
+    """With `failed` and `waiting`, how many deliveries have not arrived."""
+    state = "deliveries__state"
+    return project.webhooks.annotate(
+        failed=Count("deliveries", filter=Q(**{state: DeliveryState.FAILED})),
+        waiting=Count("deliveries", filter=Q(**{state: DeliveryState.WAITING})),
+    ).order_by("-is_active", "pk")
+
+
+def events_of(webhook: Webhook) -> list[str]:
+    """What it is told of, as pages call it."""
+    return [str(event.label) for event in WebhookEvent if event.value in webhook.events]
+
+
+def deliveries_of(webhook: Webhook, number: str | None) -> Page[Delivery]:
+    """A page of them, the newest first."""
+    return Paginator(webhook.deliveries.order_by("-pk"), DELIVERIES_PER_PAGE).get_page(number)

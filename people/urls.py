@@ -2,12 +2,19 @@
 
 from django.urls import path
 
-from people.views import consent, home, invitations, members, profile
+from people.views import consent, home, invitations, members, profile, tokens, webhooks
 
 app_name = "people"
 urlpatterns = [
     path("", home.home_show, name="home-show"),
     path("profile/", profile.profile_show, name="profile-show"),
+    path("profile/tokens/", tokens.token_list, name="token-list"),
+    path("profile/tokens/<int:token_id>/revoke/", tokens.token_revoke, name="token-revoke"),
+    path("projects/<slug:slug>/webhooks/", webhooks.webhook_list, name="webhook-list"),
+    path("projects/<slug:slug>/webhooks/<int:webhook_id>/", webhooks.webhook_show, name="webhook-show"),
+    path("projects/<slug:slug>/webhooks/<int:webhook_id>/test/", webhooks.webhook_test, name="webhook-test"),
+    path("projects/<slug:slug>/webhooks/<int:webhook_id>/off/", webhooks.webhook_turn_off, name="webhook-turn-off"),
+    path("projects/<slug:slug>/deliveries/<int:delivery_id>/retry/", webhooks.delivery_retry, name="delivery-retry"),
     path("join/<str:token>/", invitations.invitation_accept, name="invitation-accept"),
     path("projects/<slug:slug>/consent/", consent.consent_give, name="consent-give"),
     path("projects/<slug:slug>/consent/withdraw/", consent.consent_withdraw, name="consent-withdraw"),

@@ -1,4 +1,4 @@
-"""Events reach the addresses that want them, signed, again and again, and no address that only this server can reach."""
+"""Events reach the addresses that want them, signed, again and again, and none that only this server can reach."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -160,7 +161,7 @@ def test_it_is_tried_nine_times_over_a_day_ever_later_and_then_given_up():
 
     delivery.refresh_from_db()
     assert (delivery.state, delivery.attempts, delivery.answer) == (DeliveryState.FAILED, 9, "503: busy")
-    pauses = [later - earlier for earlier, later in zip(made, made[1:], strict=False)]
+    pauses = [later - earlier for earlier, later in pairwise(made)]
     assert pauses == sorted(pauses)
     assert timedelta(hours=20) < made[-1] - made[0] < timedelta(hours=36)
     assert not webhooks.due(now=NOW + timedelta(days=9))
@@ -238,7 +239,7 @@ PRIVATE = (
     "192.168.1.1",
     "169.254.169.254",
     "100.64.0.1",
-    "0.0.0.0",
+    "0.0.0.0",  # noqa: S104 an address to refuse
     "224.0.0.1",
     "[::1]",
     "[fe80::1]",

@@ -1,0 +1,17 @@
+"""Every address of the API, app by app: /api/v1/."""
+
+from __future__ import annotations
+
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView
+from rest_framework.permissions import AllowAny
+
+from people.api.docs import docs_show
+
+app_name = "api"
+urlpatterns = [
+    # It has nothing of anybody's, and makers of clients ask for it without a token.
+    path("schema/", SpectacularAPIView.as_view(permission_classes=[AllowAny]), name="schema"),
+    path("docs/", docs_show, name="docs"),
+    path("", include("people.api.urls")),
+]

@@ -1,0 +1,90 @@
+"""What is answered to whom something is refused: a problem as RFC 9457 has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from rest_framework import exceptions
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+MEDIA_TYPE = "application/problem+json"
+
+TITLES = {
+    400: "Malformed request",
+    401: "Not signed in",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    406: "Not acceptable",
+    409: "Not now",
+    410: "No longer in hand",
+    415: "Unsupported media type",
+    422: "Refused",
+    429: "Too many requests",
+    503: "Not ready",
+}
+CODES = {
+    400: "malformed",
+    401: "not-signed-in",
+    403: "not-allowed",
+    404: "not-found",
+    405: "method-not-allowed",
+    406: "not-acceptable",
+    415: "unsupported-media-type",
+    422: "invalid",
+    429: "too-many-requests",
+}
+"""Where nothing more exact is known."""
+
+
+def answer_problem(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Whatever DRF would answer with, as a problem; None for what is nobody's refusal but a fault."""
+    if isinstance(error, Http404):
+        found: exceptions.APIException = exceptions.NotFound(str(error) or None)
+    elif isinstance(error, PermissionDenied):
+        found = exceptions.PermissionDenied(str(error) or None)
+    elif isinstance(error, exceptions.APIException):
+        found = error
+    else:
+        return None
+    # DRF undoes the transaction and sets the headers; the body is ours.
+    response = exception_handler(found, context)
+    assert response is not None
+    status, errors = response.status_code, getattr(found, "errors", {})
+    code = getattr(found, "problem_code", None)
+    detail = str(found.detail)
+    if isinstance(found, exceptions.ValidationError):
+        status, errors = 422, dict(_flat(found.detail))
+        detail = _("Something that was sent is missing or wrong.")
+    code = code or CODES[status]
+    response.status_code = status
+    response.data = {
+        "type": f"{reverse('api:docs')}#{code}",
+        "title": TITLES[status],
+        "status": status,
+        "code": code,
+        "detail": detail,
+        "errors": errors,
+        **getattr(found, "more", {}),
+    }
+    response.content_type = MEDIA_TYPE
+    return response
+
+
+def _flat(detail: Any, name: str = "") -> Iterator[tuple[str, list[str]]]:
+    """{field: reasons}, whatever is nested in what: `items.3.text`."""
+    if isinstance(detail, dict):
+        for key, inner in detail.items():
+            yield from _flat(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(detail, list) and any(isinstance(inner, dict | list) for inner in detail):
+        for number, inner in enumerate(detail):
+            yield from _flat(inner, f"{name}.{number}" if name else str(number))
+    else:
+        reasons = detail if isinstance(detail, list) else [detail]
+        yield name or "non_field_errors", [str(reason) for reason in reasons]

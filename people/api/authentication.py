@@ -1,0 +1,80 @@
+"""Who asks: a program by its token, or a browser by its session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rest_framework import authentication, exceptions, permissions
+from rest_framework.request import Request
+from rest_framework.throttling import SimpleRateThrottle
+
+from people import tokens
+from people.api.problems import Problem
+from people.lockout import address_of
+from people.models import ApiToken, User
+
+if TYPE_CHECKING:
+    # Its settings name what is here, so that it cannot be there before.
+    from rest_framework.views import APIView
+
+SCHEME = "bearer"
+
+
+class WrongTokens(SimpleRateThrottle):
+    """(ours) Sixty wrong tokens a minute from one address; then none is looked at, right or wrong."""
+
+    rate = "60/min"
+    scope = "wrong-tokens"
+
+    def get_cache_key(self, request: Request, view: Any = None) -> str:
+        return self.cache_format % {"scope": self.scope, "ident": address_of(request) or "nowhere"}
+
+    def seconds_to_wait(self, request: Request) -> float | None:
+        """None where one more may be tried. Counts nothing, unlike `allow_request`."""
+        self.key, self.now = self.get_cache_key(request), self.timer()
+        since = self.now - self.duration
+        self.history = [at for at in self.cache.get(self.key, []) if at > since]
+        return None if len(self.history) < self.num_requests else self.duration - (self.now - self.history[-1])
+
+
+class TokenAuthentication(authentication.BaseAuthentication):
+    """`Authorization: Bearer clt_…`."""
+
+    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+        scheme, _blank, given = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != SCHEME:
+            return None
+        throttle = WrongTokens()
+        if (wait := throttle.seconds_to_wait(request)) is not None:
+            raise exceptions.Throttled(wait=wait)
+        now = timezone.now()
+        token = tokens.token_of(given.strip(), now=now)
+        if token is None:
+            throttle.allow_request(request, None)  # type: ignore[arg-type]
+            raise WrongToken
+        tokens.note_use(token=token, now=now)
+        return token.user, token
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class WrongToken(exceptions.AuthenticationFailed):
+    problem_code = "wrong-token"
+
+    def __init__(self) -> None:
+        super().__init__(_("This token is unknown, was revoked or has expired. Make another one on your profile."))
+
+
+class MayAsk(permissions.BasePermission):
+    """Whoever is signed in; a token that only reads may not change anything."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        if not request.user or not request.user.is_authenticated:
+            return False
+        is_safe = request.method in permissions.SAFE_METHODS
+        if isinstance(request.auth, ApiToken) and not request.auth.may_write and not is_safe:
+            raise Problem(403, "read-only-token", _("This token only reads. Make one that may also change things."))
+        return True

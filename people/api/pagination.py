@@ -1,0 +1,135 @@
+"""Pages of long lists, each as quick as the first: a cursor says behind which row to go on, and nothing is counted.
+
+A list is a row of parts, such as the rounds of a project, each ordered by columns that an index has. So a page is the
+beginning of a range of one index, whatever other projects have in the same table and however deep one is in it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from django.db.models import Model, Q, QuerySet
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter, extend_schema_serializer, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from people.api.problems import ALL_CODES, Problem
+
+DEFAULT_LIMIT, MOST = 100, 1000
+LARGEST = 2**63 - 1
+assert "bad-cursor" in ALL_CODES
+
+Row = TypeVar("Row", bound=Model)
+
+
+@dataclass(frozen=True)
+class Part(Generic[Row]):
+    """A list in the order of `key`, then of its rows."""
+
+    key: int
+    rows: QuerySet[Row]
+
+
+PARAMETERS = [
+    OpenApiParameter("cursor", str, description="Where to go on: as the page before says in `next`."),
+    OpenApiParameter(
+        "limit",
+        {"type": "integer", "minimum": 1, "maximum": MOST, "default": DEFAULT_LIMIT},
+        description="How many at most.",
+    ),
+]
+
+
+def paged(name: str, row: type[serializers.BaseSerializer[Any]]) -> type[serializers.Serializer[Any]]:
+    """The shape of a page of `row`, for the schema."""
+    made = inline_serializer(
+        name,
+        {
+            "next": serializers.CharField(allow_null=True, help_text="The address of the next page; null at the end."),
+            "results": row(many=True),
+        },
+    )
+    return extend_schema_serializer(many=False)(type(made))
+
+
+def page(
+    request: Request,
+    parts: Iterable[Part[Row]],
+    *,
+    order: Sequence[str],
+    show: Callable[[Sequence[Row]], Sequence[Mapping[str, Any]]],
+) -> Response:
+    """Answer with a page of `parts`, in the order of their keys; `order` names whole numbers, unique together.
+
+    Raises
+    ------
+    Problem
+        Where cursor or limit are not what they may be.
+    """
+    limit, (from_part, after) = _limit(request), _cursor(request, len(order))
+    found: list[tuple[int, Row]] = []
+    for part in parts:
+        if part.key < from_part or len(found) > limit:
+            continue
+        rows = part.rows.order_by(*order)
+        if part.key == from_part and after is not None:
+            rows = rows.filter(beyond(order, after))
+        found += [(part.key, row) for row in rows[: limit + 1 - len(found)]]
+    following = None
+    if len(found) > limit:
+        found = found[:limit]
+        key, last = found[-1]
+        following = _address(request, [key, *(_value(last, name) for name in order)])
+    return Response({"next": following, "results": show([row for _key, row in found])})
+
+
+def beyond(order: Sequence[str], after: Sequence[int]) -> Q:
+    """Rows behind `after`. The first column is bounded by itself too, which an index can use."""
+    name, value = order[0], after[0]
+    if len(order) == 1:
+        return Q(**{f"{name}__gt": value})
+    return Q(**{f"{name}__gte": value}) & (Q(**{f"{name}__gt": value}) | beyond(order[1:], after[1:]))
+
+
+def _value(row: Model, name: str) -> int:
+    found: Any = row
+    for part in name.split("__"):
+        found = getattr(found, part)
+    return int(found)
+
+
+def _limit(request: Request) -> int:
+    given = request.query_params.get("limit", str(DEFAULT_LIMIT))
+    number = int(given) if given.isascii() and given.isdecimal() and len(given) < 6 else 0
+    if not 1 <= number <= MOST:
+        why = _("A whole number from 1 to %(most)s.") % {"most": MOST}
+        raise serializers.ValidationError({"limit": [why]})
+    return number
+
+
+def _cursor(request: Request, columns: int) -> tuple[int, list[int] | None]:
+    given = request.query_params.get("cursor")
+    if not given:
+        return -LARGEST, None
+    try:
+        values = json.loads(base64.b64decode(given, altchars=b"-_", validate=True))
+    except (ValueError, RecursionError, binascii.Error):
+        values = None
+    is_ours = isinstance(values, list) and len(values) == columns + 1
+    if not is_ours or not all(type(value) is int and abs(value) <= LARGEST for value in values):
+        raise Problem(400, "bad-cursor", _("This cursor is not one that this address gave out. Begin without one."))
+    return values[0], values[1:]
+
+
+def _address(request: Request, values: Sequence[int]) -> str:
+    # A path: behind proxies nobody knows better than the asker under which name the server is reached.
+    query = request.query_params.copy()
+    query["cursor"] = base64.urlsafe_b64encode(json.dumps(values, separators=(",", ":")).encode()).decode()
+    return f"{request.path}?{query.urlencode()}"

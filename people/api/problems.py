@@ -1,0 +1,37 @@
+"""How the API refuses: one shape for everything, RFC 9457, with a code that stays and the sentence that pages say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rest_framework import exceptions
+
+ALL_CODES: dict[str, str] = {
+    "malformed": "The body is no JSON, or not as Content-Type says.",
+    "bad-cursor": "The cursor is not one that this address gave out. Begin without one.",
+    "not-signed-in": "The address needs a token or a session.",
+    "wrong-token": "The token is unknown, was revoked or has expired.",
+    "not-allowed": "Signed in, but not for this; a form of a session without its CSRF token is refused so, too.",
+    "read-only-token": "The token only reads; make one that may also change things.",
+    "not-found": "There is nothing here, or nothing that you may know of.",
+    "method-not-allowed": "The address is there, but not for this method; see Allow.",
+    "not-acceptable": "The answer cannot be given in the form that Accept asks for.",
+    "unsupported-media-type": "Send JSON.",
+    "invalid": "Fields are missing or wrong; see errors.",
+    "too-many-requests": "Ask again after Retry-After.",
+}
+"""What each code means, for the documents; the apps add theirs."""
+
+
+class Problem(exceptions.APIException):
+    """A refusal. `errors` says more, by field or by what is missing."""
+
+    def __init__(
+        self, status: int, code: str, detail: object, errors: Mapping[str, Sequence[object]] | None = None, **more: Any
+    ) -> None:
+        assert code in ALL_CODES, code
+        super().__init__(str(detail), code)
+        self.status_code, self.problem_code = status, code
+        self.errors = {name: [str(reason) for reason in reasons] for name, reasons in (errors or {}).items()}
+        self.more = more

@@ -1,0 +1,62 @@
+"""The OpenAPI document: what is true of every operation is said here once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+
+from people.api.answers import MEDIA_TYPE, TITLES
+from people.api.authentication import SCHEME
+
+PROBLEM = "#/components/schemas/Problem"
+EVERYWHERE = (400, 401, 403, 404, 406, 422, 429)
+WITH_A_BODY = (409, 410, 415)
+METHODS = ("get", "put", "post", "patch", "delete")
+
+
+class TokenScheme(OpenApiAuthenticationExtension):
+    """How the schema calls a token; drf-spectacular finds it once this module is imported."""
+
+    target_class = "people.api.authentication.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
+        return {"type": "http", "scheme": SCHEME, "description": "A token of /profile/tokens/."}
+
+
+def add_problems(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+    """A hook of drf-spectacular: each operation may refuse, and all refuse in one shape."""
+    components = result.setdefault("components", {})
+    components.setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
+    components["responses"] = {
+        f"Problem{status}": {"description": title, "content": {MEDIA_TYPE: {"schema": {"$ref": PROBLEM}}}}
+        for status, title in TITLES.items()
+    }
+    for operations in result["paths"].values():
+        for method, operation in operations.items():
+            if method in METHODS:
+                for status in EVERYWHERE if method == "get" else (*EVERYWHERE, *WITH_A_BODY):
+                    answer = {"$ref": f"#/components/responses/Problem{status}"}
+                    operation["responses"].setdefault(str(status), answer)
+    return result
+
+
+PROBLEM_SCHEMA = {
+    "type": "object",
+    "description": "A refusal, as RFC 9457 has it.",
+    "properties": {
+        "type": {"type": "string", "description": "Where the code is explained."},
+        "title": {"type": "string", "description": "The kind of refusal, in English."},
+        "status": {"type": "integer"},
+        "code": {"type": "string", "description": "Which refusal it is; stays the same."},
+        "detail": {"type": "string", "description": "Why and what to do, in the language of Accept-Language."},
+        "errors": {
+            "type": "object",
+            "description": "What is wrong with each field, or each thing that is missing.",
+            "additionalProperties": {"type": "array", "items": {"type": "string"}},
+        },
+    },
+    "required": ["type", "title", "status", "code", "detail", "errors"],
+}

@@ -1,0 +1,83 @@
+"""Who one is, and the projects one is in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from people import selectors
+from people.api.pagination import PARAMETERS, Part, page, paged
+from people.models import Membership, Project, Role, User
+from people.permissions import project_for
+from people.requests import user_of
+
+
+class ApiView(APIView):
+    """What all addresses have in common: an answer is for whoever asked, and is not kept on the way."""
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        if "Cache-Control" not in answer:
+            answer["Cache-Control"] = "private, no-store"
+        return answer
+
+
+def asker(request: Request) -> User:
+    """The person who asks, by token or session; for views that only they reach."""
+    return user_of(request)  # type: ignore[arg-type]
+
+
+class ProjectSerializer(serializers.Serializer[Any]):
+    slug = serializers.SlugField()
+    name = serializers.CharField()
+    description = serializers.CharField(allow_blank=True)
+    roles = serializers.ListField(child=serializers.ChoiceField(Role.choices), help_text="One's own, in it.")
+
+
+class SkillSerializer(serializers.Serializer[Any]):
+    language = serializers.CharField(help_text="Its tag, BCP 47.")
+    level = serializers.CharField()
+
+
+class MeSerializer(serializers.Serializer[Any]):
+    username = serializers.CharField()
+    reads_english = serializers.BooleanField()
+    languages = SkillSerializer(many=True)
+
+
+class MeView(ApiView):
+    @extend_schema(operation_id="me", summary="Who asks", tags=["people"], responses=MeSerializer)
+    def get(self, request: Request) -> Response:
+        user = asker(request)
+        skills = user.language_skills.order_by("language").values("language", "level")
+        about = {"username": user.username, "reads_english": user.reads_english, "languages": list(skills)}
+        return Response(MeSerializer(about).data)
+
+
+class ProjectList(ApiView):
+    @extend_schema(
+        operation_id="projects",
+        summary="The projects one is in",
+        tags=["people"],
+        parameters=PARAMETERS,
+        responses=paged("ProjectPage", ProjectSerializer),
+    )
+    def get(self, request: Request) -> Response:
+        mine = Project.objects.filter(pk__in=Membership.objects.filter(user=asker(request)).values("project"))
+        return page(request, [Part(0, mine)], order=["pk"], show=lambda rows: _shown(asker(request), rows))
+
+
+class ProjectDetail(ApiView):
+    @extend_schema(operation_id="project", summary="A project", tags=["people"], responses=ProjectSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        return Response(_shown(asker(request), [project_for(asker(request), slug)])[0])
+
+
+def _shown(user: User, projects: Any) -> list[dict[str, Any]]:
+    roles = selectors.roles_by_project(user, projects)
+    return [dict(ProjectSerializer({**vars(project), "roles": roles.get(project.pk, [])}).data) for project in projects]

@@ -1,0 +1,82 @@
+"""Tokens by which programs act for a person. What is kept is a digest: a token is shown once, when it is made."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
+
+from people.models import ApiToken, User
+
+BEGINNING = "clt_"
+"""By which programs that look for secrets in files know a token."""
+TOKEN_BYTES = 32
+MOST_TOKENS = 50
+"""In force, of one person."""
+USE_NOTED_EVERY = timedelta(minutes=1)
+
+
+class Refused(Exception):
+    """What may not be; says why and what to do."""
+
+
+@dataclass(frozen=True)
+class NewToken:
+    row: ApiToken
+    token: str
+
+
+def make_token(*, user: User, name: str, may_write: bool, expires_at: datetime | None, now: datetime) -> NewToken:
+    """A new token, the only time that it is there in the clear.
+
+    Raises
+    ------
+    Refused
+        Where the person has as many as they may have.
+    """
+    token = BEGINNING + secrets.token_urlsafe(TOKEN_BYTES)
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        if in_force(now).filter(user=user).count() >= MOST_TOKENS:
+            said = _("You have %(most)s tokens. Revoke one that is not needed any more.")
+            raise Refused(said % {"most": MOST_TOKENS})
+        row = ApiToken.objects.create(
+            user=user,
+            name=name,
+            prefix=token[: ApiToken._meta.get_field("prefix").max_length],
+            digest=digest_of(token),
+            may_write=may_write,
+            created_at=now,
+            expires_at=expires_at,
+        )
+    return NewToken(row, token)
+
+
+def revoke_token(*, token: ApiToken, now: datetime) -> None:
+    """End a token at once and for good. Asked twice, it is done once."""
+    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now)
+
+
+def token_of(given: str, *, now: datetime) -> ApiToken | None:
+    """The row of a token in force, of a person whose account is; None for anything else."""
+    return in_force(now).filter(digest=digest_of(given), user__is_active=True).select_related("user").first()
+
+
+def note_use(*, token: ApiToken, now: datetime) -> None:
+    """Keep when it was last used, to the minute: a program that asks a lot makes few writes."""
+    if token.last_used_at is None or token.last_used_at <= now - USE_NOTED_EVERY:
+        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
+
+
+def in_force(now: datetime) -> QuerySet[ApiToken]:
+    return ApiToken.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None)
+
+
+def digest_of(token: str) -> str:
+    # Quick on purpose: a token is 256 random bits, which no list of likely passwords holds.
+    return sha256(token.encode()).hexdigest()

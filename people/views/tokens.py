@@ -1,0 +1,42 @@
+"""One's own tokens for programs: made, shown once, revoked."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from people import tokens
+from people.forms import TokenForm
+from people.requests import user_of
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def token_list(request: HttpRequest) -> HttpResponse:
+    user, now, made = user_of(request), timezone.now(), None
+    form = TokenForm(request.POST or None)
+    if form.is_valid():
+        about = {"name": form.cleaned_data["name"], "may_write": form.cleaned_data["may_write"]}
+        try:
+            made = tokens.make_token(user=user, **about, expires_at=form.expires_at(now), now=now)
+            form = TokenForm()
+        except tokens.Refused as refused:
+            form.add_error(None, str(refused))
+    context = {"form": form, "made": made, "tokens": user.api_tokens.all(), "now": now}
+    return render(request, "people/tokens.html", context, status=422 if form.is_bound else 200)
+
+
+@require_POST
+@login_required
+def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
+    token = get_object_or_404(user_of(request).api_tokens, pk=token_id)
+    tokens.revoke_token(token=token, now=timezone.now())
+    messages.success(request, _("The token “%(name)s” no longer lets any program in.") % {"name": token.name})
+    return redirect("people:token-list")

@@ -1,0 +1,121 @@
+"""A manager's pages of webhooks: the secret once, a test, the last deliveries, the way to turn one off."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from people import tasks
+from people.models import Delivery, DeliveryState, Webhook
+from tests.factories import NOW
+from tests.people.test_webhooks import make_delivery, make_webhook, names
+
+__all__ = ["names"]
+pytestmark = pytest.mark.django_db
+EVENTS = ["round.closed", "release.done"]
+
+
+@pytest.fixture
+def nudged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    asked: list[int] = []
+    monkeypatch.setattr(tasks.deliver, "delay", asked.append)
+    return asked
+
+
+def addresses(webhook: Webhook) -> dict[str, str]:
+    of_it = [webhook.project.slug, webhook.pk]
+    delivery = make_delivery(webhook)
+    return {
+        "list": reverse("people:webhook-list", args=of_it[:1]),
+        "show": reverse("people:webhook-show", args=of_it),
+        "test": reverse("people:webhook-test", args=of_it),
+        "off": reverse("people:webhook-turn-off", args=of_it),
+        "retry": reverse("people:delivery-retry", args=[of_it[0], delivery.pk]),
+    }
+
+
+@pytest.mark.usefixtures("names")
+def test_adding_one_shows_its_secret_once(signed_in, project, manager):
+    client, page = signed_in(manager), reverse("people:webhook-list", args=[project.slug])
+    made = client.post(page, {"url": "https://hooks.example.org/a", "events": EVENTS})
+    hook = project.webhooks.get()
+    assert (hook.events, hook.created_by) == (EVENTS, manager)
+    assert hook.secret in made.content.decode()
+    assert "no-store" in made["Cache-Control"]
+    for address in (page, reverse("people:webhook-show", args=[project.slug, hook.pk])):
+        later = client.get(address).content.decode()
+        assert "https://hooks.example.org/a" in later
+        assert hook.secret not in later
+
+
+@pytest.mark.usefixtures("names")
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({"url": "https://10.0.0.1/", "events": EVENTS}, "private address"),
+        ({"url": "http://hooks.example.org/", "events": EVENTS}, "https://"),
+        ({"url": "https://hooks.example.org/"}, "required"),
+        ({"url": "https://hooks.example.org/", "events": ["round.eaten"]}, "round.eaten"),
+        ({"events": EVENTS}, "required"),
+    ],
+)
+def test_what_cannot_be_called_is_refused_with_the_reason(signed_in, project, manager, sent, said):
+    refused = signed_in(manager).post(reverse("people:webhook-list", args=[project.slug]), sent)
+    assert refused.status_code == 422
+    assert said in refused.content.decode()
+    assert not project.webhooks.exists()
+
+
+def test_a_test_is_sent_at_once(signed_in, project, manager, nudged, django_capture_on_commit_callbacks):
+    hook = make_webhook(project)
+    address = reverse("people:webhook-test", args=[project.slug, hook.pk])
+    with django_capture_on_commit_callbacks(execute=True):
+        signed_in(manager).post(address)
+    delivery = Delivery.objects.get(webhook=hook)
+    assert delivery.payload["type"] == "webhook.test"
+    assert nudged == [delivery.pk]
+
+
+def test_the_last_deliveries_say_what_was_answered_and_are_sent_again_by_hand(
+    signed_in, project, manager, nudged, django_capture_on_commit_callbacks
+):
+    hook = make_webhook(project)
+    delivery, client = make_delivery(hook), signed_in(manager)
+    Delivery.objects.update(state=DeliveryState.FAILED, answer="503: <busy>", attempts=9, done_at=NOW)
+    page = client.get(reverse("people:webhook-show", args=[project.slug, hook.pk])).content.decode()
+    assert "503: &lt;busy&gt;" in page
+    assert "Given up" in page
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post(reverse("people:delivery-retry", args=[project.slug, delivery.pk]))
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.attempts) == (DeliveryState.WAITING, 0)
+    assert nudged == [delivery.pk]
+
+
+def test_turning_one_off_ends_it_and_what_was_asked_of_it_since_is_refused_with_a_sentence(signed_in, project, manager):
+    hook = make_webhook(project)
+    there, client = addresses(hook), signed_in(manager)
+    client.post(there["off"])
+    hook.refresh_from_db()
+    assert not hook.is_active
+    for name in ("test", "retry"):
+        assert "turned off" in client.post(there[name], follow=True).content.decode()
+
+
+def test_none_of_it_is_there_for_anybody_but_the_projects_managers(signed_in, project, annotator, outsider):
+    there = addresses(make_webhook(project))
+    for user in (annotator, outsider):
+        client = signed_in(user)
+        for name in ("list", "show"):
+            assert client.get(there[name]).status_code == 404
+        for name in ("list", "test", "off", "retry"):
+            assert client.post(there[name]).status_code == 404
+    assert project.webhooks.get().is_active
+
+
+def test_a_manager_does_not_reach_the_webhooks_of_another_project_through_their_own(signed_in, project, manager):
+    theirs = make_webhook()
+    delivery, client = make_delivery(theirs), signed_in(manager)
+    assert client.get(reverse("people:webhook-show", args=[project.slug, theirs.pk])).status_code == 404
+    assert client.post(reverse("people:webhook-turn-off", args=[project.slug, theirs.pk])).status_code == 404
+    assert client.post(reverse("people:delivery-retry", args=[project.slug, delivery.pk])).status_code == 404
