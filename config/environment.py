@@ -18,6 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 from inference.rules.endpoints import KEY_VARIABLE, key_variable
 
 SHORTEST_SECRET = 50
+SHORTEST_TOKEN = 20
 
 # All of these together make a production installation; none of them, the embedded one.
 REQUIRED = {
@@ -39,6 +40,8 @@ OPTIONAL = {
     "PROXIES": "how many reverse proxies of yours add to X-Forwarded-For (default: 1 in production, 0 embedded)",
     "HTTPS": "on or off (default: on in production, off embedded); off only behind nothing but a test",
     "WEBHOOKS_TO_PRIVATE_ADDRESSES": "on or off (default: off); on where webhooks lead to servers of your own network",
+    "LOG_FORMAT": "json or text (default: json in production, text embedded)",
+    "METRICS_TOKEN": "20 or more random characters, which whoever asks for /metrics sends (default: private addresses)",
     "AWS_ACCESS_KEY_ID": "for STORAGE_URL=s3://…, unless the machine has a role",
     "AWS_SECRET_ACCESS_KEY": "for STORAGE_URL=s3://…, unless the machine has a role",
 }
@@ -87,6 +90,20 @@ class Environment:
         if not value.isascii() or not value.isdecimal() or int(value) > 9:
             raise self._malformed("PROXIES", f"is {value!r}, not a number from 0 to 9")
         return int(value)
+
+    def log_format(self) -> str:
+        value = self.variables.get("LOG_FORMAT", "").lower() or ("text" if self.is_embedded else "json")
+        if value not in ("json", "text"):
+            raise self._malformed("LOG_FORMAT", f"is {value!r}, neither json nor text")
+        return value
+
+    def metrics_token(self) -> str:
+        """Empty where private addresses need none."""
+        token = self.variables.get("METRICS_TOKEN", "").strip()
+        # Not repeated: it would stand in the log of the start.
+        if token and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token):
+            raise self._malformed("METRICS_TOKEN", "is too short, or has blanks or other characters than tokens have")
+        return token
 
     def vectors(self) -> Path:
         return self._folder("VECTORS_FOLDER", "vectors")
@@ -200,8 +217,11 @@ class Environment:
         parts = self._url("DATABASE_URL", {"postgres", "postgresql"}, host=not has_socket)
         if len(parts.path) < 2:
             raise self._malformed("DATABASE_URL", "names no database")
+        database: dict[str, Any] = environ.Env.db_url_config(self.variables["DATABASE_URL"])
         return {
-            **environ.Env.db_url_config(self.variables["DATABASE_URL"]),
+            **database,
+            # A server that is away is told of, instead of holding whoever asks for two minutes.
+            "OPTIONS": {"connect_timeout": 10, **database.get("OPTIONS", {})},
             "CONN_MAX_AGE": None,
             "CONN_HEALTH_CHECKS": True,
         }

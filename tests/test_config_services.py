@@ -125,25 +125,6 @@ def status_of(port: int, path: str, headers: Mapping[str, str] | None = None) ->
         return None
 
 
-@pytest.mark.django_db
-def test_healthz_answers_anybody_and_is_not_cached(client):
-    answer = client.get("/healthz")
-
-    assert answer.status_code == 200
-    assert "no-store" in answer["Cache-Control"]
-
-
-def test_healthz_says_when_the_database_does_not_answer(client, monkeypatch):
-    from django.db import DatabaseError, connection
-
-    def broken() -> None:
-        raise DatabaseError("gone")
-
-    monkeypatch.setattr(connection, "cursor", broken)
-
-    assert client.get("/healthz").status_code == 503
-
-
 def compose() -> dict[str, Any]:
     return yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 

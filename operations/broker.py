@@ -1,0 +1,52 @@
+"""Asking the broker something, without waiting for it as long as workers do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from celery import current_app
+from kombu.exceptions import ChannelError, OperationalError
+
+PATIENCE_S = 2.0
+
+
+class Unreachable(Exception):
+    """The broker does not answer."""
+
+
+@contextmanager
+def _channel() -> Iterator[Any]:
+    conf = current_app.conf
+    options = dict(conf.broker_transport_options or {})
+    if "socket_timeout" in options:
+        options |= {"socket_timeout": PATIENCE_S, "socket_connect_timeout": PATIENCE_S}
+    connection = current_app.connection_for_read(transport_options=options)
+    broken: tuple[type[BaseException], ...] = (
+        *connection.connection_errors,
+        *connection.channel_errors,
+        OperationalError,
+        OSError,
+    )
+    try:
+        yield connection.channel()
+    except broken as error:
+        raise Unreachable from error
+    finally:
+        connection.release()
+
+
+def messages_waiting(queue: str) -> int:
+    with _channel() as channel:
+        try:
+            return int(channel.queue_declare(queue, passive=True).message_count)
+        except ChannelError:
+            # Redis has no empty queues.
+            return 0
+
+
+def require() -> None:
+    """Raise Unreachable where the broker does not answer."""
+    with _channel() as channel:
+        channel.queue_declare("default", passive=False)

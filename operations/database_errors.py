@@ -1,0 +1,45 @@
+"""Counting what the database refuses, or that it is not there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from django.core.signals import got_request_exception
+from django.db import DatabaseError
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+
+from operations import metrics
+
+
+def connect() -> None:
+    connection_created.connect(_watch, dispatch_uid="operations.database_errors")
+    got_request_exception.connect(_no_connection, dispatch_uid="operations.database_errors")
+
+
+def _watch(connection: BaseDatabaseWrapper, **_about: Any) -> None:
+    if _count not in connection.execute_wrappers:
+        connection.execute_wrappers.append(_count)
+
+
+def _count(execute: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        return execute(*arguments)
+    except DatabaseError as error:
+        tell(error)
+        raise
+
+
+def _no_connection(**_about: Any) -> None:
+    error = sys.exc_info()[1]
+    if isinstance(error, DatabaseError):
+        tell(error)
+
+
+def tell(error: DatabaseError) -> None:
+    """Count it once, however often it is met on its way up."""
+    if not getattr(error, "is_counted", False):
+        error.is_counted = True  # type: ignore[attr-defined]
+        metrics.count_database_error(type(error).__name__)

@@ -1,0 +1,76 @@
+"""What Prometheus is told: counts of all processes on this machine, and how much waits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import lru_cache
+
+from django.conf import settings
+from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest, multiprocess, values
+
+from operations.selectors import Level, levels
+from operations.slots import Slots
+
+FOLDER = settings.VAR / "metrics"
+LONG_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 120)
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+# Several processes serve pages and do tasks: each counts into a file, and whoever is asked adds the files up.
+FOLDER.mkdir(parents=True, exist_ok=True)
+os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", str(FOLDER))
+values.ValueClass = values.MultiProcessValue(process_identifier=Slots(FOLDER).number)
+"""Before the first metric is made, each of which asks for it."""
+
+REQUESTS = Counter("crosslens_requests", "Requests answered.", ["view", "method", "status"])
+REQUEST_DURATIONS = Histogram(
+    "crosslens_request_seconds", "How long an answer took, to its last byte.", ["view"], buckets=LONG_S
+)
+DATABASE_ERRORS = Counter("crosslens_database_errors", "Queries or connections that failed.", ["error"])
+TASKS = Counter("crosslens_tasks", "Tasks of Celery that ended.", ["task", "result"])
+TASK_DURATIONS = Histogram("crosslens_task_seconds", "How long a task took.", ["task"], buckets=(*LONG_S, 600))
+
+
+def count_request(*, view: str, method: str, status: int, duration_s: float) -> None:
+    # Anybody can make up methods; each would be a row for good.
+    REQUESTS.labels(view, method if method in METHODS else "other", status).inc()
+    REQUEST_DURATIONS.labels(view).observe(duration_s)
+
+
+def count_task(*, task: str, result: str, duration_s: float) -> None:
+    TASKS.labels(task, result).inc()
+    TASK_DURATIONS.labels(task).observe(duration_s)
+
+
+def count_database_error(error: str) -> None:
+    DATABASE_ERRORS.labels(error).inc()
+
+
+class _Levels:
+    """How full things are now, which the database and the broker know."""
+
+    def collect(self) -> Iterator[Metric]:
+        for level in levels():
+            metric = Metric(level.name, level.help, "gauge")
+            for labels, value in level.samples:
+                metric.add_sample(level.name, labels, value)
+            yield metric
+
+    def describe(self) -> list[Metric]:
+        return []
+
+
+@lru_cache(maxsize=1)
+def _registry() -> CollectorRegistry:
+    registry = CollectorRegistry()
+    multiprocess.MultiProcessCollector(registry)
+    registry.register(_Levels())
+    return registry
+
+
+def exposition() -> bytes:
+    """All of it, in Prometheus' text format."""
+    return generate_latest(_registry())
+
+
+__all__ = ["Level", "count_database_error", "count_request", "count_task", "exposition"]

@@ -1,0 +1,82 @@
+"""Around everything: each request has an id, a line in the log, and is counted."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+
+from operations import metrics
+from operations.context import Doing, doing, path_of, request_id_of
+
+log = logging.getLogger("operations.access")
+
+STATIC = "static"
+UNRESOLVED = "unresolved"
+PROBES = frozenset({"health-show", "readiness-show", "metrics-show"})
+
+
+class RequestsTold:
+    """The first of all, so that what the others answer by themselves is told of, too."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        began = time.perf_counter()
+        now = Doing(request_id=request_id_of(request), request=request)
+        # Left in place: what is streamed is made after this. The thread's next request puts its own there.
+        doing.set(now)
+        response = self.get_response(request)
+        response["X-Request-ID"] = now.request_id
+        if isinstance(response, StreamingHttpResponse) and getattr(response, "file_to_stream", None) is None:
+            response.streaming_content = _Sent(
+                response.streaming_content, lambda: tell(request, response, time.perf_counter() - began)
+            )
+        else:
+            tell(request, response, time.perf_counter() - began)
+        return response
+
+
+class _Sent:
+    """Content that is told of when it has been sent, or given up; a server closes it in both cases."""
+
+    def __init__(self, content: Any, then: Callable[[], None]) -> None:
+        self._content, self._then = content, then
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._content)
+
+    def close(self) -> None:
+        self._then()
+
+
+def tell(request: HttpRequest, response: HttpResponseBase, duration_s: float) -> None:
+    view = view_of(request)
+    metrics.count_request(view=view, method=request.method or "", status=response.status_code, duration_s=duration_s)
+    path = path_of(request)
+    log.log(
+        logging.DEBUG if view == STATIC or view in PROBES else logging.INFO,
+        "%s %s %s",
+        request.method,
+        path,
+        response.status_code,
+        extra={
+            "method": request.method,
+            "path": path,
+            "status": response.status_code,
+            "duration_ms": round(duration_s * 1000, 1),
+            "view": view,
+        },
+    )
+
+
+def view_of(request: HttpRequest) -> str:
+    """The name of the address: there are few, whatever is asked for."""
+    if request.resolver_match is not None:
+        return request.resolver_match.view_name or UNRESOLVED
+    return STATIC if request.path.startswith(f"/{settings.STATIC_URL.strip('/')}/") else UNRESOLVED

@@ -1,0 +1,126 @@
+"""Whether this installation can do its work now: each thing that it needs, asked for a moment and no longer."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from queue import Empty, SimpleQueue
+
+from django.core.cache import cache
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import DatabaseError, connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from operations import broker
+
+log = logging.getLogger(__name__)
+
+OK = "ok"
+PATIENCE_S = 3.0
+PROBES_FOLDER = "probes"
+
+
+class Amiss(Exception):
+    """Something is not as it has to be; says what, and nothing that only we may know."""
+
+
+def check_database() -> None:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError as error:
+        raise Amiss("does not answer") from error
+
+
+def check_migrations() -> None:
+    try:
+        applied = MigrationRecorder(connection).applied_migrations().keys()
+    except DatabaseError as error:
+        raise Amiss("cannot be told, for the database does not answer") from error
+    missing = _known_migrations() - applied
+    if missing:
+        raise Amiss(f"{len(missing)} not applied; run: python manage.py migrate")
+
+
+@lru_cache(maxsize=1)
+def _known_migrations() -> frozenset[tuple[str, str]]:
+    return frozenset(MigrationLoader(None).disk_migrations or ())
+
+
+def check_cache() -> None:
+    key, value = f"probe-{socket.gethostname()}", uuid.uuid4().hex
+    try:
+        cache.set(key, value, timeout=30)
+        found = cache.get(key)
+    except Exception as error:
+        # Each backend has errors of its own.
+        raise Amiss("does not answer") from error
+    # Another process of this machine may have asked in between.
+    if not found:
+        raise Amiss("forgets what it is given")
+
+
+def check_broker() -> None:
+    try:
+        broker.require()
+    except broker.Unreachable as error:
+        raise Amiss("does not answer") from error
+
+
+def check_storage() -> None:
+    name = f"{PROBES_FOLDER}/{socket.gethostname()}-{uuid.uuid4().hex}"
+    try:
+        stored = default_storage.save(name, ContentFile(b"probe"))
+        default_storage.delete(stored)
+    except Exception as error:
+        raise Amiss("cannot be written to") from error
+
+
+CHECKS: dict[str, Callable[[], None]] = {
+    "database": check_database,
+    "migrations": check_migrations,
+    "cache": check_cache,
+    "broker": check_broker,
+    "storage": check_storage,
+}
+_at_it: dict[str, threading.Thread] = {}
+
+
+def readiness(*, patience_s: float = PATIENCE_S) -> dict[str, str]:
+    """`OK`, or why not, by what was asked. All are asked at once; who is silent for too long is not waited for."""
+    answers: SimpleQueue[tuple[str, str]] = SimpleQueue()
+    for name, check in CHECKS.items():
+        before = _at_it.get(name)
+        # One that hangs is asked once: each more would hang, too.
+        if before is None or not before.is_alive():
+            _at_it[name] = threading.Thread(target=_ask, args=(name, check, answers), name=f"probe {name}", daemon=True)
+            _at_it[name].start()
+    found: dict[str, str] = {}
+    until = time.monotonic() + patience_s
+    with suppress(Empty):
+        while len(found) < len(CHECKS):
+            name, answer = answers.get(timeout=max(0.0, until - time.monotonic()))
+            found[name] = answer
+    return {name: found.get(name, f"no answer within {patience_s:g} s") for name in CHECKS}
+
+
+def _ask(name: str, check: Callable[[], None], answers: SimpleQueue[tuple[str, str]]) -> None:
+    try:
+        check()
+    except Amiss as amiss:
+        answers.put((name, str(amiss)))
+    except Exception:
+        log.exception("The check of %s failed.", name)
+        answers.put((name, "could not be asked; the log says why"))
+    else:
+        answers.put((name, OK))
+    finally:
+        connection.close()

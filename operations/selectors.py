@@ -1,0 +1,120 @@
+"""How much waits and how much is under way, for Prometheus."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from threading import Lock
+
+from django.db import DatabaseError
+from django.db.models import Count, Min, Model, Q
+from django.utils import timezone
+
+from allocation.models import Batch, BatchState
+from annotation.models import Release
+from corpus.models import Image, ImportJob, JobState
+from inference.models import GOING, Run, RunState, Trial, Worker
+from inference.services.workers import DEFAULT, FRESH, GPU
+from operations.broker import Unreachable, messages_waiting
+from people.models import Delivery, DeliveryState
+from scoring.models import Pass
+
+KEPT_S = 10.0
+"""Asked more often, the same figures are given again."""
+
+OPEN = (JobState.QUEUED, JobState.RUNNING)
+Samples = Sequence[tuple[dict[str, str], float]]
+
+
+@dataclass(frozen=True)
+class Level:
+    """A figure that goes up and down; none of its samples where it cannot be known."""
+
+    name: str
+    help: str
+    samples: Samples
+
+
+class _Kept:
+    """What was last found, for a moment: every process that is asked keeps its own."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._found: list[Level] = []
+        self._at = float("-inf")
+
+    def levels(self) -> list[Level]:
+        with self._lock:
+            if time.monotonic() - self._at > KEPT_S:
+                self._found, self._at = [*_of_the_database(timezone.now()), _of_the_broker()], time.monotonic()
+            return self._found
+
+    def forget(self) -> None:
+        self._at = float("-inf")
+
+
+kept = _Kept()
+
+
+def levels() -> list[Level]:
+    return kept.levels()
+
+
+def _of_the_database(now: datetime) -> list[Level]:
+    """Each of them by an index over what is open, or of a table that stays small."""
+    try:
+        waiting, oldest = _jobs(now)
+        going = dict.fromkeys((state.value for state in GOING), 0)
+        going |= dict(_counts(Run, Q(state__in=GOING)))
+        return [
+            Level(
+                "crosslens_open_batches",
+                "Batches in people's hands.",
+                [({}, Batch.objects.filter(state=BatchState.OPEN).count())],
+            ),
+            Level("crosslens_runs", "Runs that are not over.", [({"state": state}, n) for state, n in going.items()]),
+            Level("crosslens_jobs_waiting", "Work that no worker has begun.", waiting),
+            Level("crosslens_oldest_waiting_seconds", "How long the oldest of them has waited.", oldest),
+            Level(
+                "crosslens_workers",
+                "Worker processes heard of lately.",
+                [({}, Worker.objects.filter(seen_at__gte=now - FRESH).count())],
+            ),
+        ]
+    except DatabaseError:
+        # Counted where it was raised.
+        return []
+
+
+def _counts(model: type[Model], which: Q) -> Iterable[tuple[str, int]]:
+    return model._default_manager.filter(which).order_by().values_list("state").annotate(count=Count("pk"))
+
+
+def _jobs(now: datetime) -> tuple[Samples, Samples]:
+    queued = Q(state=JobState.QUEUED)
+    found = {
+        "imports": (ImportJob, queued, "created_at"),
+        "pictures": (Image, Q(sizes_state=JobState.QUEUED), "created_at"),
+        "runs": (Run, Q(state=RunState.QUEUED), "created_at"),
+        "trials": (Trial, queued, "created_at"),
+        "scores": (Pass, queued, "asked_at"),
+        "releases": (Release, queued, "created_at"),
+        "deliveries": (Delivery, Q(state=DeliveryState.WAITING, next_at__lte=now), "next_at"),
+    }
+    waiting, oldest = [], []
+    for kind, (model, which, since) in found.items():
+        figures = model._default_manager.filter(which).order_by().aggregate(count=Count("pk"), first=Min(since))
+        waiting.append(({"kind": kind}, float(figures["count"])))
+        age = (now - figures["first"]).total_seconds() if figures["first"] else 0.0
+        oldest.append(({"kind": kind}, max(0.0, age)))
+    return waiting, oldest
+
+
+def _of_the_broker() -> Level:
+    try:
+        samples = [({"queue": queue}, float(messages_waiting(queue))) for queue in (DEFAULT, GPU)]
+    except Unreachable:
+        samples = []
+    return Level("crosslens_queue_messages", "Messages that no worker has taken.", samples)

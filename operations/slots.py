@@ -1,0 +1,42 @@
+"""A small number for each process that counts something, free again when the process is gone."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from itertools import count
+from pathlib import Path
+
+
+class Slots:
+    """Numbers of the processes that count into files of one folder, in which numbers are used again.
+
+    A process id would leave a file behind with every process that ever was, and two containers have the same ids. The
+    lock on a slot's file ends with its process, however that ends; whoever has the slot next counts on.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._owner = 0
+        self._file = -1
+        self._number = 0
+
+    def number(self) -> int:
+        """That of this process: the same at each call, another one after a fork."""
+        if self._owner != os.getpid():
+            self._take()
+        return self._number
+
+    def _take(self) -> None:
+        if self._file >= 0:
+            # The parent's, which keeps its lock.
+            os.close(self._file)
+        for number in count():
+            file = os.open(self._folder / f"slot_{number}", os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(file)
+                continue
+            self._file, self._number, self._owner = file, number, os.getpid()
+            return

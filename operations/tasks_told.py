@@ -1,0 +1,57 @@
+"""Tasks of Celery: each line of their logs says for which request, and each is counted."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextvars import ContextVar
+from typing import Any
+
+from celery import states
+from celery.signals import before_task_publish, setup_logging, task_postrun, task_prerun
+from celery.utils.log import get_multiprocessing_logger
+from django.db import DatabaseError
+
+from operations import database_errors, metrics
+from operations.context import NOTHING, Doing, doing
+
+HEADER = "request_id"
+RESULTS = {states.SUCCESS: "succeeded", states.RETRY: "retried", states.FAILURE: "failed"}
+
+began: ContextVar[float] = ContextVar("began", default=0.0)
+
+
+def connect() -> None:
+    before_task_publish.connect(_pass_on, dispatch_uid="operations.tasks_told")
+    task_prerun.connect(_begin, dispatch_uid="operations.tasks_told")
+    task_postrun.connect(_end, dispatch_uid="operations.tasks_told")
+    # Celery would set up its own, in its own words.
+    setup_logging.connect(_levels, dispatch_uid="operations.tasks_told")
+
+
+def _pass_on(headers: dict[str, Any], **_about: Any) -> None:
+    if request_id := doing.get().request_id:
+        headers[HEADER] = request_id
+
+
+def _begin(task: Any, task_id: str, **_about: Any) -> None:
+    request_id = getattr(task.request, HEADER, None)
+    doing.set(Doing(request_id=str(request_id or ""), task=task.name, task_id=task_id))
+    began.set(time.perf_counter())
+
+
+def _end(task: Any, state: str | None, retval: Any, **_about: Any) -> None:
+    result = RESULTS.get(state or states.FAILURE, "other")
+    metrics.count_task(task=task.name, result=result, duration_s=time.perf_counter() - began.get())
+    if isinstance(retval, DatabaseError):
+        database_errors.tell(retval)
+    doing.set(NOTHING)
+
+
+def _levels(loglevel: int | None, **_about: Any) -> None:
+    root = logging.getLogger()
+    if loglevel:
+        logging.getLogger("celery").setLevel(loglevel)
+    # It tells of processes that were killed, and passes nothing up.
+    if ended := get_multiprocessing_logger():
+        ended.handlers, ended.level = root.handlers, logging.ERROR

@@ -1,0 +1,54 @@
+"""What machines ask of an installation: load balancers, container engines, Prometheus."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpRequest, HttpResponse
+from django.utils.crypto import constant_time_compare
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from operations.metrics import exposition
+from operations.readiness import OK, readiness
+from people.lockout import address_of
+
+PLAIN = "text/plain; charset=utf-8"
+
+
+@require_safe
+@never_cache
+def health_show(request: HttpRequest) -> HttpResponse:
+    """Whether this process answers; nothing else is asked, so that no database that is away has it restarted."""
+    return HttpResponse("ok\n", content_type=PLAIN)
+
+
+@require_safe
+@never_cache
+def readiness_show(request: HttpRequest) -> HttpResponse:
+    found = readiness()
+    lines = "".join(f"{name}: {answer}\n" for name, answer in found.items())
+    is_ready = all(answer == OK for answer in found.values())
+    return HttpResponse(lines, status=200 if is_ready else 503, content_type=PLAIN)
+
+
+@require_safe
+@never_cache
+def metrics_show(request: HttpRequest) -> HttpResponse:
+    if not _may_see_metrics(request):
+        said = "Metrics are for private addresses, or for whoever sends METRICS_TOKEN as a bearer token.\n"
+        return HttpResponse(said, status=404, content_type=PLAIN)
+    return HttpResponse(exposition(), content_type=CONTENT_TYPE_LATEST)
+
+
+def _may_see_metrics(request: HttpRequest) -> bool:
+    if settings.METRICS_TOKEN:
+        scheme, _blank, token = request.headers.get("Authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and constant_time_compare(token.strip(), settings.METRICS_TOKEN)
+    try:
+        return ip_address(address_of(request) or "").is_private
+    except (ValueError, ImproperlyConfigured):
+        return False

@@ -1,0 +1,104 @@
+"""What /healthz and /readyz say, and that neither says anything secret."""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from operations import broker, readiness
+
+NAMES = ["database", "migrations", "cache", "broker", "storage"]
+
+
+def lines_of(client: Any) -> tuple[int, dict[str, str]]:
+    answer = client.get("/readyz")
+    assert "no-store" in answer["Cache-Control"]
+    return answer.status_code, dict(line.split(": ", 1) for line in answer.content.decode().splitlines())
+
+
+def raising(error: Exception) -> Any:
+    def raise_it(*_arguments: object, **_named: object) -> None:
+        raise error
+
+    return raise_it
+
+
+def test_healthz_answers_anybody_asks_no_database_and_is_not_cached(client):
+    # Without the mark of pytest-django, whatever asks the database fails.
+    answer = client.get("/healthz")
+
+    assert (answer.status_code, answer.content) == (200, b"ok\n")
+    assert "no-store" in answer["Cache-Control"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_readyz_names_what_was_asked_and_leaves_nothing_behind(client, media):
+    status, found = lines_of(client)
+
+    assert (status, found) == (200, dict.fromkeys(NAMES, "ok"))
+    assert default_storage.listdir(readiness.PROBES_FOLDER)[1] == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_readyz_says_that_a_migration_is_missing_and_what_to_do(client, media):
+    recorder = MigrationRecorder(connection)
+    app, name = max(recorder.applied_migrations())
+    recorder.record_unapplied(app, name)
+    try:
+        status, found = lines_of(client)
+    finally:
+        recorder.record_applied(app, name)
+
+    assert (status, found["migrations"]) == (503, "1 not applied; run: python manage.py migrate")
+    assert found["database"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("cache", "does not answer"), ("broker", "does not answer"), ("storage", "cannot be written to")],
+)
+@pytest.mark.django_db(transaction=True)
+def test_readyz_names_what_does_not_work_without_its_address_or_password(client, media, monkeypatch, name, reason):
+    secret = "redis://:hunter2@queue.internal:6379 refused"
+    broken = {
+        "cache": SimpleNamespace(set=raising(OSError(secret))),
+        "broker": SimpleNamespace(require=raising(broker.Unreachable(secret)), Unreachable=broker.Unreachable),
+        "storage": SimpleNamespace(save=raising(OSError(secret))),
+    }
+    monkeypatch.setattr(readiness, "default_storage" if name == "storage" else name, broken[name])
+
+    status, found = lines_of(client)
+
+    assert status == 503
+    assert found == dict.fromkeys(NAMES, "ok") | {name: reason}
+
+
+def test_readyz_does_not_wait_for_what_hangs_and_asks_it_only_once(monkeypatch):
+    asked, go_on = [], threading.Event()
+
+    def hang() -> None:
+        asked.append(time.monotonic())
+        go_on.wait(20)
+
+    monkeypatch.setattr(readiness, "CHECKS", {"broker": hang, "cache": lambda: None})
+    try:
+        found = [readiness.readiness(patience_s=0.2) for _ in range(3)]
+    finally:
+        go_on.set()
+
+    assert found == [{"broker": "no answer within 0.2 s", "cache": "ok"}] * 3
+    assert len(asked) == 1
+
+
+def test_an_error_that_nobody_foresaw_is_told_to_the_log_and_not_to_whoever_asks(monkeypatch, caplog):
+    monkeypatch.setattr(readiness, "CHECKS", {"storage": raising(ValueError("hunter2"))})
+
+    assert readiness.readiness() == {"storage": "could not be asked; the log says why"}
+    assert "hunter2" in caplog.text
