@@ -11,11 +11,22 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from allocation.models import Batch
-from annotation.models import Caption, CaptionBatch, CaptionTask, Feedback, Round, RoundKind, VerificationBatch
+from annotation.models import (
+    Caption,
+    CaptionBatch,
+    CaptionTask,
+    Exclusion,
+    Feedback,
+    Round,
+    RoundKind,
+    Standing,
+    StandingState,
+    VerificationBatch,
+)
 from inference import exposure
 from people.models import Membership, Project, Role, User
 from people.permissions import project_for
-from people.qualification import Blocker, Work, blockers_of
+from people.qualification import Blocker, NotQualified, Work, blockers_of
 
 # Who may rate what others wrote: those who may write, and those who were invited for nothing but judging.
 RATERS = (Role.ANNOTATOR, Role.RATER)
@@ -113,11 +124,67 @@ def blockers_of_rounds(user: User, rounds: list[Round]) -> dict[int, list[Blocke
     found = dict(zip((round.pk for round in rounds), blockers_of(user, wanted), strict=True))
     waiting = readable_feedback(user).filter(acknowledged_at=None, project__in={round.project_id for round in rounds})
     unread = set(waiting.values_list("project", flat=True))
+    stops = _stops(user, rounds)
     for round in rounds:
         if round.project_id in unread:
             message = _("A manager has written to you about your work. Read it first, and say that you have.")
             found[round.pk].append(Blocker("feedback", message, "annotation:feedback-list"))
+        if stop := stops[round.pk]:
+            found[round.pk].append(stop)
     return found
+
+
+def check_not_stopped(user: User, round: Round) -> None:
+    """Ask once more within the transaction that hands out, which holds the person: a manager may have been quicker.
+
+    Raises
+    ------
+    NotQualified
+    """
+    if stop := _stops(user, [round])[round.pk]:
+        raise NotQualified([stop])
+
+
+def _stops(user: User, rounds: list[Round]) -> dict[int, Blocker | None]:
+    """What managers decided that keeps `user` from each of `rounds`."""
+    projects = {round.project_id for round in rounds}
+    standings = {
+        (project, language): state
+        for project, language, state in Standing.objects.filter(person=user, project__in=projects).values_list(
+            "project", "language", "state"
+        )
+    }
+    excluded = set(
+        Exclusion.objects.filter(person=user, project__in=projects, undone_at=None).values_list("project", "language")
+    )
+    return {
+        round.pk: _stop(
+            round,
+            standings.get((round.project_id, round.language_id)),
+            is_excluded=(round.project_id, round.language_id) in excluded,
+        )
+        for round in rounds
+    }
+
+
+def _stop(round: Round, standing: str | None, *, is_excluded: bool) -> Blocker | None:
+    language = {"language": round.language.name}
+    if is_excluded:
+        return Blocker(
+            "excluded",
+            _("A manager decided that your work in %(language)s does not count at present. Ask them about it.")
+            % language,
+        )
+    if standing == StandingState.PAUSED:
+        return Blocker(
+            "paused", _("A manager has paused your work in %(language)s. Ask them when it goes on.") % language
+        )
+    if round.needs_qualification and standing != StandingState.QUALIFIED:
+        return Blocker(
+            "qualification",
+            _("This round is for people whom a manager has qualified in %(language)s. Ask them about it.") % language,
+        )
+    return None
 
 
 def _work_of(round: Round, *, is_rater: bool) -> Work:

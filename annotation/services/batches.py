@@ -10,19 +10,17 @@ from random import Random
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
 
 from allocation import services as allocation
 from allocation.models import Assignment, Batch, BatchState
 from allocation.services import GivenBack as GivenBack  # callers catch it by this module's name
 from allocation.services import TimeRanOut as TimeRanOut
-from annotation.models import Caption, CaptionBatch, CaptionState, CaptionTask, Item, Rating, Round, Stage
-from annotation.permissions import blockers
+from annotation.models import Caption, CaptionBatch, CaptionState, CaptionTask, Item, Rating, Round, RoundKind, Stage
+from annotation.permissions import blockers, check_not_stopped
 from annotation.rules import text_checks
-from annotation.selectors.verification import images_being_rated
+from annotation.selectors.meetings import met_before as met_before  # callers have it by this module's name
 from annotation.selectors.work import language_of, warnings_by_position, workable
 from annotation.services import tallies
-from inference import exposure
 from people.models import User
 from people.qualification import Blocker
 from people.qualification import NotQualified as NotQualified
@@ -78,21 +76,28 @@ def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> 
     if found:
         raise NotQualified(found)
 
-    batch = allocation.take_batch(
-        pool=round.pool,
-        person=annotator,
-        now=now,
-        rng=rng,
-        prepare=prepare_items(round, annotator),
-        without=met_before(annotator, round),
-    )
-    return CaptionBatch.objects.select_related("batch", "round").get(pk=batch.pk) if batch else None
+    lots = [met_before(annotator, round)]
+    if round.kind == RoundKind.MAIN:
+        lots.append(met_before(annotator, round, besides_pilots=True))
+    for without in lots:
+        batch = allocation.take_batch(
+            pool=round.pool,
+            person=annotator,
+            now=now,
+            rng=rng,
+            prepare=prepare_items(round, annotator),
+            without=without,
+        )
+        if batch:
+            return CaptionBatch.objects.select_related("batch", "round").get(pk=batch.pk)
+    return None
 
 
 def prepare_items(round: Round, annotator: User) -> allocation.Prepare:
     """What makes the rows of a batch of `round` when its tasks are handed to `annotator`."""
 
     def prepare(batch: Batch, assignments: list[Assignment]) -> None:
+        check_not_stopped(annotator, round)
         caption_batch = CaptionBatch.objects.create(batch=batch, round=round, guidelines_id=round.guidelines_id)
         tasks = CaptionTask.objects.in_bulk([assignment.task_id for assignment in assignments])
         Item.objects.bulk_create(
@@ -108,23 +113,6 @@ def prepare_items(round: Round, annotator: User) -> allocation.Prepare:
         )
 
     return prepare
-
-
-def met_before(annotator: User, round: Round) -> Q:
-    """Tasks whose English caption the person must not see (again).
-
-    An image met in this project does not come back in another round of it, and one that is in the person's hands in
-    another project or another kind of work waits: one would show what screen 2 of the other must not. So does one
-    whose caption by somebody else they have to rate.
-    """
-    met = Item.objects.filter(person=annotator, image=OuterRef("caption_task__image")).filter(
-        Q(batch__round__project=round.project_id) | ~Q(batch__stage=Stage.SUBMITTED)
-    )
-    return (
-        Q(Exists(met))
-        | Q(caption_task__image__in=images_being_rated(annotator))
-        | exposure.in_hand(annotator, "caption_task__image", besides="annotation")
-    )
 
 
 def save_rating(
@@ -283,7 +271,10 @@ def resume_batch(*, batch_id: UUID, annotator: User, now: datetime) -> Batch:
     found = blockers(annotator, batch.round)
     if found:
         raise NotQualified(found)
-    return allocation.resume_batch(batch_id=batch_id, person=annotator, now=now)
+    with transaction.atomic():
+        allocation.lock_person(annotator)
+        check_not_stopped(annotator, batch.round)
+        return allocation.resume_batch(batch_id=batch_id, person=annotator, now=now)
 
 
 def _locked_item(batch_id: UUID, annotator: User, position: int) -> Item:

@@ -125,7 +125,7 @@ def plan_pilot(
     NotNow
     """
     with transaction.atomic():
-        rounds = _locked_rounds(project, language)
+        rounds = locked_rounds(project, language)
         pilot = _next_pilot(
             rounds,
             state=RoundState.PLANNED,
@@ -148,7 +148,7 @@ def skip_pilot(*, project: Project, language: Language, reason: str, by: User, n
     NotNow
     """
     with transaction.atomic():
-        rounds = _locked_rounds(project, language)
+        rounds = locked_rounds(project, language)
         pilot = _next_pilot(rounds, state=RoundState.SKIPPED, seed=0, size=None, reason=reason, by=by, now=now)
         record_of_round(pilot, "skipped", by=by, now=now, reason=reason)
     return pilot
@@ -162,7 +162,7 @@ def plan_verification(*, of: Round, seed: int, sample_size: int | None = None, b
     NotNow
     """
     with transaction.atomic():
-        rounds = _locked_rounds(of.project, of.language)
+        rounds = locked_rounds(of.project, of.language)
         _refuse(rules.why_no_verification(_step(of, rounds), steps_of(rounds)))
         number = _next_number(rounds, RoundKind.VERIFICATION)
         planned = _create_verification(of, number=number, sample_size=sample_size, seed=seed)
@@ -224,7 +224,7 @@ def take_back(*, round: Round, by: User, now: datetime) -> int:
         If the round is not closed.
     """
     with transaction.atomic():
-        rounds = _locked_rounds(round.project, round.language)
+        rounds = locked_rounds(round.project, round.language)
         round = next(each for each in rounds if each.pk == round.pk)
         if round.state == RoundState.OPEN:
             raise NotNow(_("This round is open. Close it first."))
@@ -353,7 +353,7 @@ def _next_number(rounds: Iterable[Round], kind: RoundKind) -> int:
     return 1 + max((each.number for each in rounds if each.kind == kind), default=0)
 
 
-def _locked_rounds(project: Project, language: Language) -> list[Round]:
+def locked_rounds(project: Project, language: Language) -> list[Round]:
     """All rounds of a language, locked, so that two managers take turns."""
     rounds = Round.objects.filter(project=project, language=language)
     list(rounds.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
@@ -363,7 +363,7 @@ def _locked_rounds(project: Project, language: Language) -> list[Round]:
 
 def _locked(round: Round, action: Action) -> tuple[Round, list[Round]]:
     """The round as it is now, if `action` may be done with it, and all rounds of its language."""
-    rounds = _locked_rounds(round.project, round.language)
+    rounds = locked_rounds(round.project, round.language)
     _refuse(rules.why_not(action, _step(round, rounds), steps_of(rounds)))
     return next(each for each in rounds if each.pk == round.pk), rounds
 

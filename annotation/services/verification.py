@@ -28,7 +28,7 @@ from annotation.models import (
     VerificationBatch,
     VerificationTask,
 )
-from annotation.permissions import blockers
+from annotation.permissions import blockers, check_not_stopped
 from annotation.rules.drawing import draw_captions
 from annotation.selectors.verification import captions_by_image, images_to_write_about, to_rate
 from annotation.services import figures, tallies
@@ -111,6 +111,7 @@ def take_batch(*, round: Round, rater: User, now: datetime, rng: Random) -> Veri
 
     def prepare(batch: Batch, assignments: list[Assignment]) -> None:
         _must_be_open(round)
+        check_not_stopped(rater, round)
         rows = VerificationBatch.objects.create(batch=batch, round=round, guidelines_id=round.guidelines_id)
         tasks = VerificationTask.objects.in_bulk([assignment.task_id for assignment in assignments])
         Verdict.objects.bulk_create(
@@ -247,6 +248,7 @@ def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
     with transaction.atomic():
         resumed = allocation.resume_batch(batch_id=batch_id, person=rater, now=now)
         _must_be_open(batch.round)
+        check_not_stopped(rater, batch.round)
     return resumed
 
 

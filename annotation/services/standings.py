@@ -1,0 +1,167 @@
+"""What a manager decides about an annotator in one language: qualified, paused, what they did counts or does not.
+
+Locks are taken in this order: the person, the language's rounds, batches, tasks, tallies, the project's log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from allocation import services as allocation
+from allocation.models import Assignment, Batch
+from annotation.models import (
+    Caption,
+    CaptionState,
+    Exclusion,
+    Round,
+    RoundKind,
+    RoundState,
+    SentBack,
+    Standing,
+    StandingState,
+)
+from annotation.services import tallies
+from annotation.services.campaign import locked_rounds
+from languages.models import Language
+from people import audit
+from people.models import Project, User
+from people.withdrawal import people_without_answers
+
+
+@dataclass(frozen=True)
+class Undone:
+    """How many captions count again, and of how many others have the place by now."""
+
+    restored: int
+    left_out: int
+
+
+def qualify(
+    *, project: Project, person: User, language: Language, by: User, now: datetime, reason: str = ""
+) -> Standing:
+    """Let a person work also in rounds that are for qualified annotators; it ends a pause."""
+    with transaction.atomic():
+        allocation.lock_person(person)
+        standing = _decide(project, person, language, StandingState.QUALIFIED, reason, by, now)
+        _log(project, person, language, "annotator.qualified", by, now, reason=reason)
+    return standing
+
+
+def pause(*, project: Project, person: User, language: Language, reason: str, by: User, now: datetime) -> int:
+    """Give a person no more work in a language; what is in hand goes back, drafts stay. Returns how many batches.
+
+    What they handed in counts as before, unless it is excluded.
+    """
+    with transaction.atomic():
+        allocation.lock_person(person)
+        rounds = locked_rounds(project, language)
+        _decide(project, person, language, StandingState.PAUSED, reason, by, now)
+        returned = allocation.return_batches(batches=_batches(person, rounds), now=now)
+        _log(project, person, language, "annotator.paused", by, now, reason=reason, batches=len(returned))
+    return len(returned)
+
+
+def lift(*, project: Project, person: User, language: Language, by: User, now: datetime) -> None:
+    """Forget what was decided: a paused person goes on, a qualified one is as those of whom nothing was decided."""
+    with transaction.atomic():
+        allocation.lock_person(person)
+        standing = Standing.objects.filter(project=project, person=person, language=language).first()
+        if standing:
+            standing.delete()
+            _log(project, person, language, "annotator.lifted", by, now, before=standing.state)
+
+
+def exclude(*, project: Project, person: User, language: Language, reason: str, by: User, now: datetime) -> Exclusion:
+    """Have nothing count that a person wrote or rated in a language, until it is undone; others take those places.
+
+    What is in hand goes back, and they get no more work in the language meanwhile. Done twice it is done once.
+    """
+    with transaction.atomic():
+        allocation.lock_person(person)
+        rounds = locked_rounds(project, language)
+        there = Exclusion.objects.filter(project=project, person=person, language=language, undone_at=None).first()
+        if there:
+            return there
+        for round in rounds:
+            allocation.reject_work(pool=round.pool, person=person, now=now)
+        captions = Caption.objects.filter(
+            round__in=rounds, author=person, state__in=[CaptionState.COUNTED, CaptionState.SENT_BACK]
+        ).update(state=CaptionState.EXCLUDED)
+        exclusion = Exclusion.objects.create(
+            project=project, person=person, language=language, reason=reason, by=by, at=now, captions=captions
+        )
+        _settle(rounds, person)
+        _log(project, person, language, "annotator.excluded", by, now, reason=reason, captions=captions)
+    return exclusion
+
+
+def undo_exclusion(*, exclusion: Exclusion, by: User, now: datetime) -> Undone:
+    """Have what was excluded count again, as far as nobody else has the place by now. Done twice it is done once."""
+    project, person, language = exclusion.project, exclusion.person, exclusion.language
+    with transaction.atomic():
+        allocation.lock_person(person)
+        rounds = locked_rounds(project, language)
+        if not Exclusion.objects.filter(pk=exclusion.pk, undone_at=None).update(undone_at=now, undone_by=by):
+            return Undone(0, 0)
+        excluded = Caption.objects.filter(round__in=rounds, author=person, state=CaptionState.EXCLUDED)
+        restored = allocation.restore_work(assignments=_excluded_work(project, person, rounds))
+        free = excluded.filter(item__in=restored)
+        awaited = SentBack.objects.filter(caption__in=free, answered_at=None).values_list("caption", flat=True)
+        sent_back = free.filter(pk__in=list(awaited)).update(state=CaptionState.SENT_BACK)
+        count = sent_back + free.update(state=CaptionState.COUNTED)
+        undone = Undone(count, excluded.count())
+        _settle(rounds, person)
+        _log(project, person, language, "exclusion.undone", by, now, restored=undone.restored, left_out=undone.left_out)
+    return undone
+
+
+def _excluded_work(project: Project, person: User, rounds: list[Round]) -> Any:
+    excluded = Q(item__caption__state=CaptionState.EXCLUDED)
+    # Ratings have no state of their own: of who withdrew their answers since, none comes back.
+    if not people_without_answers(project).filter(pk=person.pk).exists():
+        excluded |= Q(verdict__isnull=False)
+    return Assignment.objects.filter(
+        pk__in=Assignment.objects.filter(excluded, person=person, batch__pool__round__in=rounds).values("pk")
+    )
+
+
+def _decide(
+    project: Project,
+    person: User,
+    language: Language,
+    state: StandingState,
+    reason: str,
+    by: User,
+    now: datetime,
+) -> Standing:
+    return Standing.objects.update_or_create(
+        project=project,
+        person=person,
+        language=language,
+        defaults={"state": state, "reason": reason, "by": by, "at": now},
+    )[0]
+
+
+def _batches(person: User, rounds: list[Round]) -> Any:
+    return Batch.objects.filter(person=person, pool__in=[round.pool_id for round in rounds])
+
+
+def _settle(rounds: list[Round], person: User) -> None:
+    """Bring what follows from the captions up to date: tallies, and what there is to be rated."""
+    for round in rounds:
+        if round.tallies.filter(person=person).exists():
+            tallies.recount(round=round, person=person)
+    rating = [each.pk for each in rounds if each.kind == RoundKind.VERIFICATION and each.state == RoundState.OPEN]
+    Round.objects.filter(pk__in=rating).update(awaits_tasks=True)
+
+
+def _log(
+    project: Project, person: User, language: Language, action: str, by: User, now: datetime, **details: Any
+) -> None:
+    said = {key: value for key, value in details.items() if value != ""}
+    audit.record(project=project, action=action, about=language.pk, by=by, person=person, now=now, details=said)
