@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from metrics.caption_stats import words_and_characters
 
@@ -49,8 +48,19 @@ class Sums:
     days: dict[str, int] = field(default_factory=dict)
     last_at: datetime | None = None
 
+    @property
+    def minutes_per_caption(self) -> float | None:
+        """Active minutes from first sight to the last word; None where nothing was written."""
+        return (self.rating_ms + self.writing_ms) / 60_000 / self.captions if self.captions else None
 
-COLUMNS = tuple(column.name for column in fields(Sums))
+    @property
+    def overridden(self) -> int:
+        return sum(self.warnings.values())
+
+
+COUNTS = ("batches", "captions", "late", "rating_ms", "writing_ms", "words", "characters")
+TABLES = ("ratings", "warnings", "lengths", "days")
+COLUMNS = (*COUNTS, *TABLES, "last_at")
 
 
 def sums_of(answers: Iterable[Answer]) -> Sums:
@@ -79,14 +89,16 @@ def sums_of(answers: Iterable[Answer]) -> Sums:
     return sums
 
 
-def together(one: Sums, other: Sums) -> Sums:
-    """Of two lots of answers that share no batch."""
-    return Sums(**{name: _added(getattr(one, name), getattr(other, name)) for name in COLUMNS})
-
-
-def _added(one: Any, other: Any) -> Any:
-    if isinstance(one, dict):
-        return dict(Counter(one) + Counter(other))
-    if isinstance(one, int):
-        return one + other
-    return max((at for at in (one, other) if at is not None), default=None)
+def total(lots: Iterable[Sums]) -> Sums:
+    """Of lots of answers that share no batch."""
+    sums = Sums()
+    for lot in lots:
+        for name in COUNTS:
+            setattr(sums, name, getattr(sums, name) + getattr(lot, name))
+        for name in TABLES:
+            table = getattr(sums, name)
+            for key, count in getattr(lot, name).items():
+                table[key] = table.get(key, 0) + count
+        if lot.last_at:
+            sums.last_at = max(sums.last_at or lot.last_at, lot.last_at)
+    return sums

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
 
-from django.db.models import Count, F, Sum
+from django.db.models import Count, F, QuerySet, Sum
 
-from allocation.models import Assignment, AssignmentState, BatchState, Task
-from allocation.selectors import PoolProgress, progress_of_pools
-from annotation.models import Round
+from annotation.models import Round, RoundFigures, RoundKind, RoundState, Tally
+from annotation.rules.pace import Pace, pace
+from annotation.rules.tallies import Sums, total
+from annotation.selectors.figures import (
+    InHand,
+    Shared,
+    computed_figures,
+    in_hand,
+    sent_back,
+    shared_in,
+    tallies_of,
+)
 from corpus.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from people.models import Invitation, Membership, Project, Role, User
@@ -20,30 +31,67 @@ ENGLISH = "en"
 
 
 @dataclass(frozen=True, kw_only=True)
-class RoundProgress(PoolProgress):
-    """How far one language is: answers are captions, and tasks are images, as are those `left_out`."""
+class RoundProgress:
+    """How far one round is: wanted, done, held, late and sent back count captions, or ratings of them.
+
+    `at_work`, `qualified` and `invited` count people, `lapsed` batches; images `left_out` have no English caption.
+    """
 
     round: Round
+    tasks: int
+    wanted: int
+    done: int
+    held: int
+    at_work: int
+    lapsed: int
+    late: int
+    sent_back: int
     left_out: int
     qualified: int
     invited: int
+    pace: Pace
+    ends_on: date | None
+    minutes: float | None
+    overridden: int
+    shared: Shared | None
 
     @property
     def images(self) -> int:
         return self.tasks
 
+    @property
+    def open(self) -> int:
+        return max(0, self.wanted - self.done - self.held - self.sent_back)
+
+    @property
+    def is_finished(self) -> bool:
+        return 0 < self.wanted == self.done
+
+    @property
+    def percent(self) -> int:
+        """Rounded down, so that 100 means finished."""
+        return 100 * self.done // self.wanted if self.wanted else 0
+
 
 @dataclass(frozen=True)
 class ProjectProgress:
+    """`rounds` by the English name of their language, then in the order in which they are worked on."""
+
     rounds: Sequence[RoundProgress]
 
     @property
+    def counted(self) -> list[RoundProgress]:
+        """The rounds that make the bar of the project: main rounds, or the pilots where there are none yet."""
+        mains = [row for row in self.rounds if row.round.kind == RoundKind.MAIN and row.wanted]
+        return mains or [row for row in self.rounds if row.round.kind == RoundKind.PILOT]
+
+    @property
     def wanted(self) -> int:
-        return sum(row.wanted for row in self.rounds)
+        return sum(row.wanted for row in self.counted)
 
     @property
     def done(self) -> int:
-        return sum(row.done for row in self.rounds)
+        return sum(row.done for row in self.counted)
 
     @property
     def left_out(self) -> int:
@@ -54,30 +102,100 @@ class ProjectProgress:
         return any(row.round.awaits_tasks for row in self.rounds)
 
 
+PROGRESS_COLUMNS = ("captions", "late", "rating_ms", "writing_ms", "warnings", "days")
+
+
 def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
-    """No caption is read for it."""
-    rounds = list(Round.objects.filter(project=project).select_related("language", "pool"))
-    rounds.sort(key=lambda round: (round.language.english_name, round.kind, round.number))
-    counted = progress_of_pools([round.pool_id for round in rounds], now=now)
-    sizes = dict(
+    """From tallies, from what is kept of each round, and from batches in hand: no caption, item or task is counted."""
+    rounds = list(Round.objects.filter(project=project).select_related("language", "pool", "verifies"))
+    rounds.sort(key=_in_campaign)
+    kept = computed_figures(project)
+    work = defaultdict(list)
+    for (round_id, _), sums in tallies_of(project.rounds.all(), columns=PROGRESS_COLUMNS):
+        work[round_id].append(sums)
+    held: dict[int, list[InHand]] = defaultdict(list)
+    for (round_id, _), hand in in_hand(project, now=now).items():
+        held[round_id].append(hand)
+    back: Counter[int] = Counter()
+    for (round_id, _), number in sent_back(project).items():
+        back[round_id] += number
+    sizes = _sizes(rounds)
+    qualified, invited = _qualified(project), _invited(project, now)
+    return ProjectProgress(
+        [
+            _progress(
+                round,
+                kept.get(round.pk),
+                total(work[round.pk]),
+                held[round.pk],
+                sent_back=back[round.pk],
+                size=sizes.get(round.collection_id, 0),
+                qualified=qualified.get(round.language_id, 0),
+                invited=invited.get(round.language_id, 0),
+                today=now.astimezone(UTC).date(),
+            )
+            for round in rounds
+        ]
+    )
+
+
+def _progress(
+    round: Round,
+    kept: RoundFigures | None,
+    sums: Sums,
+    held: Sequence[InHand],
+    *,
+    sent_back: int,
+    size: int,
+    qualified: int,
+    invited: int,
+    today: date,
+) -> RoundProgress:
+    tasks, wanted, done = (kept.tasks, kept.wanted, sums.captions) if kept else (0, 0, sums.captions)
+    if round.source and kept:
+        # Captions that came from a file have no author, and so no tally.
+        done = kept.figures.get("captions", 0)
+        wanted = max(wanted, done)
+    hand = sum(held, InHand())
+    how_fast = pace(sums.days, today=today)
+    is_worked_on = round.state in (RoundState.OPEN, RoundState.CLOSED)
+    return RoundProgress(
+        round=round,
+        tasks=tasks,
+        wanted=wanted,
+        done=done,
+        held=hand.pictures,
+        at_work=sum(1 for one in held if one.batches),
+        lapsed=hand.lapsed,
+        late=sums.late,
+        sent_back=sent_back,
+        left_out=max(0, size - tasks) if round.kind == RoundKind.MAIN and not round.source else 0,
+        qualified=qualified,
+        invited=invited,
+        pace=how_fast,
+        ends_on=how_fast.ends_on(wanted - done, today=today) if is_worked_on else None,
+        minutes=sums.minutes_per_caption,
+        overridden=sums.overridden,
+        shared=_shared(round, kept),
+    )
+
+
+def _shared(round: Round, kept: RoundFigures | None) -> Shared | None:
+    return None if round.kind == RoundKind.VERIFICATION else shared_in(kept)
+
+
+def _in_campaign(round: Round) -> tuple[str, str, int, int, bool]:
+    """Pilots, each followed by its rating, then the main round and its verification."""
+    of = round.verifies or round
+    return (round.language.english_name, round.language_id, of.kind != RoundKind.PILOT, of.number, round is not of)
+
+
+def _sizes(rounds: Iterable[Round]) -> dict[int, int]:
+    return dict(
         CollectionImage.objects.filter(collection__in={round.collection_id for round in rounds})
         .values_list("collection")
         .annotate(Count("pk"))
         .order_by()
-    )
-    qualified = _qualified(project)
-    invited = _invited(project, now)
-    return ProjectProgress(
-        [
-            RoundProgress(
-                **asdict(counted[round.pool_id]),
-                round=round,
-                left_out=max(0, sizes.get(round.collection_id, 0) - counted[round.pool_id].tasks),
-                qualified=qualified.get(round.language_id, 0),
-                invited=invited.get(round.language_id, 0),
-            )
-            for round in rounds
-        ]
     )
 
 
@@ -119,39 +237,29 @@ class ProjectRow:
 
 
 def managed_projects(manager: User) -> list[ProjectRow]:
-    """The projects of a manager and how far each is. Held places are few, so `done` is what is taken less those."""
+    """The projects of a manager and how far the main rounds of each are; of one without any, its pilots."""
     projects = list(Project.objects.filter(memberships__user=manager, memberships__role=Role.MANAGER))
-    languages = dict(
-        Round.objects.filter(project__in=projects)
-        .values_list("project")
-        .annotate(Count("language", distinct=True))
-        .order_by()
-    )
-    places = {
-        row["pool__round__project"]: row
-        for row in Task.objects.filter(pool__round__project__in=projects)
-        .values("pool__round__project")
-        .annotate(wanted=Sum("places"), taken=Sum("places_taken"))
-        .order_by()
-    }
-    held = dict(
-        Assignment.objects.filter(
-            state=AssignmentState.HELD, batch__state=BatchState.OPEN, batch__pool__round__project__in=projects
+    rounds = Round.objects.filter(project__in=projects).order_by()
+    languages = dict(rounds.values_list("project").annotate(Count("language", distinct=True)))
+    wanted = _by_project(RoundFigures.objects.filter(round__project__in=projects), "wanted")
+    done = _by_project(Tally.objects.filter(round__project__in=projects), "captions")
+    rows = []
+    for project in projects:
+        kind = RoundKind.MAIN if wanted.get((project.pk, RoundKind.MAIN)) else RoundKind.PILOT
+        rows.append(
+            ProjectRow(
+                project=project,
+                languages=languages.get(project.pk, 0),
+                wanted=wanted.get((project.pk, kind), 0),
+                done=done.get((project.pk, kind), 0),
+            )
         )
-        .values_list("batch__pool__round__project")
-        .annotate(Count("pk"))
-        .order_by()
-    )
-    nothing = {"wanted": 0, "taken": 0}
-    return [
-        ProjectRow(
-            project=project,
-            languages=languages.get(project.pk, 0),
-            wanted=places.get(project.pk, nothing)["wanted"],
-            done=places.get(project.pk, nothing)["taken"] - held.get(project.pk, 0),
-        )
-        for project in projects
-    ]
+    return rows
+
+
+def _by_project(rows: QuerySet[Any], column: str) -> dict[tuple[int, str], int]:
+    summed = rows.order_by().values_list("round__project", "round__kind").annotate(sum=Sum(column))
+    return {(project, kind): number for project, kind, number in summed}
 
 
 @dataclass(frozen=True)

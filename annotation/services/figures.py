@@ -84,6 +84,7 @@ def _figures(round: Round) -> dict[str, Any]:
     if round.kind == RoundKind.VERIFICATION:
         return {QUALITY: figures_of(round)}
     figures: dict[str, Any] = _agreement(round)
+    figures["captions"] = Caption.objects.counted().filter(round=round).count()
     if round.kind == RoundKind.MAIN:
         figures["statistics"] = asdict(statistics_in(round.project, round.language))
     return figures

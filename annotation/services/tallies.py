@@ -24,7 +24,7 @@ from annotation.models import (
     Verdict,
     VerificationBatch,
 )
-from annotation.rules.tallies import COLUMNS, Answer, Sums, sums_of, together
+from annotation.rules.tallies import COLUMNS, Answer, Sums, sums_of, total
 from people.models import Project, User
 
 
@@ -82,7 +82,7 @@ def figures_changed(*, round_id: int) -> None:
 
 def _add(round_id: int, person_id: int, sums: Sums) -> None:
     tally = _locked(round_id, person_id)
-    _save(tally, together(Sums(**{name: getattr(tally, name) for name in COLUMNS}), sums))
+    _save(tally, total([Sums(**{name: getattr(tally, name) for name in COLUMNS}), sums]))
 
 
 def _locked(round_id: int, person_id: int) -> Tally:

@@ -1,0 +1,97 @@
+"""What is known of rounds and of people in them without counting captions: tallies, and the few batches in hand."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+
+from allocation.models import AssignmentState, Batch, BatchState
+from annotation.models import Round, RoundFigures, SentBack, Stage, Tally
+from annotation.rules.tallies import COLUMNS, Sums
+from people.models import Project
+
+Key = tuple[int, int]
+"""A round and a person."""
+
+
+@dataclass
+class InHand:
+    """What somebody has of a round: batches and pictures in time, and batches whose time ran out."""
+
+    batches: int = 0
+    pictures: int = 0
+    lapsed: int = 0
+
+    def __add__(self, other: InHand) -> InHand:
+        return InHand(self.batches + other.batches, self.pictures + other.pictures, self.lapsed + other.lapsed)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """How far people agree who rated the same English captions; None where it was not computed, or has no value."""
+
+    pairs: int
+    same: int
+    alpha: float | None
+
+    @property
+    def exact(self) -> float | None:
+        return self.same / self.pairs if self.pairs else None
+
+
+def tallies_of(rounds: QuerySet[Round], *, columns: tuple[str, ...] = COLUMNS) -> Iterator[tuple[Key, Sums]]:
+    """Of every person in every round; only `columns` are read."""
+    for round, person, *values in Tally.objects.filter(round__in=rounds).values_list("round", "person", *columns):
+        yield (round, person), Sums(**dict(zip(columns, values, strict=True)))
+
+
+def in_hand(project: Project, *, now: datetime) -> dict[Key, InHand]:
+    """Batches that are open are few, and so are those that lapsed and were not handed in after all."""
+    found: dict[Key, InHand] = defaultdict(InHand)
+    batches = Batch.objects.filter(pool__round__project=project).order_by()
+    held = Count("assignments", filter=Q(assignments__state=AssignmentState.HELD))
+    open_ones = batches.filter(state=BatchState.OPEN).annotate(held=held)
+    for round, person, due_at, pictures in open_ones.values_list("pool__round", "person", "due_at", "held"):
+        one = found[round, person]
+        if due_at > now:
+            one.batches += 1
+            one.pictures += pictures
+        else:
+            one.lapsed += 1
+    late = Q(caption_batch__stage=Stage.SUBMITTED) | Q(verification_batch__submitted_at__isnull=False)
+    lapsed = batches.filter(state=BatchState.LAPSED).exclude(late)
+    for round, person, number in lapsed.values_list("pool__round", "person").annotate(number=Count("pk")):
+        found[round, person].lapsed += number
+    return found
+
+
+def sent_back(project: Project) -> dict[Key, int]:
+    """Captions that wait for their authors to write them anew."""
+    waiting = SentBack.objects.filter(answered_at=None, caption__round__project=project)
+    counted = waiting.order_by().values_list("caption__round", "caption__author").annotate(number=Count("pk"))
+    return {(round, author): number for round, author, number in counted if author is not None}
+
+
+def computed_figures(project: Project) -> dict[int, RoundFigures]:
+    return RoundFigures.objects.filter(round__project=project).in_bulk()
+
+
+def shared_in(figures: RoundFigures | None) -> Shared | None:
+    """Of a round, of which everyone's ratings are taken together."""
+    stored = figures.figures.get("agreement") if figures else None
+    return _shared(stored) if stored else None
+
+
+def shared_by(figures: RoundFigures | None, person_id: int) -> Shared | None:
+    """Of one person with the others of a round."""
+    stored = figures.figures.get("agreement_of", {}).get(str(person_id)) if figures else None
+    return _shared(stored) if stored else None
+
+
+def _shared(stored: Mapping[str, Any]) -> Shared:
+    return Shared(stored["pairs"], stored["same"], stored["alpha"])
