@@ -12,9 +12,10 @@ from django.db.models import Count, QuerySet
 from django.urls import reverse
 
 from allocation.models import AssignmentState, BatchState, Task
-from annotation.models import CaptionBatch, Item, Rating, Round, Stage
+from annotation.models import CaptionBatch, Item, Rating, Round, RoundState, Stage
 from annotation.permissions import blockers_of_rounds
 from annotation.rules import text_checks
+from annotation.selectors.guidelines import News, news_for
 from corpus.selectors import Picture, picture_of
 from languages.models import Language
 from people.models import Project, Role, User
@@ -108,6 +109,7 @@ class RoundWork:
     finished: int
     blockers: Sequence[Blocker]
     is_anything_left: bool
+    news: News | None = None
 
     @property
     def project(self) -> Project:
@@ -171,12 +173,16 @@ def rate_page(batch: CaptionBatch, viewer: User, now: datetime) -> RatePage:
     return RatePage(
         batch=batch_head(batch, size=len(items), now=now),
         items=items,
-        levels=[
-            LevelChoice(level.value, str(level.label), str(key), str(text_checks.LEVEL_GUIDANCE[level.value]))
-            for key, level in enumerate(Rating, start=1)
-        ],
+        levels=level_choices(),
         rated=sum(1 for item in items if item.rating),
     )
+
+
+def level_choices() -> list[LevelChoice]:
+    return [
+        LevelChoice(level.value, str(level.label), str(key), str(text_checks.LEVEL_GUIDANCE[level.value]))
+        for key, level in enumerate(Rating, start=1)
+    ]
 
 
 def written_so_far(batch: CaptionBatch) -> int:
@@ -265,8 +271,13 @@ def work_of(annotator: User, now: datetime) -> list[RoundWork]:
     languages = annotator.language_skills.values("language")
     rounds = list(
         Round.objects.filter(
-            project__memberships__user=annotator, project__memberships__role=Role.ANNOTATOR, language__in=languages
-        ).select_related("project", "language", "pool")
+            project__memberships__user=annotator,
+            project__memberships__role=Role.ANNOTATOR,
+            language__in=languages,
+            state__in=(RoundState.OPEN, RoundState.CLOSED),
+        )
+        .select_related("project", "language", "pool", "guidelines", "verifies")
+        .defer("guidelines__rating", "guidelines__writing")
     )
     unfinished = (
         batches_of(annotator)
@@ -289,6 +300,7 @@ def work_of(annotator: User, now: datetime) -> list[RoundWork]:
         .annotate(Count("pk"))
     )
     stops = blockers_of_rounds(annotator, rounds)
+    news = news_for(annotator, rounds)
     return [
         RoundWork(
             round=round,
@@ -297,6 +309,9 @@ def work_of(annotator: User, now: datetime) -> list[RoundWork]:
             finished=finished.get(round.pk, 0),
             blockers=stops[round.pk],
             is_anything_left=round.pool.is_open and Task.objects.open_for(annotator, round.pool).exists(),
+            news=None if round.pk in in_hand else news.get(round.pk),
         )
         for round in rounds
+        # Of a round that is closed only what is in hand can still be done.
+        if round.state == RoundState.OPEN or round.pk in in_hand
     ]

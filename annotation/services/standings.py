@@ -29,8 +29,7 @@ from annotation.services import tallies
 from annotation.services.campaign import locked_rounds
 from languages.models import Language
 from people import audit
-from people.models import Project, User
-from people.withdrawal import people_without_answers
+from people.models import Consent, Project, User
 
 
 @dataclass(frozen=True)
@@ -122,8 +121,8 @@ def undo_exclusion(*, exclusion: Exclusion, by: User, now: datetime) -> Undone:
 
 def _excluded_work(project: Project, person: User, rounds: list[Round]) -> Any:
     excluded = Q(item__caption__state=CaptionState.EXCLUDED)
-    # Ratings have no state of their own: of who withdrew their answers since, none comes back.
-    if not people_without_answers(project).filter(pk=person.pk).exists():
+    # Ratings have no state of their own: of who withdrew their answers, none comes back.
+    if not Consent.objects.filter(text__project=project, user=person, answers_kept=False).exists():
         excluded |= Q(verdict__isnull=False)
     return Assignment.objects.filter(
         pk__in=Assignment.objects.filter(excluded, person=person, batch__pool__round__in=rounds).values("pk")

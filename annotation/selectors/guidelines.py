@@ -1,0 +1,156 @@
+"""A project's guidelines as people read them: versions, examples, what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.utils.safestring import SafeString
+
+from annotation.models import (
+    Caption,
+    CaptionBatch,
+    GuidelineExample,
+    Guidelines,
+    Rating,
+    Round,
+    RoundKind,
+    RoundState,
+    VerificationBatch,
+)
+from annotation.rules.word_diff import Piece, word_diff
+from corpus.selectors import Picture, picture_of
+from inference import exposure
+from languages.models import Language
+from people.markdown import to_html
+from people.models import Project, Role, User
+
+
+@dataclass(frozen=True)
+class ShownExample:
+    number: int
+    picture: Picture
+    language: Language
+    caption: str
+    level: str
+    label: str
+    why: SafeString
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Those that somebody may see, and how many are kept from them at present."""
+
+    shown: Sequence[ShownExample]
+    kept_back: int
+
+
+@dataclass(frozen=True)
+class Changes:
+    """From one version to another, either of which may be the newer one."""
+
+    before: Guidelines
+    after: Guidelines
+    rating: Sequence[Piece]
+    writing: Sequence[Piece]
+
+    @property
+    def is_empty(self) -> bool:
+        return self.before.rating == self.after.rating and self.before.writing == self.after.writing
+
+
+@dataclass(frozen=True)
+class News:
+    """What was published since the version that somebody's last batch had: the notes, the oldest first."""
+
+    seen: int
+    version: int
+    notes: Sequence[str]
+
+
+def changes_between(before: Guidelines, after: Guidelines) -> Changes:
+    return Changes(before, after, word_diff(before.rating, after.rating), word_diff(before.writing, after.writing))
+
+
+def examples_for(guidelines: Guidelines, viewer: User) -> Examples:
+    """The examples of a version, save those that would tell `viewer` what others wrote of a picture of theirs.
+
+    These are pictures that they have in hand, in whatever kind of work, and those that they may yet be given to write
+    about in the language of the example.
+    """
+    examples = list(guidelines.examples.select_related("image", "language").order_by("position"))
+    visible = set(_visible(guidelines, viewer).values_list("pk", flat=True))
+    shown = [
+        ShownExample(
+            number=example.position,
+            picture=picture_of(example.image, viewer),
+            language=example.language,
+            caption=example.caption,
+            level=example.level,
+            label=str(Rating(example.level).label),
+            why=to_html(example.why),
+        )
+        for example in examples
+        if example.pk in visible
+    ]
+    return Examples(shown, len(examples) - len(shown))
+
+
+def _visible(guidelines: Guidelines, viewer: User) -> QuerySet[GuidelineExample]:
+    to_come = Round.objects.filter(
+        _not_over(),
+        project__memberships__user=viewer,
+        project__memberships__role=Role.ANNOTATOR,
+        language=OuterRef("language"),
+        language__in=viewer.language_skills.values("language"),
+        collection__entries__image=OuterRef("image"),
+    ).exclude(Exists(Caption.objects.filter(round=OuterRef("pk"), image=OuterRef(OuterRef("image")), author=viewer)))
+    examples = GuidelineExample.objects.filter(guidelines=guidelines)
+    return examples.exclude(exposure.in_hand(viewer, "image")).exclude(Exists(to_come))
+
+
+def _not_over() -> Q:
+    """Rounds in which images may still be handed out. A main round may be opened again whatever was decided."""
+    undecided = (RoundState.PLANNED, RoundState.OPEN, RoundState.CLOSED)
+    return Q(kind=RoundKind.PILOT, state__in=undecided) | (Q(kind=RoundKind.MAIN) & ~Q(state=RoundState.SKIPPED))
+
+
+def news_for(annotator: User, rounds: Iterable[Round]) -> dict[int, News]:
+    """By round, what is new in the guidelines for who worked in its project before, by an older version."""
+    by_project: dict[int, list[Round]] = {}
+    for round in rounds:
+        by_project.setdefault(round.project_id, []).append(round)
+    seen = _last_seen(annotator, by_project)
+    found = {}
+    for project, theirs in by_project.items():
+        newest = max(round.guidelines.version for round in theirs)
+        if newest <= seen.get(project, newest):
+            continue
+        notes = dict(
+            Guidelines.objects.filter(project=project, version__gt=seen[project], version__lte=newest)
+            .order_by("version")
+            .values_list("version", "note")
+        )
+        for round in theirs:
+            version = round.guidelines.version
+            if version > seen[project]:
+                said = [note for number, note in notes.items() if number <= version and note]
+                found[round.pk] = News(seen[project], version, said)
+    return found
+
+
+def _last_seen(annotator: User, projects: Iterable[int]) -> dict[int, int]:
+    """By project, the newest version of the guidelines that a batch of a person had."""
+    seen: dict[int, int] = {}
+    for batches in (CaptionBatch.objects, VerificationBatch.objects):
+        taken = batches.filter(batch__person=annotator, round__project__in=list(projects)).order_by()
+        for project, version in taken.values_list("round__project").annotate(Max("guidelines__version")):
+            seen[project] = max(seen.get(project, 0), version)
+    return seen
+
+
+def versions_of(project: Project) -> list[Guidelines]:
+    """The newest first; without the long texts."""
+    versions = Guidelines.objects.filter(project=project).defer("rating", "writing").select_related("created_by")
+    return list(versions.order_by("-version"))
