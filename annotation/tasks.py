@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Round, RoundKind
-from annotation.services import figures, rounds
+from annotation.services import figures, releases, rounds
 from annotation.services.verification import fill_verification
 
 
@@ -36,7 +36,33 @@ def sweep_figures() -> None:
         figures.compute(round_id=round_id, now=timezone.now())
 
 
+@shared_task
+def compute_figures(round_id: int) -> None:
+    figures.compute(round_id=round_id, now=timezone.now())
+
+
+def nudge_figures(round_id: int) -> None:
+    """Have what was handed in just now in the tables at once; where no message can be sent, a sweep does it."""
+    transaction.on_commit(partial(compute_figures.delay, round_id), robust=True)
+
+
 def nudge_filling(round_ids: Iterable[int]) -> None:
     """Have tasks made at once; where no message can be sent, the sweep makes them a little later."""
     for round_id in round_ids:
         transaction.on_commit(partial(fill_round.delay, round_id), robust=True)
+
+
+@shared_task
+def build_release(release_id: int) -> None:
+    releases.build(release_id=release_id, clock=timezone.now)
+
+
+@shared_task
+def sweep_releases() -> None:
+    for release_id in releases.releases_waiting(now=timezone.now()):
+        build_release.delay(release_id)
+
+
+def ask_for_release(release_id: int) -> None:
+    """Have its files made once the transaction is through; where no message can be sent, the sweep does it."""
+    transaction.on_commit(partial(build_release.delay, release_id), robust=True)

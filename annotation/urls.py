@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.views import batches, checks, feedback, moving, projects, work
+from annotation.views import batches, checks, feedback, moving, projects, verification, work
 
 app_name = "annotation"
 urlpatterns = [
@@ -30,6 +30,12 @@ urlpatterns = [
     path("batches/<uuid:batch_id>/done/", batches.batch_done, name="batch-done"),
     path("batches/<uuid:batch_id>/return/", work.batch_return, name="batch-return"),
     path("batches/<uuid:batch_id>/resume/", work.batch_resume, name="batch-resume"),
+    path("rounds/<int:round_id>/rate/", verification.verification_take, name="verification-take"),
+    path("ratings/<uuid:batch_id>/", verification.verification_show, name="verification-show"),
+    path("ratings/<uuid:batch_id>/<int:position>/", verification.verdict_save, name="verdict-save"),
+    path("ratings/<uuid:batch_id>/done/", verification.verification_done, name="verification-done"),
+    path("ratings/<uuid:batch_id>/return/", verification.verification_return, name="verification-return"),
+    path("ratings/<uuid:batch_id>/resume/", verification.verification_resume, name="verification-resume"),
     path("feedback/", feedback.feedback_list, name="feedback-list"),
     path("feedback/<int:feedback_id>/", feedback.feedback_show, name="feedback-show"),
     path("feedback/<int:feedback_id>/acknowledge/", feedback.feedback_acknowledge, name="feedback-acknowledge"),

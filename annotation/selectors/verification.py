@@ -3,13 +3,96 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
-from allocation.models import AssignmentState, BatchState
-from annotation.models import DECIDED, Caption, Item, Round, RoundState, Stage, Verdict, VerificationBatch
+from allocation.models import AssignmentState, BatchState, Task
+from annotation.models import (
+    DECIDED,
+    Caption,
+    CaptionState,
+    Item,
+    Round,
+    RoundKind,
+    RoundState,
+    Stage,
+    Verdict,
+    VerificationBatch,
+)
+from annotation.permissions import RATERS, blockers_of_rounds
+from annotation.selectors.work import LevelChoice, level_choices
 from corpus.models import CollectionImage
-from people.models import User
+from corpus.selectors import Picture, picture_of
+from inference import exposure
+from languages.models import Language
+from people.models import Membership, Project, User
+from people.qualification import Blocker
+
+
+@dataclass(frozen=True)
+class RatingsHead:
+    """What stands above every page of a batch of captions to rate."""
+
+    id: UUID
+    round: Round
+    size: int
+    state: BatchState
+    due_at: datetime
+    submitted_at: datetime | None
+    guidelines_version: int
+    is_late: bool
+
+    @property
+    def project(self) -> Project:
+        return self.round.project
+
+    @property
+    def language(self) -> Language:
+        return self.round.language
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == BatchState.OPEN and not self.is_late
+
+
+@dataclass(frozen=True)
+class CaptionToRate:
+    position: int
+    picture: Picture
+    text: str
+    rating: str
+
+
+@dataclass(frozen=True)
+class RatingsPage:
+    batch: RatingsHead
+    items: Sequence[CaptionToRate]
+    levels: Sequence[LevelChoice]
+    rated: int
+
+
+@dataclass(frozen=True)
+class RatingWork:
+    """A round of verification as one rater sees it."""
+
+    round: Round
+    open_batch: RatingsHead | None
+    resumable: Sequence[RatingsHead]
+    finished: int
+    blockers: Sequence[Blocker]
+    is_anything_left: bool
+
+    @property
+    def project(self) -> Project:
+        return self.round.project
+
+    @property
+    def language(self) -> Language:
+        return self.round.language
 
 
 def captions_by_image(round: Round) -> dict[str, list[int]]:
@@ -44,3 +127,98 @@ def images_to_write_about(person: User) -> QuerySet[Item, int]:
     let_go = Q(batch__batch__state__in=(BatchState.RETURNED, BatchState.LAPSED))
     is_over = let_go & Q(batch__round__state__in=(RoundState.CLOSED, *DECIDED))
     return unfinished.exclude(is_over).values_list("image", flat=True)
+
+
+def not_for(rater: User) -> Q:
+    """Tasks that do not come to `rater`.
+
+    None with a caption of their own, and none of a picture that they have in hand, in whatever kind of work: a caption
+    must not show them what they are to write, to judge or to guess themselves.
+    """
+    image = "verification_task__caption__image"
+    return (
+        Q(verification_task__caption__author=rater)
+        | ~Q(verification_task__caption__state=CaptionState.COUNTED)
+        | Q(**{f"{image}__in": images_to_write_about(rater)})
+        | exposure.in_hand(rater, image, besides="annotation")
+    )
+
+
+def ratings_head(batch: VerificationBatch, *, size: int, now: datetime) -> RatingsHead:
+    lease = batch.batch
+    was_late = batch.submitted_at is not None and lease.state != BatchState.DONE
+    return RatingsHead(
+        id=lease.pk,
+        round=batch.round,
+        size=size,
+        state=BatchState(lease.state),
+        due_at=lease.due_at,
+        submitted_at=batch.submitted_at,
+        guidelines_version=batch.guidelines.version,
+        is_late=was_late
+        or lease.state == BatchState.LAPSED
+        or (lease.state == BatchState.OPEN and lease.due_at <= now),
+    )
+
+
+def ratings_page(batch: VerificationBatch, viewer: User, now: datetime) -> RatingsPage:
+    items = [
+        CaptionToRate(verdict.position, picture_of(verdict.caption.image, viewer), verdict.caption.text, verdict.rating)
+        for verdict in to_rate(batch).select_related("caption__image")
+    ]
+    return RatingsPage(
+        batch=ratings_head(batch, size=len(items), now=now),
+        items=items,
+        levels=level_choices(),
+        rated=sum(1 for item in items if item.rating),
+    )
+
+
+def rating_work_of(rater: User, now: datetime) -> list[RatingWork]:
+    """Every round in which captions of the languages of `rater` are rated, where they have the role, while it is open.
+
+    Others only where something of theirs is unfinished.
+    """
+    projects = Membership.objects.filter(user=rater, role__in=RATERS).values("project")
+    unfinished = (
+        VerificationBatch.objects.filter(batch__person=rater, submitted_at=None, round__project__in=projects)
+        .select_related("batch", "round__project", "round__language", "round__verifies", "guidelines")
+        .annotate(size=Count("verdicts"))
+        .order_by("-batch__taken_at")
+    )
+    in_hand: dict[int, RatingsHead] = {}
+    resumable: dict[int, list[RatingsHead]] = defaultdict(list)
+    for batch in unfinished:
+        head = ratings_head(batch, size=batch.size, now=now)
+        if head.is_open:
+            in_hand[batch.round_id] = head
+        elif batch.round.state == RoundState.OPEN:
+            resumable[batch.round_id].append(head)
+    rounds = list(
+        Round.objects.filter(kind=RoundKind.VERIFICATION, project__in=projects)
+        .filter(Q(state=RoundState.OPEN, language__in=rater.language_skills.values("language")) | Q(pk__in=in_hand))
+        .select_related("project", "language", "pool", "verifies")
+    )
+    finished = dict(
+        VerificationBatch.objects.filter(batch__person=rater, submitted_at__isnull=False, round__in=rounds)
+        .values_list("round")
+        .annotate(Count("pk"))
+        .order_by()
+    )
+    stops = blockers_of_rounds(rater, rounds)
+    hidden = not_for(rater)
+    return [
+        RatingWork(
+            round=round,
+            open_batch=in_hand.get(round.pk),
+            resumable=resumable[round.pk],
+            finished=finished.get(round.pk, 0),
+            blockers=stops[round.pk],
+            is_anything_left=(
+                round.pool.is_open
+                and round.state == RoundState.OPEN
+                and Task.objects.open_for(rater, round.pool).exclude(hidden).exists()
+            ),
+        )
+        for round in rounds
+    ]

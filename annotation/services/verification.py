@@ -20,6 +20,7 @@ from allocation.services import GivenBack as GivenBack  # callers catch it by th
 from allocation.services import PoolClosed as PoolClosed
 from allocation.services import TimeRanOut as TimeRanOut
 from annotation.models import (
+    Caption,
     CaptionState,
     Rating,
     Round,
@@ -29,13 +30,12 @@ from annotation.models import (
     VerificationTask,
 )
 from annotation.permissions import blockers, check_not_stopped
-from annotation.rules.drawing import draw_captions
-from annotation.selectors.verification import captions_by_image, images_to_write_about, to_rate
+from annotation.rules.drawing import Drawn, draw_captions
+from annotation.selectors.verification import captions_by_image, not_for, to_rate
 from annotation.services import figures, tallies
 from annotation.services.batches import MovedOn as MovedOn
 from annotation.services.batches import NotAllRated as NotAllRated
 from annotation.services.batches import credible_ms
-from inference import exposure
 from people.models import User
 from people.qualification import Blocker
 from people.qualification import NotQualified as NotQualified
@@ -75,8 +75,7 @@ def _add_missing(round: Round) -> int:
             "caption", flat=True
         )
     )
-    drawn = draw_captions(captions_by_image(round.verifies), seed=round.seed, size=round.sample_size, kept=kept)
-    missing = [one for one in drawn if one.caption not in kept][:TASKS_PER_INSERT]
+    missing = _drawn_and_locked(round, round.verifies, kept)
     tasks = Task.objects.bulk_create(
         Task(pool_id=round.pool_id, shuffle_key=one.shuffle_key, places=round.replication) for one in missing
     )
@@ -86,6 +85,17 @@ def _add_missing(round: Round) -> int:
     )
     figures.places_changed(round=round)
     return len(missing)
+
+
+def _drawn_and_locked(round: Round, verified: Round, kept: set[int]) -> list[Drawn]:
+    """Captions that the sample lacks; none of them is sent back meanwhile, as who does that waits for the lock."""
+    while True:
+        drawn = draw_captions(captions_by_image(verified), seed=round.seed, size=round.sample_size, kept=kept)
+        missing = [one for one in drawn if one.caption not in kept][:TASKS_PER_INSERT]
+        captions = Caption.objects.counted().filter(pk__in=[one.caption for one in missing]).order_by("pk")
+        locked = captions.select_for_update(no_key=True).values_list("pk", flat=True)
+        if len(locked) == len(missing):
+            return missing
 
 
 def _fit_places(round: Round) -> None:
@@ -126,7 +136,7 @@ def take_batch(*, round: Round, rater: User, now: datetime, rng: Random) -> Veri
         )
 
     batch = allocation.take_batch(
-        pool=round.pool, person=rater, now=now, rng=rng, prepare=prepare, without=_not_for(rater)
+        pool=round.pool, person=rater, now=now, rng=rng, prepare=prepare, without=not_for(rater)
     )
     return VerificationBatch.objects.select_related("batch", "round").get(pk=batch.pk) if batch else None
 
@@ -135,21 +145,6 @@ def _must_be_open(round: Round) -> None:
     """Within the transaction that hands out; who closes the round changes the same row as who takes refers to."""
     if not Round.objects.filter(pk=round.pk, state=RoundState.OPEN).exists():
         raise PoolClosed
-
-
-def _not_for(rater: User) -> Q:
-    """Tasks that do not come to `rater`.
-
-    None with a caption of their own, and none of a picture that they have in hand, in whatever kind of work: a caption
-    must not show them what they are to write, to judge or to guess themselves.
-    """
-    image = "verification_task__caption__image"
-    return (
-        Q(verification_task__caption__author=rater)
-        | ~Q(verification_task__caption__state=CaptionState.COUNTED)
-        | Q(**{f"{image}__in": images_to_write_about(rater)})
-        | exposure.in_hand(rater, image, besides="annotation")
-    )
 
 
 def save_verdict(

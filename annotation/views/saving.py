@@ -7,28 +7,33 @@ from functools import wraps
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from annotation.models import CaptionBatch, Item
 from annotation.services import batches as services
 
 MS_PER_DAY = 24 * 3600 * 1000
 
 
-def saving_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Answer in JSON whatever happens: 401 signed out, 404 not yours, 409 moved on, 410 closed, 422 refused."""
+def saving_view(
+    view: Callable[..., HttpResponse], *, batch: str = "annotation:batch-show"
+) -> Callable[..., HttpResponse]:
+    """Answer in JSON whatever happens: 401 signed out, 404 not yours, 409 moved on, 410 closed, 422 refused.
+
+    `batch` is the name of the address where the batch shows where it stands.
+    """
 
     @wraps(view)
     def answer(request: HttpRequest, batch_id: UUID, *args: Any, **kwargs: Any) -> HttpResponse:
-        location = reverse("annotation:batch-show", args=[batch_id])
+        location = reverse(batch, args=[batch_id])
         if not request.user.is_authenticated:
             sign_in = f"{reverse('account_login')}?next={location}"
             return _no(401, "signed-out", _("You are signed out. What you wrote is kept on this device."), sign_in)
         try:
             return view(request, batch_id, *args, **kwargs)
-        except (CaptionBatch.DoesNotExist, Item.DoesNotExist):
+        except ObjectDoesNotExist:
             return _no(404, "gone", _("This image is not in your hands."), reverse("annotation:work-show"))
         except services.MovedOn:
             return _no(409, "moved-on", _("This batch has moved on in another tab."), location)

@@ -21,6 +21,7 @@ from annotation.models import Guidelines, Stage
 from annotation.permissions import batch_for, round_for
 from annotation.selectors.corrections import to_rewrite
 from annotation.selectors.feedback import unread
+from annotation.selectors.verification import rating_work_of
 from annotation.selectors.work import batch_head, batches_of, work_of
 from annotation.services import batches as services
 from people.markdown import to_html
@@ -34,7 +35,9 @@ BATCHES_PER_PAGE = 30
 @login_required
 def work_show(request: HttpRequest) -> HttpResponse:
     person = user_of(request)
-    context = {"rounds": work_of(person, timezone.now()), "unread": unread(person), "to_rewrite": to_rewrite(person)}
+    now = timezone.now()
+    context = {"rounds": work_of(person, now), "unread": unread(person), "to_rewrite": to_rewrite(person)}
+    context["ratings"] = rating_work_of(person, now)
     return render(request, "annotation/work.html", context)
 
 

@@ -1,0 +1,160 @@
+"""Rating captions that others wrote: taking them, saving as one goes, handing in, giving back."""
+
+from __future__ import annotations
+
+from functools import partial
+from random import Random, SystemRandom
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from allocation.services import BatchInHand, NothingFree, PoolBusy
+from annotation import tasks
+from annotation.models import Rating, VerificationBatch
+from annotation.permissions import ratings_for, round_to_rate
+from annotation.selectors.verification import ratings_head, ratings_page, to_rate
+from annotation.services import verification as services
+from annotation.views.saving import active_ms_of, saving_view
+from people.requests import user_of
+
+
+@require_POST
+@login_required
+def verification_take(request: HttpRequest, round_id: int) -> HttpResponse:
+    round = round_to_rate(request.user, round_id)
+    rng: Random = SystemRandom()
+    try:
+        batch = services.take_batch(round=round, rater=user_of(request), now=timezone.now(), rng=rng)
+    except services.NotQualified as stopped:
+        _say(request, stopped)
+    except services.PoolClosed:
+        messages.info(request, _("This round is closed at present; its manager opens it again."))
+    except PoolBusy:
+        messages.info(request, _("Others are taking the last captions this very moment. Try again in a few seconds."))
+    else:
+        if batch:
+            return redirect("annotation:verification-show", batch.pk)
+        messages.info(request, _("There is nothing left for you in this round: all other captions have their raters."))
+    return redirect("annotation:work-show")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@gzip_page
+@never_cache
+@login_required
+def verification_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    batch = ratings_for(request.user, batch_id)
+    if batch.submitted_at:
+        return redirect("annotation:verification-done", batch_id)
+    if request.method == "POST":
+        return _keep(request, batch)
+    page = ratings_page(batch, user_of(request), timezone.now())
+    if page.batch.is_open:
+        return render(request, "annotation/rate_captions.html", vars(page))
+    resume_url = reverse("annotation:verification-resume", args=[batch_id])
+    return render(request, "annotation/away.html", {"batch": page.batch, "resume_url": resume_url})
+
+
+def _keep(request: HttpRequest, batch: VerificationBatch) -> HttpResponse:
+    who = {"batch_id": batch.pk, "rater": user_of(request), "now": timezone.now()}
+    ratings = {
+        position: Rating(value)
+        for position in to_rate(batch).values_list("position", flat=True)
+        if (value := request.POST.get(f"rating-{position}")) in Rating.values
+    }
+    try:
+        services.save_verdicts(ratings=ratings, **who)
+        if request.POST.get("open"):
+            services.submit_batch(**who)
+            tasks.nudge_figures(batch.round_id)
+    except services.NotAllRated as stopped:
+        missing = ", ".join(map(str, stopped.positions))
+        messages.error(request, _("Rate every caption first. Not rated yet: %(missing)s.") % {"missing": missing})
+    except services.NotQualified as stopped:
+        _say(request, stopped)
+        return redirect("annotation:work-show")
+    except (services.MovedOn, services.GivenBack):
+        pass
+    return redirect("annotation:verification-show", batch.pk)
+
+
+@require_POST
+@partial(saving_view, batch="annotation:verification-show")
+def verdict_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
+    rating = request.POST.get("rating", "")
+    if rating not in Rating.values:
+        message = _("%(rating)s is not a level. Choose one of %(levels)s.")
+        levels = ", ".join(Rating.values)
+        return JsonResponse({"state": "refused", "message": message % {"rating": rating, "levels": levels}}, status=422)
+    services.save_verdict(
+        batch_id=batch_id,
+        rater=user_of(request),
+        position=position,
+        rating=Rating(rating),
+        active_ms=active_ms_of(request),
+        now=timezone.now(),
+    )
+    return JsonResponse({"state": "saved"})
+
+
+@require_safe
+@never_cache
+@login_required
+def verification_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    """That it was handed in; no caption, as the picture may come to be written about in a later round."""
+    batch = ratings_for(request.user, batch_id)
+    if not batch.submitted_at:
+        return redirect("annotation:verification-show", batch_id)
+    head = ratings_head(batch, size=to_rate(batch).count(), now=timezone.now())
+    return render(request, "annotation/rated_captions.html", {"batch": head})
+
+
+@never_cache
+@login_required
+def verification_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    batch = ratings_for(request.user, batch_id)
+    if request.method == "POST":
+        services.give_back(batch_id=batch_id, rater=user_of(request), now=timezone.now())
+        messages.success(request, _("The batch was given back. Others can rate its captions now."))
+        return redirect("annotation:work-show")
+    if batch.submitted_at:
+        return redirect("annotation:verification-done", batch_id)
+    head = ratings_head(batch, size=to_rate(batch).count(), now=timezone.now())
+    keep_url = reverse("annotation:verification-show", args=[batch_id])
+    return render(request, "annotation/return.html", {"batch": head, "keep_url": keep_url})
+
+
+@require_POST
+@login_required
+def verification_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    ratings_for(request.user, batch_id)
+    try:
+        services.resume_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now())
+    except services.NotQualified as stopped:
+        _say(request, stopped)
+    except NothingFree:
+        messages.info(request, _("Others have rated all captions of this batch since. What you rated is kept."))
+    except services.PoolClosed:
+        messages.info(request, _("This round is closed at present; its manager opens it again."))
+    except BatchInHand as stopped:
+        messages.info(request, _("Finish or give back the batch that you have in hand first; here it is."))
+        return redirect("annotation:verification-show", stopped.batch.pk)
+    except services.MovedOn:
+        pass
+    else:
+        return redirect("annotation:verification-show", batch_id)
+    return redirect("annotation:work-show")
+
+
+def _say(request: HttpRequest, stopped: services.NotQualified) -> None:
+    for blocker in stopped.blockers:
+        messages.error(request, blocker.message)
