@@ -244,6 +244,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-images": {"task": "corpus.tasks.sweep_images", "schedule": 15.0},
     "sweep-rounds": {"task": "annotation.tasks.sweep_rounds", "schedule": 15.0},
     "sweep-figures": {"task": "annotation.tasks.sweep_figures", "schedule": 60.0},
+    "sweep-releases": {"task": "annotation.tasks.sweep_releases", "schedule": 15.0},
     "sweep-comparisons": {"task": "sxs_eval.tasks.sweep_comparisons", "schedule": 15.0},
     "sweep-seasons": {"task": "gapgame.tasks.sweep_seasons", "schedule": 5.0},
     "sweep-imports": {"task": "corpus.tasks.sweep_imports", "schedule": 15.0},

@@ -9,32 +9,38 @@ count and are left out.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, partial
-from itertools import islice
+from functools import cache, lru_cache, partial
+from json.encoder import encode_basestring as text
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from django.db.models import QuerySet, TextChoices
+from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models import Caption, Round, RoundKind
-from corpus.models import CollectionImage
+from annotation.models import Round, RoundKind
+from annotation.selectors.caption_rows import (
+    AUTHOR,
+    FIRST_COLUMNS,
+    LANGUAGE,
+    POSITION,
+    Row,
+    counted_by_image,
+    iso_of,
+    list_of,
+)
 from corpus.rules.downloads import (
     BYTE_ORDER_MARK,
     CSV_TYPE,
     JSON_LINES_TYPE,
-    as_iso,
     csv_line,
     in_pieces,
     stamp,
     write_whole,
 )
-from corpus.selectors import keys_in_order
 from people.models import Project
 from people.pseudonyms import pseudonym
 
@@ -55,6 +61,10 @@ FIELDS = {
 }
 """Columns of a row that are read as they are, and where from."""
 COLUMNS = ("image", "language", "author", *FIELDS)
+TEXT_ONLY = (FIELDS["caption"],)
+
+_BY_AUTHOR = itemgetter(AUTHOR, POSITION)
+_REST = len(FIRST_COLUMNS)
 
 
 class Layout(TextChoices):
@@ -73,10 +83,10 @@ class Layout(TextChoices):
 
 @dataclass(frozen=True)
 class ImageCaptions:
-    """All captions of an image: for each language of the project, by tag, those of its authors, as `FIELDS` say."""
+    """All captions of an image: for each language of the project, by tag, the rows that count, by author."""
 
     key: str
-    captions: Mapping[str, list[Mapping[str, Any]]]
+    captions: Mapping[str, list[Row]]
 
 
 def file_name(project: Project, layout: Layout, until: datetime) -> str:
@@ -86,7 +96,7 @@ def file_name(project: Project, layout: Layout, until: datetime) -> str:
 def export_captions(project: Project, layout: Layout, *, until: datetime) -> Iterator[bytes]:
     """The file, piece by piece: the captions handed in up to and including `until`."""
     # For the sake of speed the rest is not read where it is not written.
-    fields = ["text"] if layout is Layout.XM3600 else list(FIELDS.values())
+    fields = TEXT_ONLY if layout is Layout.XM3600 else list(FIELDS.values())
     return in_pieces(WRITERS[layout](images_with_captions(project, fields, until=until)))
 
 
@@ -95,74 +105,83 @@ def export_to_file(project: Project, layout: Layout, path: Path, *, until: datet
 
 
 def images_with_captions(project: Project, fields: Sequence[str], *, until: datetime) -> Iterator[ImageCaptions]:
-    """The images that have a caption, in order. All languages are there for each, some perhaps with an empty list."""
-    rounds = Round.objects.filter(project=project, kind=RoundKind.MAIN).select_related("collection")
+    """The images that have a caption, in order. All languages are there for each, some perhaps with an empty list.
+
+    In each row the author is a pseudonym, None where the caption came from a file.
+    """
+    rounds = list(Round.objects.filter(project=project, kind=RoundKind.MAIN).select_related("collection"))
     tags = sorted({round.language_id for round in rounds})
     # A project has far fewer authors than captions.
-    group = partial(_group, tags=tags, fields=fields, author_of=cache(partial(pseudonym, project)))
-    by_collection = defaultdict(list)
-    for round in rounds:
-        by_collection[round.collection].append(round)
-    for collection in sorted(by_collection, key=lambda collection: collection.slug):
-        counted = Caption.objects.counted().filter(round__in=by_collection[collection], submitted_at__lte=until)
-        for keys in keys_in_order(collection.pk, at_once=IMAGES_AT_ONCE):
-            yield from group(keys, counted)
-        # An image may have been taken out of the collection after it was described.
-        gone = counted.exclude(image__in=CollectionImage.objects.filter(collection=collection).values("image"))
-        hashes = iter(gone.order_by("image__sha256").values_list("image", "image__sha256").distinct())
-        while keys := dict(islice(hashes, IMAGES_AT_ONCE)):
-            yield from group(keys, gone)
+    name_of = cache(partial(pseudonym, project))
+    for images in counted_by_image(rounds, fields, until=until, at_once=IMAGES_AT_ONCE):
+        for image, key in images.keys.items():
+            if image in images.rows:
+                found: dict[str, list[Row]] = {tag: [] for tag in tags}
+                for row in sorted(_named(images.rows[image], name_of), key=_BY_AUTHOR):
+                    found[row[LANGUAGE]].append(row)
+                yield ImageCaptions(key, found)
 
 
-def _group(
-    keys: Mapping[int, str],
-    captions: QuerySet[Caption],
-    *,
-    tags: Iterable[str],
-    fields: Sequence[str],
-    author_of: Callable[[int], str],
-) -> Iterator[ImageCaptions]:
-    by_image: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for caption in captions.filter(image__in=keys).values("image", "round__language", "author", *fields):
-        by_image[caption["image"]].append(caption | {"author": author_of(caption["author"])})
-    for image_id, key in keys.items():
-        if image_id in by_image:
-            found: dict[str, list[Mapping[str, Any]]] = {tag: [] for tag in tags}
-            for caption in sorted(by_image[image_id], key=itemgetter("author")):
-                found[caption["round__language"]].append(caption)
-            yield ImageCaptions(key, found)
+def _named(rows: Iterable[Row], name_of: Callable[[int], str]) -> Iterator[Row]:
+    for image, language, author, *rest in rows:
+        yield image, language, "" if author is None else name_of(author), *rest
 
 
 def _as_xm3600(images: Iterable[ImageCaptions]) -> Iterator[str]:
     """The layout of Crossmodal-3600. A language in which an image has no caption yet has an empty list."""
     for image in images:
-        line: dict[str, Any] = {"image/key": image.key}
-        for tag, captions in image.captions.items():
-            line[tag] = {"caption": [caption["text"] for caption in captions]}
-        yield json.dumps(line, ensure_ascii=False) + "\n"
+        by_language = (
+            f', {text(tag)}: {{"caption": [{", ".join([text(row[_REST]) for row in rows])}]}}'
+            for tag, rows in image.captions.items()
+        )
+        yield f'{{"image/key": {text(image.key)}{"".join(by_language)}}}\n'
 
 
 def _as_jsonl(images: Iterable[ImageCaptions]) -> Iterator[str]:
-    for row in _rows(images):
-        yield json.dumps(row, ensure_ascii=False) + "\n"
+    """The same as `json.dumps` of each row would give, in a third of the time."""
+    # An image's English caption and the names of models recur from row to row.
+    of_english = lru_cache(maxsize=64)(_optional)
+    for image in images:
+        key = text(image.key)
+        for tag, rows in image.captions.items():
+            about = f'{{"image": {key}, "language": {text(tag)}, "author": '
+            for row in rows:
+                caption, typed, version, model, english, rating, warnings, rated, submitted, rating_ms, writing_ms = (
+                    row[_REST:]
+                )
+                as_json = text(caption)
+                yield (
+                    f'{about}{_optional(row[AUTHOR] or None)}, "caption": {as_json}, "caption_as_typed": '
+                    f'{as_json if typed == caption else text(typed)}, "guidelines_version": {version}, '
+                    f'"english_model": {of_english(model)}, "english_caption": {of_english(english)}, '
+                    f'"english_rating": {_optional(rating)}, "warnings": {_codes(warnings)}, '
+                    f'"rated_at": {_optional(iso_of(rated))}, "submitted_at": "{iso_of(submitted)}", '
+                    f'"rating_ms": {_number(rating_ms)}, "writing_ms": {_number(writing_ms)}}}\n'
+                )
 
 
 def _as_csv(images: Iterable[ImageCaptions]) -> Iterator[str]:
     yield BYTE_ORDER_MARK + csv_line(COLUMNS)
-    for row in _rows(images):
-        row["warnings"] = " ".join(row["warnings"])
-        yield csv_line(row.values())
-
-
-def _rows(images: Iterable[ImageCaptions]) -> Iterator[dict[str, Any]]:
     for image in images:
-        for tag, captions in image.captions.items():
-            for caption in captions:
-                row = {"image": image.key, "language": tag, "author": caption["author"]}
-                for column, field in FIELDS.items():
-                    value = caption[field]
-                    row[column] = as_iso(value) if isinstance(value, datetime) else value
-                yield row
+        for tag, rows in image.captions.items():
+            for row in rows:
+                values = dict(zip(FIELDS, row[_REST:], strict=True))
+                values["warnings"] = " ".join(list_of(values["warnings"]))
+                values |= {name: iso_of(values[name]) for name in ("rated_at", "submitted_at")}
+                yield csv_line((image.key, tag, row[AUTHOR], *values.values()))
+
+
+def _optional(value: str | None) -> str:
+    return "null" if value is None else text(value)
+
+
+def _number(value: int | None) -> str:
+    return "null" if value is None else str(value)
+
+
+@lru_cache(maxsize=1024)
+def _codes(stored: str) -> str:
+    return json.dumps(list_of(stored), ensure_ascii=False)
 
 
 Writer = Callable[[Iterable[ImageCaptions]], Iterator[str]]

@@ -1,0 +1,266 @@
+"""DATASHEET.md: the questions of Datasheets for Datasets (Gebru et al., 2021), answered from what is stored.
+
+What only people know stays marked as such, with the manager's own description at the head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+NOT_KNOWN = "*Not recorded by the platform; see the description above, or ask the authors.*"
+
+
+@dataclass(frozen=True)
+class LanguageSheet:
+    """What is told of one language. Percentages and means are as they are printed."""
+
+    tag: str
+    name: str
+    captions: int
+    images: int
+    from_files: int
+    annotators: int
+    mean_words: str
+    mean_characters: str
+    mean_seconds: str
+    pilots: Mapping[str, int]
+    verified: int
+    raters: int
+    good_or_better: str
+    left_out: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    title: str
+    number: int
+    authors: Sequence[str]
+    description: str
+    project: str
+    project_description: str
+    until: str
+    first_day: str
+    last_day: str
+    captions: int
+    images: int
+    verdicts: int
+    english_ratings: int
+    annotators: int
+    raters: int
+    models: Sequence[str]
+    collections: Sequence[tuple[str, str]]
+    picture_licences: Sequence[tuple[str, int]]
+    guidelines: Sequence[int]
+    consents: Sequence[tuple[int, str]]
+    languages: Sequence[LanguageSheet]
+    licence: str
+    licence_url: str
+    sources: Sequence[str]
+
+
+def datasheet(sheet: Sheet) -> str:
+    parts = [
+        f"# Datasheet: {sheet.title}, release {sheet.number}",
+        sheet.description or "*The authors gave no description.*",
+        _motivation(sheet),
+        _composition(sheet),
+        _collection(sheet),
+        _processing(),
+        _uses(),
+        _distribution(sheet),
+        _maintenance(sheet),
+    ]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _motivation(sheet: Sheet) -> str:
+    about = f"\n\n{sheet.project_description}" if sheet.project_description else ""
+    return f"""
+## Motivation
+
+**For what purpose was the dataset created?** The project “{sheet.project}”.{about}
+
+**Who created the dataset, and on behalf of which entity?** {"; ".join(sheet.authors)}.
+
+**Who funded it?** {NOT_KNOWN}
+"""
+
+
+def _composition(sheet: Sheet) -> str:
+    licences = "".join(f"| {name or 'not known'} | {count} |\n" for name, count in sheet.picture_licences)
+    return f"""
+## Composition
+
+**What do the instances represent?** Captions of images, each written by a person in one of {len(sheet.languages)}
+languages, or taken from a file where that is said. An image has captions by different people, who wrote
+without seeing
+each other's.
+
+**How many instances are there?** {sheet.captions:,} captions of {sheet.images:,} images by {sheet.annotators:,}
+annotators; {sheet.english_ratings:,} ratings of English captions; {sheet.verdicts:,} ratings of captions by
+{sheet.raters:,} raters.
+
+| language | captions | images | annotators | from a file | words | characters | seconds | verified | good or better |
+| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |
+{"".join(_language_row(language) for language in sheet.languages)}
+Words and characters are means per caption; a word is what whitespace separates. The seconds are active
+time for writing a caption, without pauses.
+
+**Does the dataset contain all possible instances?** It has the captions that count, handed in by {sheet.until}, of
+the languages whose main round was accepted. Left out and counted:
+
+{_left_out(sheet)}
+
+**What data does each instance consist of?** README.md says what each column holds. Whoever wrote or
+rated stands under a pseudonym.
+
+**Is there a label or target?** Ratings are on five levels: EXCELLENT, GOOD, MEDIUM, BAD, NOT-ENOUGH-INFO.
+
+**Are relationships between instances made explicit?** By the keys of images, the names of captions and the
+pseudonyms.
+
+**Are there recommended splits?** None are made here.
+
+**Are there errors, noise or redundancies?** Captions were verified by sample; quality.csv has the figures with their
+uncertainty. Two people may have written the same.
+
+**Is the dataset self-contained?** The images are not in it; images.csv says whose they are and under which licence.
+
+| licence of the image | images |
+| --- | --: |
+{licences}
+**Does it contain data that might be confidential, offensive, or that identifies people?** No names or addresses of
+annotators. Images and captions may show and describe people. Pseudonyms are drawn anew for each release; but the same
+caption in two releases lets its two pseudonyms be matched.
+"""
+
+
+def _language_row(language: LanguageSheet) -> str:
+    cells = (
+        f"{language.name} ({language.tag})",
+        *(language.captions, language.images, language.annotators, language.from_files),
+        *(language.mean_words, language.mean_characters, language.mean_seconds),
+        *(language.verified, language.good_or_better),
+    )
+    return f"| {' | '.join(str(cell) for cell in cells)} |\n"
+
+
+def _left_out(sheet: Sheet) -> str:
+    rows = [
+        f"- {language.name}: {count} {reason}"
+        for language in sheet.languages
+        for reason, count in language.left_out.items()
+    ]
+    return "\n".join(rows) or "- nothing"
+
+
+def _collection(sheet: Sheet) -> str:
+    collections = "".join(f"- {name}{': ' + about if about else ''}\n" for name, about in sheet.collections)
+    days = f"from {sheet.first_day} to {sheet.last_day}" if sheet.first_day else "not here: all are from files"
+    models = ", ".join(sheet.models) or "none"
+    consents = "".join(f"- version {version}, in consent/{version}.md: {what}\n" for version, what in sheet.consents)
+    sources = "".join(f"- {source}\n" for source in sheet.sources)
+    files = f"\nCaptions from files, in their own words:\n\n{sources}" if sources else ""
+    versions = ", ".join(map(str, sheet.guidelines))
+    return f"""
+## Collection process
+
+**How was the data acquired?** Rate, then write: an annotator first rates English captions by models ({models})
+of a batch of
+images, in five levels. Then the English captions are hidden and the annotator describes the same images in the target
+language. Each image is given to as many different people as wanted, who do not see each other's captions.
+{files}
+**Which images?** From these collections:
+
+{collections}
+**Who was involved, and how were they compensated?** {sheet.annotators:,} annotators who say that they read
+English and are
+native or fluent in the language; {sheet.raters:,} raters. Compensation: {NOT_KNOWN}
+
+**Over what timeframe?** {days} (UTC).
+
+**What were people told?** guidelines/ has each version that was shown: {versions}. Every caption and rating names its
+version.
+
+**Pilots, by language**
+
+{_pilots(sheet)}
+
+**How was quality checked?** Of each verified language, captions drawn at random were rated by several others,
+none of them the
+author; the aggregate is the median, NOT-ENOUGH-INFO where more than half say so, the lower of the middle two of an
+even number.
+
+**Did the people consent, and can they revoke it?** Everybody agreed to one of these texts before working; what
+becomes of
+answers when somebody withdraws is said beside the text.
+
+{consents or "- Nobody was asked here."}
+**Was there an ethical review?** {NOT_KNOWN}
+"""
+
+
+def _pilots(sheet: Sheet) -> str:
+    rows = [
+        f"- {language.name}: {', '.join(f'{count} {state}' for state, count in language.pilots.items()) or 'none'}"
+        for language in sheet.languages
+    ]
+    return "\n".join(rows)
+
+
+def _processing() -> str:
+    return """
+## Preprocessing
+
+**Was the data cleaned?** Captions are trimmed and brought into Unicode's NFC; those from a file are letter for
+letter as
+they were. Hints about length, script, repetition and likeness to the English caption were shown to writers,
+who decided;
+`warnings` names those that were let be.
+
+**Is the raw data kept?** As it was typed, in the project's database.
+"""
+
+
+def _uses() -> str:
+    return """
+## Uses
+
+**What could it be used for?** Evaluating and training captioning models, and studying how people describe images in
+different languages and rate captions.
+
+**Is there anything that might affect future uses?** The English caption that was shown before may have shaped
+what was
+written. Languages differ in how many people wrote: a language with few annotators has their habits. Levels are
+judgements,
+and figures of quality stand on samples.
+
+**Are there tasks for which it should not be used?** To find out who the annotators are, or to judge single
+people by few
+ratings.
+"""
+
+
+def _distribution(sheet: Sheet) -> str:
+    return f"""
+## Distribution
+
+**How is it distributed, and under which licence?** As a folder and an archive of it, under {sheet.licence}
+({sheet.licence_url}). LICENSE says what that covers. manifest.json has the SHA-256 of every file.
+"""
+
+
+def _maintenance(sheet: Sheet) -> str:
+    return f"""
+## Maintenance
+
+**Who maintains it?** {"; ".join(sheet.authors)}.
+
+**Will it be updated?** A release never changes; what changes comes with the next number, whose CHANGES.md says
+what. Captions
+whose author withdrew consent are left out of every later release. Please use the latest one.
+
+**Can others contribute or check?** The same state of the database gives the same bytes: the release can be
+built again.
+"""

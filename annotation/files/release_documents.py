@@ -1,0 +1,161 @@
+"""The documents of a release that say how it may be used, cited and read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from annotation.files.licences import LICENCES
+from annotation.files.release_tables import DESCRIPTIONS, IMAGE_SOURCE, Columns
+
+CFF_VERSION = "1.2.0"
+
+
+def licence_text(
+    spdx: str, *, title: str, authors: Sequence[str], year: int, pictures: Iterable[tuple[str, int]]
+) -> str:
+    licence = LICENCES[spdx]
+    lines = [
+        title,
+        f"{year}, {'; '.join(authors)}",
+        "",
+        f"Everything in this folder besides what is named below is released under {licence.name} ({spdx}).",
+        "",
+        licence.notice,
+        "",
+        f"The licence in full, which alone holds: {licence.url}",
+        "",
+        "What it does not cover:",
+        "",
+        "- The images. They are not in this folder. Each is its author's, under the licence that images.csv states for",
+        "  it, with author, source and the address of the licence:",
+        *(f"  {count} under {name or 'a licence that is not known'}" for name, count in pictures),
+        "- The English captions by models (english_caption, english_model). They are given as they were shown to",
+        "  annotators; terms of the models may hold for them.",
+        "- Captions from a file (source is not empty). The licence that is named there holds for them.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def citation(
+    *,
+    title: str,
+    authors: Sequence[str],
+    number: int,
+    spdx: str,
+    released: str,
+    languages: Sequence[str],
+    abstract: str,
+) -> str:
+    """CITATION.cff, in version 1.2.0 of its format. What stands in quotation marks is JSON, and so YAML too."""
+    lines = [
+        f"cff-version: {CFF_VERSION}",
+        "message: If you use this dataset, please cite it as below.",
+        "type: dataset",
+        f"title: {_quoted(title)}",
+        f'version: "{number}"',
+        f"date-released: {released}",
+        f"license: {spdx}",
+        "authors:",
+    ]
+    for author in authors:
+        family, comma, given = (part.strip() for part in author.partition(","))
+        if comma and given:
+            lines += [f"  - family-names: {_quoted(family)}", f"    given-names: {_quoted(given)}"]
+        else:
+            lines.append(f"  - name: {_quoted(family)}")
+    lines.append("keywords:")
+    lines += [f"  - {_quoted(word)}" for word in ("image captions", "multilingual", *languages)]
+    if abstract:
+        lines.append(f"abstract: {_quoted(abstract)}")
+    return "\n".join(lines) + "\n"
+
+
+def readme(
+    *,
+    title: str,
+    number: int,
+    spdx: str,
+    languages: Mapping[str, str],
+    captions: int,
+    images: int,
+    tables: Mapping[str, Columns],
+) -> str:
+    """README.md. Its head is what `datasets` reads: a configuration for each table."""
+    configs = [line for name in tables for line in (f"  - config_name: {name}", f"    data_files: {name}.parquet")]
+    configs.insert(1, "    default: true")
+    head = [
+        "---",
+        f"pretty_name: {_quoted(title)}",
+        f"license: {spdx.lower()}",
+        "task_categories:",
+        "  - image-to-text",
+    ]
+    head += ["language:", *(f"  - {_quoted(tag)}" for tag in languages), "configs:", *configs, "---"]
+    body = f"""
+# {title}, release {number}
+
+{captions:,} captions of {images:,} images in {len(languages)} {_languages(len(languages))}:
+{", ".join(languages.values())}.
+
+What they are, how they came about and what they are not is in [DATASHEET.md](DATASHEET.md); how to cite them in
+CITATION.cff; what may be done with them in LICENSE; what changed since the release before in CHANGES.md, caption by
+caption in changes.csv. The images are not here: images.csv says whose they are.
+
+| file | what is in it |
+| --- | --- |
+| `captions.xm3600.jsonl` | an image a line, in the layout of Crossmodal-3600 |
+| `captions.jsonl`, `captions.parquet` | a caption a row |
+| `verdicts.jsonl`, `verdicts.parquet` | a rating of a caption by somebody other than its author |
+| `english_ratings.jsonl`, `english_ratings.parquet` | a rating of the English caption that was shown before writing |
+| `images.csv`, `images.jsonl`, `images.parquet` | an image a row, with its author and licence |
+| `quality.csv` | verified captions by language: percentages with 95% intervals, agreement |
+| `statistics.csv` | captions by language: how many, per image, and how long |
+| `guidelines/` | what annotators were told, by version |
+| `consent/` | what annotators agreed to, by version |
+| `manifest.json` | the size and SHA-256 of every file |
+
+## Reading it
+
+```python
+from datasets import load_dataset
+
+captions = load_dataset("path/to/this/folder", "captions", split="train")
+verdicts = load_dataset("path/to/this/folder", "verdicts", split="train")
+```
+
+```python
+import pandas
+
+captions = pandas.read_parquet("captions.parquet")
+same = pandas.read_json("captions.jsonl", lines=True, dtype=False, convert_dates=False)
+images = pandas.read_csv("images.csv", dtype=str, keep_default_na=False)
+```
+
+In the CSV files an apostrophe stands before a text that a spreadsheet might take for a formula.
+
+Whether all files are as they were released:
+
+```python
+import hashlib, json, pathlib
+
+for file in json.loads(pathlib.Path("manifest.json").read_text("utf-8"))["files"]:
+    found = hashlib.sha256(pathlib.Path(file["name"]).read_bytes()).hexdigest()
+    assert found == file["sha256"], file["name"]
+```
+"""
+    return "\n".join(head) + "\n" + body + "".join(_columns(name, columns) for name, columns in tables.items())
+
+
+def _columns(name: str, columns: Columns) -> str:
+    about = DESCRIPTIONS | ({"source": IMAGE_SOURCE} if name == "images" else {})
+    rows = "".join(f"| `{column}` | {about[column]} |\n" for column in columns)
+    return f"\n## Columns of {name}\n\n| column | |\n| --- | --- |\n{rows}"
+
+
+def _languages(count: int) -> str:
+    return "language" if count == 1 else "languages"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

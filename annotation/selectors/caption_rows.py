@@ -1,0 +1,95 @@
+"""Captions of whole rounds, some images at a time, for files of many of them.
+
+Rows come as the database's driver gives them, past what Django would make of each value, which takes several times as
+long as reading it: moments are texts on SQLite, JSON is a text on both. `iso_of`, `day_of` and `list_of` know.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from annotation.models import Caption, Round
+from corpus.models import Collection, CollectionImage
+from corpus.rules.downloads import as_iso
+from corpus.selectors import keys_in_order
+
+Row = tuple[Any, ...]
+
+FIRST_COLUMNS = ("image_id", "round__language_id", "author_id", "position")
+"""With which the row of a caption begins."""
+IMAGE, LANGUAGE, AUTHOR, POSITION = range(len(FIRST_COLUMNS))
+
+
+@dataclass(frozen=True)
+class Images:
+    """Some images of a collection in order, by primary key, with their keys and the rows of each that has any."""
+
+    collection: Collection
+    keys: Mapping[int, str]
+    rows: Mapping[int, list[Row]]
+
+
+def counted_by_image(
+    rounds: Iterable[Round], columns: Sequence[str], *, until: datetime, at_once: int
+) -> Iterator[Images]:
+    """The captions that count, handed in up to `until`: `FIRST_COLUMNS` and `columns`, in no order within an image.
+
+    Collections come by slug, images by position. Then come images that were described and taken out of the
+    collection since, by their digests, which stand for their keys.
+    """
+    by_collection: dict[Collection, list[Round]] = defaultdict(list)
+    for round in rounds:
+        by_collection[round.collection].append(round)
+    for collection in sorted(by_collection, key=lambda collection: collection.slug):
+        counted = Caption.objects.counted().filter(round__in=by_collection[collection], submitted_at__lte=until)
+        for keys in keys_in_order(collection.pk, at_once=at_once):
+            yield Images(collection, keys, _by_image(counted, keys, columns))
+        gone = counted.exclude(image__in=CollectionImage.objects.filter(collection=collection).values("image"))
+        digests = iter(gone.order_by("image__sha256").values_list("image", "image__sha256").distinct())
+        while keys := dict(islice(digests, at_once)):
+            yield Images(collection, keys, _by_image(gone, keys, columns))
+
+
+def _by_image(captions: QuerySet[Caption], images: Iterable[int], columns: Sequence[str]) -> dict[int, list[Row]]:
+    found: dict[int, list[Row]] = defaultdict(list)
+    for row in raw_rows(captions.filter(image__in=list(images)), [*FIRST_COLUMNS, *columns]):
+        found[row[IMAGE]].append(row)
+    return found
+
+
+def raw_rows(query: QuerySet[Any], columns: Sequence[str]) -> list[Row]:
+    """Rows of a query that is not empty by itself, in the order of `columns`, as the driver gives them."""
+    sql, parameters = query.order_by().values_list(*columns).query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return cursor.fetchall()
+
+
+def iso_of(moment: datetime | str | None) -> str | None:
+    """As `corpus.rules.downloads.as_iso` writes it."""
+    if isinstance(moment, str):
+        return f"{moment[:10]}T{moment[11:19]}.{moment[20:23] or '000'}Z"
+    return None if moment is None else as_iso(moment)
+
+
+def day_of(moment: datetime | str | None) -> str | None:
+    """The day in UTC."""
+    if isinstance(moment, str):
+        return moment[:10]
+    return None if moment is None else moment.astimezone(UTC).date().isoformat()
+
+
+@lru_cache(maxsize=1024)
+def list_of(stored: str) -> tuple[str, ...]:
+    """A list of texts that recur, such as codes of warnings."""
+    return tuple(json.loads(stored))

@@ -1,0 +1,108 @@
+"""What goes into a release, and what keeps a project from having one."""
+
+from __future__ import annotations
+
+from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from allocation.models import Batch, BatchState
+from annotation.models import Caption, Release, Round, RoundKind, RoundState
+from corpus.models import CollectionImage, Image, JobState
+from people.models import Project
+
+IMAGES_NAMED = 20
+OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
+
+
+def released_rounds(project: Project) -> list[Round]:
+    """The main rounds that were accepted, by language."""
+    rounds = Round.objects.filter(project=project, kind=RoundKind.MAIN, state=RoundState.ACCEPTED)
+    return sorted(
+        rounds.select_related("language", "collection", "pool", "guidelines"),
+        key=lambda round: (round.language_id, round.number),
+    )
+
+
+def release_before(release: Release) -> Release | None:
+    """The last release before this one that came about."""
+    earlier = Release.objects.filter(project=release.project_id, number__lt=release.number, state=JobState.DONE)
+    return earlier.order_by("-number").first()
+
+
+def lacking(project: Project) -> list[str]:
+    """Why there can be no release now, each with what to do; empty where there can be one."""
+    rounds = released_rounds(project)
+    if not rounds:
+        return [_("No main round was accepted yet. A language is in a release once its main round is accepted.")]
+    captions = Caption.objects.counted().filter(round__in=rounds)
+    if not captions.exists():
+        return [_("No caption counts in the rounds that were accepted, so there is nothing to release.")]
+    return [*_in_the_making(project), *_in_hand(rounds), *_without_credit(rounds)]
+
+
+def _in_the_making(project: Project) -> list[str]:
+    going = Release.objects.filter(project=project, state__in=OPEN_STATES).first()
+    if going is None:
+        return []
+    return [_("Release %(number)d is still being made. Wait until it is done.") % {"number": going.number}]
+
+
+def _in_hand(rounds: list[Round]) -> list[str]:
+    concerned = Round.objects.filter(Q(pk__in=[round.pk for round in rounds]) | Q(verifies__in=rounds))
+    concerned = concerned.select_related("language", "verifies")
+    by_pool = {round.pool_id: round for round in concerned}
+    open_batches = Batch.objects.filter(pool__in=by_pool, state=BatchState.OPEN)
+    counts = open_batches.order_by().values_list("pool").annotate(batches=Count("pk"))
+    found = sorted((by_pool[pool].language.english_name, by_pool[pool].title, count) for pool, count in counts)
+    text = (
+        "%(language)s, %(round)s: %(number)d batch is in somebody's hands. Wait for it, or take it back.",
+        "%(language)s, %(round)s: %(number)d batches are in people's hands. Wait for them, or take them back.",
+    )
+    return [
+        ngettext(*text, count) % {"language": _(language), "round": title, "number": count}
+        for language, title, count in found
+    ]
+
+
+def _without_credit(rounds: list[Round]) -> list[str]:
+    """Of images that are described: a licence is always needed, an author unless the licence waives all rights."""
+    waived = Q(licence__istartswith="cc0") | Q(licence__icontains="public domain")
+    described = Image.objects.filter(
+        pk__in=Caption.objects.counted().filter(round__in=rounds, image__in=_doubtful()).values("image")
+    )
+    problems = []
+    if lacking_licence := _keys(described.filter(licence=""), rounds):
+        problems.append(_("No licence is known of %(images)s.") % {"images": _named(lacking_licence)})
+    if lacking_author := _keys(described.filter(author="").exclude(licence="").exclude(waived), rounds):
+        problems.append(_("No author is known of %(images)s.") % {"images": _named(lacking_author)})
+    if problems:
+        problems.append(_("Import these pictures once more with a manifest that says it: what was blank is filled in."))
+    return problems
+
+
+def _doubtful() -> QuerySet[Image]:
+    return Image.objects.filter(Q(licence="") | Q(author="")).order_by()
+
+
+def _keys(images: QuerySet[Image], rounds: list[Round]) -> list[str]:
+    """A name for each: the key in a collection of the rounds, else the digest."""
+    collections = {round.collection_id for round in rounds}
+    digests = dict(images.values_list("pk", "sha256"))
+    entries = CollectionImage.objects.filter(collection__in=collections, image__in=list(digests))
+    keys = dict(entries.values_list("image", "key"))
+    return sorted(keys.get(image, digest) for image, digest in digests.items())
+
+
+def _named(keys: list[str]) -> str:
+    listed = ", ".join(keys[:IMAGES_NAMED])
+    more = len(keys) - IMAGES_NAMED
+    if more > 0:
+        text = ngettext(
+            "%(count)d images: %(listed)s and %(more)d more",
+            "%(count)d images: %(listed)s and %(more)d more",
+            more,
+        )
+        return text % {"count": len(keys), "listed": listed, "more": more}
+    text = ngettext("%(count)d image: %(listed)s", "%(count)d images: %(listed)s", len(keys))
+    return text % {"count": len(keys), "listed": listed}

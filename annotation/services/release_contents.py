@@ -1,0 +1,59 @@
+"""What a walk through the captions of a release found, for the texts that stand beside its tables."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from annotation.models import Round
+from annotation.services.release_changes import Captions
+from metrics.caption_stats import CaptionStatistics
+
+
+@dataclass
+class LanguageContents:
+    """What is in the release of one language, and what is not."""
+
+    statistics: CaptionStatistics = field(default_factory=CaptionStatistics)
+    annotators: set[str] = field(default_factory=set)
+    raters: set[str] = field(default_factory=set)
+    units: list[int] = field(default_factory=list)
+    codes: list[int] = field(default_factory=list)
+    unfinished: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+    writing_ms: int = 0
+    timed: int = 0
+    from_files: int = 0
+
+
+class Verified(NamedTuple):
+    """The verdicts on one caption by rater, and what they come to once all of them are there."""
+
+    rows: list[tuple[Any, ...]]
+    level: str | None
+
+
+NOT_VERIFIED = Verified([], None)
+
+
+@dataclass
+class Contents:
+    """What the walk through the captions found, for the texts beside the tables."""
+
+    rounds: list[Round]
+    by_language: dict[str, LanguageContents]
+    captions: Captions = field(default_factory=Captions)
+    left_out: dict[str, str] = field(default_factory=dict)
+    guidelines: set[int] = field(default_factory=set)
+    images: int = 0
+    verdicts: int = 0
+    english_ratings: int = 0
+    first_day: str = ""
+    last_day: str = ""
+    picture_licences: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    def met_on(self, day: str | None) -> None:
+        if day:
+            self.first_day = min(self.first_day or day, day)
+            self.last_day = max(self.last_day, day)

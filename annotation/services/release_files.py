@@ -1,0 +1,365 @@
+"""The files of a release, all from one walk through the captions, image by image, in constant memory.
+
+The same state of the database gives the same bytes, whichever database it is in: nothing hangs on primary keys, on the
+order in which rows come, or on the clock. People are told apart by the batches they handed in, which were numbered at
+random when they were taken.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from json.encoder import encode_basestring
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+from django.db.models import Count
+from django.utils.translation import gettext as _
+
+from allocation.models import AssignmentState
+from annotation.files import release_tables as columns
+from annotation.files.archives import FileFacts, facts_of, sha256_of
+from annotation.files.tables import Table
+from annotation.models import Caption, CaptionBatch, CaptionState, Release, Round, Verdict, VerificationBatch
+from annotation.selectors.caption_rows import (
+    AUTHOR,
+    FIRST_COLUMNS,
+    LANGUAGE,
+    POSITION,
+    Images,
+    Row,
+    counted_by_image,
+    day_of,
+    list_of,
+    raw_rows,
+)
+from annotation.selectors.releases import released_rounds
+from annotation.services.release_changes import CannotRelease, changes_since, short_digest
+from annotation.services.release_contents import NOT_VERIFIED, Contents, LanguageContents, Verified
+from annotation.services.release_texts import write_texts
+from corpus.models import Image
+from corpus.rules.downloads import as_iso, csv_line
+from metrics.quality import CODES, LEVELS, median_rating
+
+IMAGES_AT_ONCE = 100
+TRIES = 3
+PSEUDONYM_DIGITS = 12
+MANIFEST = "manifest.json"
+FORMAT = 1
+"""Of the files together. A release that is read by a program says by it what to expect."""
+
+REGION = "region"
+"""Of `Image.extra`: the column of a manifest that says for which part of the world a picture was chosen."""
+
+COLUMNS = (
+    "pk",
+    "round_id",
+    "text",
+    "warnings",
+    "guidelines__version",
+    "submitted_at",
+    "item__batch_id",
+    "item__position",
+    "item__rating",
+    "item__rated_at",
+    "item__rating_ms",
+    "item__writing_ms",
+    "item__english__model__name",
+    "item__english__text",
+)
+"""Of a caption, after FIRST_COLUMNS."""
+_BATCH = len(FIRST_COLUMNS) + COLUMNS.index("item__batch_id")
+_REST = len(FIRST_COLUMNS)
+
+
+@dataclass(frozen=True)
+class Written:
+    """`checksum` is that of the manifest, which has those of all other files."""
+
+    files: list[FileFacts]
+    checksum: str
+    counts: dict[str, Any]
+
+
+def write_release(release: Release, folder: Path, *, beat: Callable[[], None]) -> Written:
+    """Write everything into an empty folder; `beat` is called again and again meanwhile.
+
+    Raises
+    ------
+    CannotRelease
+        Where there is nothing to release any more, or captions change all the time.
+    """
+    contents = _written_unchanged(release, folder, beat)
+    changes = changes_since(release, contents.captions, contents.left_out, beat=beat)
+    if changes is not None:
+        with (folder / "changes.csv").open("w", encoding="utf-8", newline="") as file:
+            file.write(csv_line(("id", "language", "change", "reason")))
+            file.writelines(csv_line(change) for change in changes.listed())
+    counts = _counts(contents) | ({"changes": changes.as_counts()} if changes else {})
+    write_texts(release, folder, contents, changes)
+    beat()
+    facts = facts_of(folder)
+    manifest = {"format": FORMAT, "release": _about(release), **counts, "files": [file._asdict() for file in facts]}
+    path = folder / MANIFEST
+    path.write_text(json.dumps(manifest, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
+    checksum = sha256_of(path)
+    listed = [*facts, FileFacts(MANIFEST, path.stat().st_size, checksum)]
+    return Written(listed, checksum, counts | {"files": [file._asdict() for file in listed]})
+
+
+def _written_unchanged(release: Release, folder: Path, beat: Callable[[], None]) -> Contents:
+    """The tables, written anew where what counts was changed meanwhile: they would not agree with each other."""
+    for _try in range(TRIES):
+        rounds = released_rounds(release.project)
+        before = _mark(release, rounds)
+        contents = _Walk(release, rounds, folder, beat).through()
+        if not len(contents.captions):
+            raise CannotRelease(_("No caption counts any more in the rounds that were accepted."))
+        if _mark(release, rounds) == before:
+            return contents
+        rmtree(folder)
+        folder.mkdir()
+    raise CannotRelease(_("Captions were changed all the time while it was made. Start another release later."))
+
+
+def _mark(release: Release, rounds: list[Round]) -> list[Any]:
+    """What differs if it was changed what counts; new captions are told by when they came."""
+    captions = Caption.objects.filter(round__in=rounds, submitted_at__lte=release.until).order_by()
+    states = captions.values_list("round", "state").annotate(count=Count("pk"))
+    verdicts = _verdicts(release, rounds).order_by().values_list("rating").annotate(count=Count("pk"))
+    return [sorted(states), sorted(verdicts), [round.pk for round in rounds]]
+
+
+def _verdicts(release: Release, rounds: list[Round]) -> Any:
+    return Verdict.objects.filter(
+        assignment__state=AssignmentState.DONE,
+        batch__submitted_at__lte=release.until,
+        batch__round__verifies__in=rounds,
+    )
+
+
+class _Walk:
+    """One walk through the captions, writing as it goes."""
+
+    def __init__(self, release: Release, rounds: list[Round], folder: Path, beat: Callable[[], None]) -> None:
+        self.release, self.rounds, self.folder, self.beat = release, rounds, folder, beat
+        self.round_of = {round.pk: round for round in rounds}
+        tags = sorted({round.language_id for round in rounds})
+        self.found = Contents(rounds, {tag: LanguageContents() for tag in tags})
+        self.is_verified = _verdicts(release, rounds).exists()
+        self.name_of = Pseudonyms(release)
+
+    def through(self) -> Contents:
+        with ExitStack() as stack:
+            tables = {
+                "captions": columns.CAPTIONS,
+                "verdicts": columns.VERDICTS,
+                "english_ratings": columns.ENGLISH_RATINGS,
+                "images": columns.IMAGES,
+            }
+            opened = {name: stack.enter_context(Table(self.folder, name, kinds)) for name, kinds in tables.items()}
+            self.captions, self.verdicts, self.english_ratings, self.images = opened.values()
+            xm3600, image_list = self.folder / "captions.xm3600.jsonl", self.folder / "images.csv"
+            self.xm3600 = stack.enter_context(xm3600.open("w", encoding="utf-8", newline="\n"))
+            self.image_list = stack.enter_context(image_list.open("w", encoding="utf-8", newline=""))
+            self.image_list.write(csv_line(columns.IMAGES))
+            walk = counted_by_image(self.rounds, COLUMNS, until=self.release.until, at_once=IMAGES_AT_ONCE)
+            for images in walk:
+                self.beat()
+                self._put(images)
+        self.found.images, self.found.verdicts = self.images.count, self.verdicts.count
+        self.found.english_ratings = self.english_ratings.count
+        self._look_at_the_rest()
+        return self.found
+
+    def _put(self, images: Images) -> None:
+        if not images.rows:
+            return
+        pictures = Image.objects.in_bulk(list(images.rows))
+        verified = self._verified(images) if self.is_verified else {}
+        for pk, key in images.keys.items():
+            if pk in images.rows:
+                picture = pictures[pk]
+                self._put_image(images, picture, key)
+                named = [(*row[:AUTHOR], self.name_of.get(row[AUTHOR]), *row[POSITION:]) for row in images.rows[pk]]
+                self._put_captions(picture, key, sorted(named, key=_by_language_and_author), verified)
+
+    def _put_image(self, images: Images, picture: Image, key: str) -> None:
+        region = picture.extra.get(REGION, "")
+        row = (
+            key,
+            images.collection.slug,
+            picture.sha256,
+            picture.width,
+            picture.height,
+            region if isinstance(region, str) else json.dumps(region, sort_keys=True),
+            picture.title,
+            picture.author,
+            picture.licence,
+            picture.licence_url,
+            picture.source,
+        )
+        self.images.add(row)
+        self.image_list.write(csv_line(row))
+        self.found.picture_licences[picture.licence] += 1
+
+    def _put_captions(self, picture: Image, key: str, rows: list[Row], verified: Mapping[int, Verified]) -> None:
+        texts: dict[str, list[str]] = {tag: [] for tag in self.found.by_language}
+        for row in rows:
+            texts[row[LANGUAGE]].append(row[_REST + 2])
+            self._put_caption(picture, key, row, verified.get(row[_REST], NOT_VERIFIED))
+        by_language = (
+            f', {encode_basestring(tag)}: {{"caption": [{", ".join(map(encode_basestring, found))}]}}'
+            for tag, found in texts.items()
+        )
+        self.xm3600.write(f'{{"image/key": {encode_basestring(key)}{"".join(by_language)}}}\n')
+        for tag, found in texts.items():
+            self.found.by_language[tag].statistics.add(found)
+
+    def _put_caption(self, picture: Image, key: str, row: Row, verified: Verified) -> None:
+        _image, tag, annotator, position = row[:_REST]
+        _pk, round_id, text, warnings, version, submitted, batch, place, rating, rated, rating_ms, writing_ms, *of = (
+            row[_REST:]
+        )
+        model, english = of
+        round, about = self.round_of[round_id], self.found.by_language[tag]
+        name = caption_id(tag, picture.sha256, round.number, position, batch, place)
+        day = day_of(submitted)
+        self.captions.add(
+            (
+                *(name, key, picture.sha256, tag, annotator, text, version, list_of(warnings), model, english),
+                *(rating or None, verified.level, round.source, rating_ms, writing_ms, day),
+            )
+        )
+        self.found.captions.add(name, tag, text)
+        self.found.guidelines.add(version)
+        if rating:
+            self.english_ratings.add((name, key, tag, annotator, model, english, rating, version, day_of(rated)))
+        if annotator is None:
+            about.from_files += 1
+        else:
+            about.annotators.add(annotator)
+            self.found.met_on(day)
+        if writing_ms:
+            about.writing_ms += writing_ms
+            about.timed += 1
+        self._put_verdicts(name, key, tag, verified)
+
+    def _put_verdicts(self, name: str, key: str, tag: str, verified: Verified) -> None:
+        about = self.found.by_language[tag]
+        unit = len(self.found.captions)
+        for rater, rating, version, rating_ms, day in verified.rows:
+            self.verdicts.add((name, key, tag, rater, rating, verified.level, version, rating_ms, day))
+            about.raters.add(rater)
+            self.found.guidelines.add(version)
+            self.found.met_on(day)
+            if verified.level is not None:
+                about.units.append(unit)
+                about.codes.append(CODES[rating])
+        about.unfinished += bool(verified.rows) and verified.level is None
+
+    def _verified(self, images: Images) -> dict[int, Verified]:
+        wanted = _verdicts(self.release, self.rounds).filter(caption__image__in=list(images.rows))
+        fields = ("caption_id", "person_id", "rating", "batch__guidelines__version", "rating_ms", "rated_at")
+        by_caption: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+        places: dict[int, int] = {}
+        for caption, person, rating, version, rating_ms, rated, wanted_ratings in raw_rows(
+            wanted, [*fields, "assignment__task__places"]
+        ):
+            by_caption[caption].append((self.name_of.get(person), rating, version, rating_ms, day_of(rated)))
+            places[caption] = wanted_ratings
+        found = {}
+        for caption, rows in by_caption.items():
+            codes = [CODES[rating] for _rater, rating, *_ in rows]
+            level = LEVELS[median_rating(codes)] if len(rows) >= places[caption] else None
+            found[caption] = Verified(sorted(rows), level)
+        return found
+
+    def _look_at_the_rest(self) -> None:
+        """Captions that were handed in and are not in it: how many, and why; in whatever main round."""
+        rest = Caption.objects.exclude(state=CaptionState.COUNTED).filter(
+            round__project=self.release.project_id,
+            round__kind=self.rounds[0].kind,
+            submitted_at__lte=self.release.until,
+        )
+        fields = ("round__language_id", "image__sha256", "round__number", "position", "item__batch_id")
+        for tag, digest, number, position, batch, place, state in raw_rows(rest, [*fields, "item__position", "state"]):
+            self.found.left_out[caption_id(tag, digest, number, position, batch, place)] = state
+            about = self.found.by_language.get(tag)
+            if about is not None:
+                about.left_out[state] = about.left_out.get(state, 0) + 1
+
+
+def _by_language_and_author(row: Row) -> tuple[str, str, int, int]:
+    # Where somebody wrote in two rounds of a language, by the round.
+    return row[LANGUAGE], row[AUTHOR] or "", row[POSITION], row[_REST + 1]
+
+
+def caption_id(tag: str, image_sha256: str, round_number: int, position: int, batch: Any, place: int | None) -> str:
+    """The name of a caption in every release: of the batch and the place in it, else of the place in its file."""
+    if batch is None:
+        return short_digest(f"file:{tag}:{round_number}:{image_sha256}:{position}")
+    return short_digest(f"batch:{_hex(batch)}:{place}")
+
+
+def _hex(identifier: Any) -> str:
+    """Of a UUID, which SQLite keeps as its digits."""
+    return str(getattr(identifier, "hex", identifier))
+
+
+class Pseudonyms:
+    """How people are called in one release: salted, so that nobody is called the same in the next.
+
+    A person is known by the least of the numbers of their batches, which does not change with the database that they
+    are in nor with their user name.
+    """
+
+    def __init__(self, release: Release) -> None:
+        self._salt = release.salt.encode()
+        known: dict[int, str] = {}
+        for batches in (CaptionBatch, VerificationBatch):
+            handed_in = batches.objects.filter(round__project=release.project_id, submitted_at__lte=release.until)
+            for person, batch in handed_in.values_list("batch__person_id", "batch_id").iterator():
+                known[person] = min(known.get(person, batch.hex), batch.hex)
+        self._names = {person: self._name(batch) for person, batch in known.items()}
+
+    def get(self, person: int | None) -> str | None:
+        return None if person is None else self._names[person]
+
+    def _name(self, batch: str) -> str:
+        # A letter first, so that no spreadsheet takes it for a number.
+        return f"p{hmac.digest(self._salt, batch.encode(), 'sha256').hex()[:PSEUDONYM_DIGITS]}"
+
+
+def _counts(contents: Contents) -> dict[str, Any]:
+    by_language = contents.by_language
+    return {
+        "captions": len(contents.captions),
+        "images": contents.images,
+        "verdicts": contents.verdicts,
+        "english_ratings": contents.english_ratings,
+        "annotators": len(_all(found.annotators for found in by_language.values())),
+        "raters": len(_all(found.raters for found in by_language.values())),
+        "languages": {tag: found.statistics.captions for tag, found in by_language.items()},
+        "left_out": {tag: dict(sorted(found.left_out.items())) for tag, found in by_language.items() if found.left_out},
+    }
+
+
+def _all(sets: Iterable[set[str]]) -> set[str]:
+    return set().union(*sets)
+
+
+def _about(release: Release) -> dict[str, Any]:
+    return {
+        "project": release.project.slug,
+        "number": release.number,
+        "title": release.title,
+        "licence": release.licence,
+        "authors": release.authors.split("\n"),
+        "until": as_iso(release.until),
+    }

@@ -1,0 +1,237 @@
+"""The texts of a release, with what they say taken from the database."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from annotation.files import release_documents as documents
+from annotation.files import release_tables as columns
+from annotation.files.datasheet import LanguageSheet, Sheet, datasheet
+from annotation.files.licences import LICENCES
+from annotation.models import (
+    CaptionTask,
+    GuidelineExample,
+    Guidelines,
+    Release,
+    Round,
+    RoundKind,
+    RoundState,
+)
+from annotation.selectors.caption_rows import day_of
+from annotation.services.release_changes import REASONS, Changes
+from annotation.services.release_contents import Contents, LanguageContents
+from corpus.models import CollectionImage
+from corpus.rules.downloads import as_iso, csv_line
+from metrics.caption_stats import COLUMNS as STATISTICS
+from metrics.quality import Quality, Share, ordinal_alpha, quality_of
+from people.models import ConsentText
+
+PILOT_STATES = {
+    RoundState.ACCEPTED: "accepted",
+    RoundState.REJECTED: "not good enough",
+    RoundState.SKIPPED: "skipped",
+}
+ON_WITHDRAWAL = {
+    "keep": "answers given before stay, under a pseudonym",
+    "remove": "answers given before are in no later release",
+    "choose": "whoever withdraws chooses between answers staying under a pseudonym and being in no later release",
+}
+TABLES = {
+    "captions": columns.CAPTIONS,
+    "verdicts": columns.VERDICTS,
+    "english_ratings": columns.ENGLISH_RATINGS,
+    "images": columns.IMAGES,
+}
+
+
+def write_texts(release: Release, folder: Path, contents: Contents, changes: Changes | None) -> None:
+    authors = release.authors.split("\n")
+    names = {round.language_id: round.language.english_name for round in contents.rounds}
+    until = day_of(release.until) or ""
+    pictures = sorted(contents.picture_licences.items())
+    texts = {
+        "DATASHEET.md": datasheet(_sheet(release, contents)),
+        "LICENSE": documents.licence_text(
+            release.licence, title=release.title, authors=authors, year=release.until.year, pictures=pictures
+        ),
+        "CITATION.cff": documents.citation(
+            title=release.title,
+            authors=authors,
+            number=release.number,
+            spdx=release.licence,
+            released=until,
+            languages=list(names.values()),
+            abstract=release.description,
+        ),
+        "README.md": documents.readme(
+            title=release.title,
+            number=release.number,
+            spdx=release.licence,
+            languages=names,
+            captions=len(contents.captions),
+            images=contents.images,
+            tables=TABLES,
+        ),
+        "CHANGES.md": changes_text(release, changes, names),
+        "quality.csv": "".join(map(csv_line, [columns.QUALITY, *_quality(contents)])),
+        "statistics.csv": "".join(map(csv_line, [STATISTICS, *_statistics(contents)])),
+        **{f"guidelines/{version}.md": text for version, text in _guidelines(release, contents)},
+        **{f"consent/{text.version}.md": f"{text.body.strip()}\n" for text in _consents(release)},
+    }
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="")
+
+
+def changes_text(release: Release, changes: Changes | None, names: dict[str, str]) -> str:
+    lines = [f"# Changes in release {release.number}", ""]
+    if release.changes:
+        lines += [release.changes, ""]
+    if changes is None:
+        return "\n".join([*lines, "The first release.", ""])
+    lines += [
+        f"Since release {changes.since}; changes.csv names every caption. {changes.kept:,} captions are as they were.",
+        "",
+    ]
+    tags = sorted({*changes.added, *changes.changed, *changes.removed})
+    if not tags:
+        return "\n".join([*lines, "No caption was added, changed or removed.", ""])
+    lines += ["| language | added | changed | removed |", "| --- | --: | --: | --- |"]
+    for tag in tags:
+        reasons = changes.removed.get(tag, Counter())
+        removed = (
+            ", ".join(f"{count} {REASONS.get(reason, reason)}" for reason, count in sorted(reasons.items())) or "0"
+        )
+        lines.append(f"| {names.get(tag, tag)} ({tag}) | {changes.added[tag]} | {changes.changed[tag]} | {removed} |")
+    return "\n".join([*lines, ""])
+
+
+def _statistics(contents: Contents) -> list[list[Any]]:
+    rows = []
+    for tag, found in contents.by_language.items():
+        values = {"language": tag} | found.statistics.as_columns()
+        rows.append([values[column] for column in STATISTICS])
+    return rows
+
+
+def _quality(contents: Contents) -> list[list[Any]]:
+    """A row for each language of which something was verified."""
+    rows = []
+    for tag, found in contents.by_language.items():
+        if not found.codes:
+            continue
+        quality = quality_of(found.units, found.codes)
+        alpha = ordinal_alpha(found.units, found.codes)
+        shares = (quality.good_or_better, quality.medium_or_better, quality.bad, quality.not_enough_info)
+        rows.append(
+            [
+                *(tag, quality.captions, len(found.codes), len(found.raters)),
+                *(cell for share in shares for cell in _with_interval(share)),
+                *(round(alpha, 4) if isinstance(alpha, float) else None, found.unfinished),
+            ]
+        )
+    return rows
+
+
+def _with_interval(share: Share) -> list[object]:
+    values = (share.value, share.interval.low, share.interval.high) if share.interval else (None, None, None)
+    return [share.count, *(None if value is None else round(100 * value, 2) for value in values)]
+
+
+def _guidelines(release: Release, contents: Contents) -> list[tuple[int, str]]:
+    versions = Guidelines.objects.filter(project=release.project_id, version__in=contents.guidelines)
+    collections = {round.collection_id for round in contents.rounds}
+    found = []
+    for guidelines in versions.order_by("version"):
+        parts = [f"# Guidelines, version {guidelines.version}"]
+        if guidelines.note:
+            parts.append(guidelines.note)
+        parts += ["## Rating", guidelines.rating, "## Writing", guidelines.writing]
+        examples = GuidelineExample.objects.filter(guidelines=guidelines).select_related("image", "language")
+        if examples:
+            parts.append("## Examples")
+        for example in examples.order_by("position"):
+            entries = CollectionImage.objects.filter(image=example.image, collection__in=collections)
+            key = min(entries.values_list("key", flat=True), default=example.image.sha256)
+            parts.append(
+                f"### {example.position}. {example.level}, {example.language.english_name}, image {key}\n\n"
+                f"> {example.caption}\n\n{example.why}"
+            )
+        found.append((guidelines.version, "\n\n".join(part.strip() for part in parts) + "\n"))
+    return found
+
+
+def _consents(release: Release) -> list[ConsentText]:
+    """The texts that somebody had agreed to by then."""
+    agreed = ConsentText.objects.filter(project=release.project_id, consents__given_at__lte=release.until)
+    return list(agreed.distinct().order_by("version"))
+
+
+def _sheet(release: Release, contents: Contents) -> Sheet:
+    project, rounds = release.project, contents.rounds
+    people = [found.annotators for found in contents.by_language.values()]
+    raters = [found.raters for found in contents.by_language.values()]
+    models = CaptionTask.objects.filter(round__in=rounds).order_by().values_list("english__model__name", flat=True)
+    collections = {round.collection.slug: round.collection for round in rounds}
+    return Sheet(
+        title=release.title,
+        number=release.number,
+        authors=release.authors.split("\n"),
+        description=release.description,
+        project=project.name,
+        project_description=project.description.strip(),
+        until=as_iso(release.until),
+        first_day=contents.first_day,
+        last_day=contents.last_day,
+        captions=len(contents.captions),
+        images=contents.images,
+        verdicts=contents.verdicts,
+        english_ratings=contents.english_ratings,
+        annotators=len(set().union(*people)),
+        raters=len(set().union(*raters)),
+        models=sorted(models.distinct()),
+        collections=[(found.name, found.description.strip()) for _slug, found in sorted(collections.items())],
+        picture_licences=sorted(contents.picture_licences.items()),
+        guidelines=sorted(contents.guidelines),
+        consents=[(text.version, ON_WITHDRAWAL[text.on_withdrawal]) for text in _consents(release)],
+        languages=[_language(release, tag, found, contents) for tag, found in contents.by_language.items()],
+        licence=LICENCES[release.licence].name,
+        licence_url=LICENCES[release.licence].url,
+        sources=sorted({round.source for round in rounds if round.source}),
+    )
+
+
+def _language(release: Release, tag: str, found: LanguageContents, contents: Contents) -> LanguageSheet:
+    name = next(round.language.english_name for round in contents.rounds if round.language_id == tag)
+    statistics = found.statistics
+    quality = quality_of(found.units, found.codes) if found.codes else Quality((0,) * 5)
+    share = quality.good_or_better
+    return LanguageSheet(
+        tag=tag,
+        name=name,
+        captions=statistics.captions,
+        images=statistics.images_with_1 + statistics.images_with_2 + statistics.images_with_3_or_more,
+        from_files=found.from_files,
+        annotators=len(found.annotators),
+        mean_words=_decimal(statistics.mean_words),
+        mean_characters=_decimal(statistics.mean_characters),
+        mean_seconds=f"{found.writing_ms / found.timed / 1000:.1f}" if found.timed else "–",
+        pilots=_pilots(release, tag),
+        verified=quality.captions,
+        raters=len(found.raters),
+        good_or_better=f"{100 * share.value:.1f}%" if share.value is not None else "–",
+        left_out={REASONS.get(state, state): count for state, count in sorted(found.left_out.items())},
+    )
+
+
+def _pilots(release: Release, tag: str) -> dict[str, int]:
+    pilots = Round.objects.filter(project=release.project_id, language=tag, kind=RoundKind.PILOT)
+    states = Counter(pilots.filter(decided_at__lte=release.until).values_list("state", flat=True))
+    return {said: states[state] for state, said in PILOT_STATES.items() if states[state]}
+
+
+def _decimal(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"

@@ -1,0 +1,241 @@
+"""The life of a release: asked for under the project's lock, made in the background, stored whole or not at all."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max, Q, QuerySet
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from annotation.files.archives import write_archive
+from annotation.files.licences import LICENCES
+from annotation.models import Release
+from annotation.selectors.releases import OPEN_STATES, lacking
+from annotation.services.release_changes import CannotRelease
+from annotation.services.release_files import Written, write_release
+from corpus.models import JobState
+from corpus.services import files
+from people import audit, webhooks
+from people.models import Project, User, WebhookEvent
+
+log = logging.getLogger(__name__)
+
+Clock = Callable[[], datetime]
+
+LEASE = timedelta(minutes=1)
+"""How long a worker may be silent before another one begins anew."""
+
+NUDGE_AFTER = timedelta(minutes=1)
+"""How long the message that starts the work may be on its way before it is sent again."""
+
+RENEW_AFTER = timedelta(seconds=10)
+MAX_ATTEMPTS = 3
+SALT_BYTES = 32
+
+
+class ReleaseRefused(Exception):
+    """`problems` are all reasons, each with what to do."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__(" ".join(problems))
+        self.problems = problems
+
+
+class LeaseLost(Exception):
+    """Another worker took the release over."""
+
+
+def start_release(
+    *,
+    project: Project,
+    title: str,
+    licence: str,
+    authors: str,
+    description: str = "",
+    changes: str = "",
+    by: User,
+    now: datetime,
+    salt: str = "",
+) -> Release:
+    """Ask for the next release of a project, of what was handed in by `now`; `build` makes its files.
+
+    Parameters
+    ----------
+    licence : str
+        Of the captions: one of `annotation.files.licences.LICENCES`.
+    authors : str
+        One a line: family name, given names; or a name without a comma, of an institution.
+    salt : str
+        Of the pseudonyms; drawn where none is given.
+
+    Raises
+    ------
+    ReleaseRefused
+        With everything that is lacking.
+    """
+    authors = "\n".join(line.strip() for line in authors.splitlines() if line.strip())
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        problems = lacking(project)
+        if licence not in LICENCES:
+            known = {"licence": licence, "known": ", ".join(LICENCES)}
+            problems.append(_("The licence “%(licence)s” is not among those there are: %(known)s.") % known)
+        if not authors:
+            problems.append(_("A release needs at least one author to be cited."))
+        if not title.strip():
+            problems.append(_("A release needs a title."))
+        if problems:
+            raise ReleaseRefused(problems)
+        last = Release.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0
+        release = Release.objects.create(
+            project=project,
+            number=last + 1,
+            title=title.strip(),
+            licence=licence,
+            authors=authors,
+            description=description.strip(),
+            changes=changes.strip(),
+            salt=salt or secrets.token_hex(SALT_BYTES),
+            until=now,
+            created_at=now,
+            created_by=by,
+            lease_until=now + NUDGE_AFTER,
+        )
+        audit.record(
+            project=project,
+            action="release.started",
+            about=f"release {release.number}",
+            by=by,
+            now=now,
+            details={"title": release.title, "licence": licence},
+        )
+    return release
+
+
+def build(*, release_id: int, clock: Clock) -> Release | None:
+    """Make the files of a release, or begin anew where a worker that is gone left it; None where others have it."""
+    release = claim(release_id=release_id, now=clock())
+    if release is None:
+        return None
+    with translation.override(release.created_by.interface_language or settings.LANGUAGE_CODE):
+        if release.attempts > MAX_ATTEMPTS:
+            _finish(release, now=clock(), error=_("Making it stopped %(count)s times.") % {"count": MAX_ATTEMPTS})
+            return release
+        try:
+            _build(release, clock)
+        except LeaseLost:
+            log.info("Release %s went on elsewhere.", release.pk)
+            return None
+        except CannotRelease as reason:
+            _finish(release, now=clock(), error=str(reason))
+        except OSError as error:
+            log.exception("Release %s could not be stored.", release.pk)
+            said = _("Its files could not be written (%(error)s). Ask who runs this installation.")
+            _finish(release, now=clock(), error=said % {"error": error.strerror or type(error).__name__})
+    return release
+
+
+def rebuild(*, release: Release, folder: Path) -> Written:
+    """Make the bytes of a release again, into an empty folder."""
+    return write_release(release, folder, beat=lambda: None)
+
+
+def claim(*, release_id: int, now: datetime) -> Release | None:
+    """Take the release, or None where it is done or in other hands."""
+    with transaction.atomic():
+        found = Release.objects.select_for_update(of=("self",), no_key=True).filter(pk=release_id)
+        release = found.select_related("project", "created_by").first()
+        if release is None or release.state not in OPEN_STATES:
+            return None
+        if release.state == JobState.RUNNING and release.lease_until is not None and release.lease_until > now:
+            return None
+        release.state, release.lease_until, release.attempts = JobState.RUNNING, now + LEASE, release.attempts + 1
+        release.save(update_fields=["state", "lease_until", "attempts"])
+        return release
+
+
+def releases_waiting(*, now: datetime) -> list[int]:
+    """Releases that were never begun, or whose worker fell silent."""
+    silent = Release.objects.filter(state__in=OPEN_STATES).filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now))
+    waiting = list(silent.order_by("pk").values_list("pk", flat=True))
+    Release.objects.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)
+    return waiting
+
+
+def name_of(release: Release) -> str:
+    """Of its archive, without the ending, and of the folder in it."""
+    return f"{release.project.slug}-{release.number}"
+
+
+def _build(release: Release, clock: Clock) -> None:
+    with TemporaryDirectory(prefix="crosslens-release-") as place:
+        folder, archive = Path(place, "files"), Path(place, "archive.tar.gz")
+        folder.mkdir()
+
+        def beat() -> None:
+            _extend(release, now=clock())
+
+        written = write_release(release, folder, beat=beat)
+        names = [file.name for file in written.files]
+        write_archive(archive, folder, names, within=name_of(release))
+        # Named by its content, so that whoever begins anew writes the same files over those of the first.
+        release.folder = f"releases/{name_of(release)}-{written.checksum[:16]}"
+        release.archive = f"{release.folder}.tar.gz"
+        release.archive_bytes = archive.stat().st_size
+        release.checksum, release.counts = written.checksum, written.counts
+        for name in names:
+            beat()
+            with (folder / name).open("rb") as file:
+                files.put(f"{release.folder}/{name}", file)
+        beat()
+        with archive.open("rb") as file:
+            files.put(release.archive, file)
+    _finish(release, now=clock())
+
+
+def _extend(release: Release, *, now: datetime) -> None:
+    """Say that one is still there; not with every piece of work."""
+    if release.lease_until is not None and release.lease_until - now > LEASE - RENEW_AFTER:
+        return
+    # A microsecond more each time: the lease is what tells one holder from the next.
+    until = max(now + LEASE, (release.lease_until or now) + timedelta(microseconds=1))
+    if not _held(release).update(lease_until=until):
+        raise LeaseLost(release.pk)
+    release.lease_until = until
+
+
+def _finish(release: Release, *, now: datetime, error: str = "") -> None:
+    """Close it: only now do its files exist for anybody."""
+    state = JobState.FAILED if error else JobState.DONE
+    made = ("folder", "archive", "archive_bytes", "checksum", "counts") if not error else ()
+    with transaction.atomic():
+        # Before the row of the release: as in `start_release`.
+        Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
+        values = {name: getattr(release, name) for name in made}
+        if not _held(release).update(state=state, error=error, lease_until=None, finished_at=now, **values):
+            raise LeaseLost(release.pk)
+        about = {"number": release.number, "title": release.title}
+        what = {"reason": error} if error else {"checksum": release.checksum, "captions": release.counts["captions"]}
+        audit.record(
+            project=release.project,
+            action="release.failed" if error else "release.done",
+            about=f"release {release.number}",
+            by=None,
+            now=now,
+            details=what,
+        )
+        event = WebhookEvent.RELEASE_FAILED if error else WebhookEvent.RELEASE_DONE
+        webhooks.emit(project=release.project, event=event, payload=about | what, now=now)
+    release.state, release.error, release.finished_at, release.lease_until = state, error, now, None
+
+
+def _held(release: Release) -> QuerySet[Release]:
+    return Release.objects.filter(pk=release.pk, state=JobState.RUNNING, lease_until=release.lease_until)

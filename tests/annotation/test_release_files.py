@@ -1,0 +1,370 @@
+"""What is in a release, and that the same state of a database gives the same bytes."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from django.core.files.storage import default_storage
+
+from annotation.files.archives import write_archive
+from annotation.models import Caption, CaptionState, Release, RoundState
+from annotation.services import release_files
+from annotation.services.release_changes import CannotRelease
+from annotation.services.release_files import Written, write_release
+from annotation.services.releases import build
+from corpus.models import CollectionImage
+from corpus.rules.records import plain_cell
+from tests.annotation.released import KEYS, UNTIL, Campaign
+
+pytestmark = pytest.mark.django_db
+
+GOLDEN = "8b3717d0299cfc0b3d552ff3d2c359181d297cf47cccb9dde06783cc7d6b9c30"
+"""SHA-256 of the manifest, which has those of all other files: on SQLite and PostgreSQL, however rows are numbered."""
+DAY = timedelta(days=1)
+
+
+def written(release: Release, folder: Path) -> Written:
+    folder.mkdir()
+    return write_release(release, folder, beat=lambda: None)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    return Campaign()
+
+
+@pytest.fixture
+def folder(campaign, tmp_path) -> Path:
+    place = tmp_path / "release"
+    written(campaign.start(), place)
+    return place
+
+
+class TestSameBytes:
+    @pytest.mark.parametrize("is_other_way", [False, True], ids=["in order", "the other way round"])
+    def test_the_same_state_gives_the_same_bytes_in_every_database(self, tmp_path, is_other_way):
+        release = Campaign(is_other_way=is_other_way).start()
+        assert written(release, tmp_path / "release").checksum == GOLDEN
+
+    def test_the_other_way_round_nothing_has_the_same_primary_key(self):
+        """Or the test above would say nothing."""
+        numbers = [
+            [
+                caption.pk
+                for caption in Caption.objects.filter(round__project=campaign.project).order_by("image", "text")
+            ]
+            for campaign in (Campaign("one"), Campaign("two", is_other_way=True))
+        ]
+        orders = [sorted(range(len(found)), key=found.__getitem__) for found in numbers]
+        assert orders[0] != orders[1]
+
+    def test_it_goes_on_from_one_piece_to_the_next_without_a_difference(self, campaign, tmp_path, monkeypatch):
+        release = campaign.start()
+        whole = written(release, tmp_path / "whole")
+        monkeypatch.setattr(release_files, "IMAGES_AT_ONCE", 1)
+        assert written(release, tmp_path / "pieces") == whole
+
+    def test_an_archive_of_the_same_files_is_the_same(self, folder, tmp_path):
+        names = sorted(path.name for path in folder.iterdir() if path.is_file())
+        for number in (1, 2):
+            write_archive(tmp_path / f"{number}.tar.gz", folder, names, within="harbours-1")
+            for name in names:
+                (folder / name).touch()
+        assert (tmp_path / "1.tar.gz").read_bytes() == (tmp_path / "2.tar.gz").read_bytes()
+
+    def test_what_is_handed_in_later_changes_nothing(self, campaign, tmp_path):
+        release = campaign.start()
+        before = written(release, tmp_path / "before")
+        caption = campaign.caption("de", "ann", "tower")
+        Caption.objects.filter(pk=caption.pk).update(submitted_at=UNTIL + DAY)
+        assert len(lines(tmp_path / "before" / "captions.jsonl")) == 20
+        written(release, tmp_path / "after")
+        assert len(lines(tmp_path / "after" / "captions.jsonl")) == 19
+        assert before.counts["captions"] == 20
+
+
+class TestTables:
+    def test_every_file_is_in_the_manifest_with_its_digest(self, folder):
+        manifest = json.loads((folder / "manifest.json").read_text())
+        found = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+        assert {file["name"] for file in manifest["files"]} == {*found} - {"manifest.json"}
+        for file in manifest["files"]:
+            content = found[file["name"]].read_bytes()
+            assert file["bytes"] == len(content)
+            assert file["sha256"] == hashlib.sha256(content).hexdigest()
+
+    def test_a_caption_comes_with_what_is_known_of_it(self, campaign, folder):
+        row = next(row for row in lines(folder / "captions.jsonl") if row["caption"] == "Boote am Abend 2")
+        image = campaign.collection.entries.get(key="market").image
+        assert len(row.pop("id")) == 16
+        assert row.pop("annotator").startswith("p")
+        assert row == {
+            "image": "market",
+            "image_sha256": image.sha256,
+            "language": "de",
+            "caption": "Boote am Abend 2",
+            "guidelines_version": 1,
+            "warnings": [],
+            "english_model": "harbours-blip",
+            "english_caption": "a market in the sun",
+            "english_rating": "NOT-ENOUGH-INFO",
+            "verified_as": "BAD",
+            "source": "",
+            "rating_ms": 2000,
+            "writing_ms": 20_000,
+            "submitted_on": "2026-03-03",
+        }
+
+    def test_a_caption_from_a_file_names_its_source_and_nobody(self, folder):
+        row = next(row for row in lines(folder / "captions.jsonl") if row["language"] == "fr")
+        assert row["caption"] == " De\u0301ja\u0300 harbour 1"
+        assert row["source"] == "Another dataset, CC BY 4.0"
+        assert row["annotator"] is row["english_rating"] is row["writing_ms"] is None
+
+    def test_images_come_in_order_languages_by_tag_and_authors_by_pseudonym(self, folder):
+        found = [(KEYS.index(row["image"]), row["language"], row["annotator"] or "") for row in self._captions(folder)]
+        assert found == sorted(found)
+
+    @staticmethod
+    def _captions(folder):
+        return lines(folder / "captions.jsonl")
+
+    @pytest.mark.parametrize("name", ["captions", "verdicts", "english_ratings", "images"])
+    def test_parquet_has_the_same_rows_as_json(self, folder, name):
+        rows = pq.read_table(folder / f"{name}.parquet").to_pylist()
+        for row in rows:
+            for column, value in row.items():
+                row[column] = value.isoformat() if column.endswith("_on") else value
+        assert rows == lines(folder / f"{name}.jsonl")
+
+    def test_the_layout_of_crossmodal_3600_has_the_same_captions(self, folder):
+        rows = [
+            (line["image/key"], tag, text)
+            for line in lines(folder / "captions.xm3600.jsonl")
+            for tag in ("ar", "de", "fr")
+            for text in line[tag]["caption"]
+        ]
+        assert rows == [(row["image"], row["language"], row["caption"]) for row in self._captions(folder)]
+
+    def test_verdicts_come_to_an_aggregate_once_all_are_there(self, folder):
+        by_caption: dict[str, list[dict[str, Any]]] = {}
+        for row in lines(folder / "verdicts.jsonl"):
+            by_caption.setdefault(row["image"], []).append(row)
+        assert {image: [len(rows), rows[0]["verified_as"]] for image, rows in by_caption.items()} == {
+            "harbour": [3, "BAD"],
+            "market": [3, "BAD"],
+            "=stairs": [2, None],
+        }
+
+    def test_images_say_whose_they_are_and_for_which_region_they_were_chosen(self, folder):
+        rows = table(folder / "images.csv")
+        assert [plain_cell(row["image"]) for row in rows] == list(KEYS)
+        assert [row["region"] for row in rows] == ["de", "", "", ""]
+        assert {row["author"] for row in rows} == {"An Author"}
+        assert {row["licence"] for row in rows} == {"CC BY 4.0"}
+
+    def test_quality_and_statistics_are_by_language(self, folder):
+        (quality,) = table(folder / "quality.csv")
+        assert (quality["language"], quality["verified"], quality["ratings"], quality["bad"]) == ("de", "2", "6", "2")
+        assert quality["unfinished"] == "1"
+        statistics = {row["language"]: row for row in table(folder / "statistics.csv")}
+        assert [statistics[tag]["captions"] for tag in ("ar", "de", "fr")] == ["8", "8", "4"]
+        assert statistics["de"]["mean_words"] == "3.5"
+
+    def test_a_language_whose_main_round_was_not_accepted_is_left_out(self, campaign, tmp_path):
+        campaign.rounds["ar"].state = RoundState.OPEN
+        campaign.rounds["ar"].save()
+        found = written(campaign.start(), tmp_path / "release")
+        assert found.counts["languages"] == {"de": 8, "fr": 4}
+
+    def test_captions_of_an_image_taken_out_of_the_collection_stay_under_its_digest(self, campaign, tmp_path):
+        entry = campaign.collection.entries.select_related("image").get(key="market")
+        CollectionImage.objects.filter(pk=entry.pk).delete()
+        written(campaign.start(), tmp_path / "release")
+        keys = [line["image/key"] for line in lines(tmp_path / "release" / "captions.xm3600.jsonl")]
+        assert keys == ["harbour", "=stairs", "tower", entry.image.sha256]
+
+
+class TestPeople:
+    def test_nobody_is_named(self, campaign, folder):
+        for path in folder.rglob("*"):
+            text = path.read_bytes() if path.is_file() else b""
+            for person in campaign.people.values():
+                assert person.username.encode() not in text
+                assert person.email.encode() not in text
+
+    def test_pseudonyms_are_others_in_another_release_and_hold_within_one(self, campaign, tmp_path):
+        first, second = (written_rows(campaign, tmp_path, name) for name in ("one", "two"))
+        assert {row["annotator"] for row in first} & {row["annotator"] for row in second} == {None}
+        assert len({row["annotator"] for row in first}) == 3
+        by_caption = {row["caption"].rpartition(" ")[0]: set() for row in first if row["annotator"]}
+        for row in first:
+            if row["annotator"]:
+                by_caption[row["caption"].rpartition(" ")[0]].add(row["annotator"])
+        assert all(len(names) == 1 for names in by_caption.values())
+
+    def test_a_new_user_name_changes_no_pseudonym(self, campaign, tmp_path):
+        release = campaign.start()
+        before = written(release, tmp_path / "before")
+        person = campaign.people["ann"]
+        person.username = "somebody-else"
+        person.save()
+        assert written(release, tmp_path / "after") == before
+
+
+def written_rows(campaign: Campaign, place: Path, salt: str) -> list[dict[str, Any]]:
+    release = campaign.start(salt=salt)
+    written(release, place / salt)
+    release.delete()
+    return lines(place / salt / "captions.jsonl")
+
+
+class TestLeftOut:
+    def test_what_does_not_count_is_left_out_and_counted_by_reason(self, campaign, tmp_path):
+        for key, state in zip(
+            KEYS, (CaptionState.EXCLUDED, CaptionState.EXCLUDED, CaptionState.WITHDRAWN), strict=False
+        ):
+            caption = campaign.caption("de", "ann", key)
+            Caption.objects.filter(pk=caption.pk).update(state=state)
+        found = written(campaign.start(), tmp_path / "release")
+        assert found.counts["left_out"] == {"de": {"excluded": 2, "withdrawn": 1}}
+        assert found.counts["captions"] == 17
+        sheet = (tmp_path / "release" / "DATASHEET.md").read_text()
+        assert "German: 2 excluded by a manager" in sheet
+        assert "German: 1 its author withdrew consent" in sheet
+        texts = [row["caption"] for row in lines(tmp_path / "release" / "captions.jsonl")]
+        assert not {"Ein Hafen 1", "Ein Hafen 2", "Ein Hafen 3"} & set(texts)
+        # Nor are there verdicts of captions that are not there.
+        assert {row["image"] for row in lines(tmp_path / "release" / "verdicts.jsonl")} == {"market"}
+
+    def test_where_what_counts_changes_meanwhile_the_tables_still_agree(self, campaign, tmp_path):
+        release = campaign.start()
+        beats = []
+
+        def beat():
+            beats.append(None)
+            if len(beats) == 1:
+                Caption.objects.filter(text="Ein Hafen 4").update(state=CaptionState.EXCLUDED)
+
+        (tmp_path / "release").mkdir()
+        found = write_release(release, tmp_path / "release", beat=beat)
+        assert found.counts["captions"] == 19
+        assert found.counts["left_out"] == {"de": {"excluded": 1}}
+
+    def test_where_it_changes_all_the_time_it_is_given_up(self, campaign, tmp_path):
+        release = campaign.start()
+
+        def beat():
+            counted = Caption.objects.counted().filter(round=campaign.rounds["de"]).first()
+            Caption.objects.filter(pk=counted.pk).update(state=CaptionState.EXCLUDED)
+
+        (tmp_path / "release").mkdir()
+        with pytest.raises(CannotRelease, match="changed all the time"):
+            write_release(release, tmp_path / "release", beat=beat)
+
+
+class TestChanges:
+    @pytest.fixture
+    def first(self, campaign, media) -> Release:
+        release = campaign.start()
+        return build(release_id=release.pk, clock=lambda: UNTIL)
+
+    def test_the_first_release_says_so(self, folder):
+        assert "The first release." in (folder / "CHANGES.md").read_text()
+
+    def test_a_later_one_says_what_was_added_changed_and_removed_and_why(self, campaign, first, tmp_path):
+        captions = {key: campaign.caption("de", "ann", key) for key in KEYS}
+        Caption.objects.filter(pk=captions["harbour"].pk).update(state=CaptionState.WITHDRAWN)
+        Caption.objects.filter(pk=captions["market"].pk).update(state=CaptionState.EXCLUDED)
+        Caption.objects.filter(pk=captions["tower"].pk).update(text="Ganz anders")
+        captions["tower"].pk = captions["tower"].item = captions["tower"].author = None
+        captions["tower"].position = 3
+        captions["tower"].text = captions["tower"].text_as_typed = "Dazu"
+        captions["tower"].save()
+        campaign.rounds["fr"].state = RoundState.REJECTED
+        campaign.rounds["fr"].save()
+        found = written(campaign.start(now=UNTIL + DAY), tmp_path / "release")
+        assert found.counts["changes"] == {
+            "since": 1,
+            "kept": 13,
+            "added": {"de": 1},
+            "changed": {"de": 1},
+            "removed": {"de": {"excluded": 1, "withdrawn": 1}, "fr": {"not-released": 4}},
+        }
+        said = (tmp_path / "release" / "CHANGES.md").read_text()
+        assert "| German (de) | 1 | 1 | 1 excluded by a manager, 1 its author withdrew consent |" in said
+        rows = table(tmp_path / "release" / "changes.csv")
+        assert sorted(row["change"] for row in rows) == ["added", "changed", *["removed"] * 6]
+
+    def test_without_the_files_of_the_one_before_it_cannot_be_told(self, campaign, first, tmp_path):
+        default_storage.delete(f"{first.folder}/captions.jsonl")
+        with pytest.raises(CannotRelease, match="files of release 1 are not in storage"):
+            written(campaign.start(), tmp_path / "release")
+
+    def test_nothing_changed_is_said_too(self, campaign, first, tmp_path):
+        written(campaign.start(), tmp_path / "release")
+        assert "No caption was added, changed or removed." in (tmp_path / "release" / "CHANGES.md").read_text()
+
+
+class TestDocuments:
+    def test_the_citation_is_yaml_with_what_the_format_wants(self, folder):
+        citation = yaml.safe_load((folder / "CITATION.cff").read_text())
+        assert citation["cff-version"] == "1.2.0"
+        assert citation["type"] == "dataset"
+        assert citation["version"] == "1"
+        assert citation["license"] == "CC-BY-4.0"
+        assert str(citation["date-released"]) == "2026-03-05"
+        assert citation["authors"] == [{"family-names": "Lovelace", "given-names": "Ada"}, {"name": "An Institute"}]
+
+    def test_the_head_of_the_readme_names_a_table_for_each_configuration(self, folder):
+        head = yaml.safe_load((folder / "README.md").read_text().split("---")[1])
+        assert [config["config_name"] for config in head["configs"]] == [
+            "captions",
+            "verdicts",
+            "english_ratings",
+            "images",
+        ]
+        assert all((folder / config["data_files"]).is_file() for config in head["configs"])
+        assert head["language"] == ["ar", "de", "fr"]
+
+    def test_every_column_is_explained(self, folder):
+        readme = (folder / "README.md").read_text()
+        for name in ("captions", "verdicts", "english_ratings", "images"):
+            assert all(f"| `{column}` |" in readme for column in lines(folder / f"{name}.jsonl")[0])
+
+    def test_guidelines_come_with_their_examples_and_consent_as_it_was_given(self, folder):
+        said = (folder / "guidelines" / "1.md").read_text()
+        assert "Write a sentence." in said
+        assert "MEDIUM, German, image market" in said
+        assert "> Ein Markt" in said
+        assert (folder / "consent" / "1.md").read_text() == "I agree to take part.\n"
+
+    def test_the_datasheet_says_what_the_database_knows(self, folder):
+        sheet = (folder / "DATASHEET.md").read_text()
+        assert "20 captions of 4 images by 2\nannotators" in sheet
+        assert "German: 1 accepted, 1 not good enough" in sheet
+        assert "Arabic: 1 skipped" in sheet
+        assert "Another dataset, CC BY 4.0" in sheet
+        assert "from 2026-03-02 to 2026-03-04" in sheet
+
+    def test_the_licence_says_what_it_does_not_cover(self, folder):
+        said = (folder / "LICENSE").read_text()
+        assert "https://creativecommons.org/licenses/by/4.0/legalcode" in said
+        assert "4 under CC BY 4.0" in said
