@@ -12,7 +12,7 @@ from django.db.models import Count, QuerySet
 from django.urls import reverse
 
 from allocation.models import AssignmentState, BatchState, Task
-from annotation.models import CaptionBatch, Item, Rating, Round, RoundState, Stage
+from annotation.models import CaptionBatch, Item, Rating, Round, RoundKind, RoundState, Stage
 from annotation.permissions import blockers_of_rounds
 from annotation.rules import text_checks
 from annotation.selectors.guidelines import News, news_for
@@ -276,6 +276,7 @@ def work_of(annotator: User, now: datetime) -> list[RoundWork]:
             language__in=languages,
             state__in=(RoundState.OPEN, RoundState.CLOSED),
         )
+        .exclude(kind=RoundKind.VERIFICATION)
         .select_related("project", "language", "pool", "guidelines", "verifies")
         .defer("guidelines__rating", "guidelines__writing")
     )
