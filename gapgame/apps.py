@@ -8,6 +8,12 @@ class GapgameConfig(AppConfig):
 
     def ready(self) -> None:
         from gapgame.selectors.hand import images_in_hand
+        from gapgame.selectors.own_data import own_data
+        from gapgame.services import leaving
         from inference import exposure
+        from people import personal
 
         exposure.register("gapgame", images_in_hand)
+        personal.register(
+            "gapgame", export=own_data, on_withdrawal=leaving.withdraw_answers, on_deletion=leaving.forget
+        )

@@ -167,18 +167,20 @@ class SeasonLanguage(models.Model):
 
 
 class Standing(models.TextChoices):
-    """Whether a player can win. The rules only mark; managers decide."""
+    """Whether a player can win. The rules only mark; managers decide, save of who withdrew with their answers."""
 
     PLAYING = "playing", _("Takes part")
     CLEARED = "cleared", _("Marked, looked at, and takes part")
     SET_ASIDE = "set_aside", _("Set aside")
+    WITHDRAWN = "withdrawn", _("Consent withdrawn")
 
 
 class Player(models.Model):
     """Somebody in a season. `total` is in millionths of a point: exact, and the same on every database.
 
     `reached_at`: when the guess was made that brought the total to where it is; of equal totals the earlier one wins.
-    `rank` is given when the season closes, to all who are neither set aside nor marked without being cleared.
+    `rank` is given when the season closes, to all who are neither set aside nor marked without being cleared, and did
+    not withdraw consent with their answers.
     """
 
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="players")

@@ -228,18 +228,23 @@ class StandingState(models.TextChoices):
     PAUSED = "paused", _("Paused")
     RESTORED = "restored", _("Goes on")
     EXCLUDED = "excluded", _("Left out")
+    WITHDRAWN = "withdrawn", _("Consent withdrawn")
+
+
+LEFT_OUT = (StandingState.EXCLUDED, StandingState.WITHDRAWN)
+"""For good: others have been given the pairs."""
 
 
 class Standing(models.Model):
     """A rater of a comparison about whom there is something to decide, or was.
 
-    While somebody is paused, and after they were left out, no judgement of theirs counts; the report says how many
-    that are.
+    While somebody is paused, and after they were left out or withdrew consent with their answers, no judgement of
+    theirs counts; the report says how many that are.
     """
 
     comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="standings")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    state = models.CharField(max_length=8, choices=StandingState.choices, default=StandingState.PAUSED)
+    state = models.CharField(max_length=9, choices=StandingState.choices, default=StandingState.PAUSED)
     paused_at = models.DateTimeField(null=True, blank=True)
     checks_from = models.DateTimeField(null=True, blank=True, help_text="Earlier attention items are forgiven.")
     decided_at = models.DateTimeField(null=True, blank=True)

@@ -90,4 +90,9 @@ def _standing_blocker(standing: Standing) -> Blocker:
             "paused",
             _("Some of your answers did not fit together. A manager of the project looks at it before you go on."),
         )
+    if standing.state == StandingState.WITHDRAWN:
+        return Blocker(
+            "withdrawn",
+            _("You withdrew your consent together with your answers, which ended your work on this comparison."),
+        )
     return Blocker("excluded", _("A manager of the project has ended your work on this comparison."))

@@ -138,6 +138,7 @@ class Migration(migrations.Migration):
                             ("playing", "Takes part"),
                             ("cleared", "Marked, looked at, and takes part"),
                             ("set_aside", "Set aside"),
+                            ("withdrawn", "Consent withdrawn"),
                         ],
                         default="playing",
                         max_length=9,
@@ -546,7 +547,8 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="player",
             constraint=models.CheckConstraint(
-                condition=models.Q(("standing__in", ["playing", "cleared", "set_aside"])), name="player_standing_known"
+                condition=models.Q(("standing__in", ["playing", "cleared", "set_aside", "withdrawn"])),
+                name="player_standing_known",
             ),
         ),
         migrations.AddConstraint(

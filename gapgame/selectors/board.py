@@ -72,7 +72,11 @@ def winners_of(season: Season) -> list[Row]:
 
 def _set_aside(season: Season) -> int:
     played = Player.objects.filter(season=season, turns__gte=1, rank=None)
-    marked = played.filter(is_marked=True).exclude(standing__in=[Standing.CLEARED, Standing.SET_ASIDE]).count()
+    marked = (
+        played.filter(is_marked=True)
+        .exclude(standing__in=[Standing.CLEARED, Standing.SET_ASIDE, Standing.WITHDRAWN])
+        .count()
+    )
     return marked + played.filter(standing=Standing.SET_ASIDE).count()
 
 

@@ -45,6 +45,7 @@ def turns_of(season: Season) -> list[rules.Turn]:
     rows = (
         Turn.objects.filter(player__season=season)
         .exclude(outcome__in=UNFINISHED)
+        .exclude(player__standing=Standing.WITHDRAWN)
         .annotate(**attempts)
         .order_by("player", "batch", "position")
         .values_list("player", "item", "outcome", *(f"{name}__similarity" for name in attempts))

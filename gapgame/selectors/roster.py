@@ -51,6 +51,10 @@ class PlayerRow:
         return self.player.standing == Standing.SET_ASIDE
 
     @property
+    def is_withdrawn(self) -> bool:
+        return self.player.standing == Standing.WITHDRAWN
+
+    @property
     def is_cleared(self) -> bool:
         return self.player.standing == Standing.CLEARED
 

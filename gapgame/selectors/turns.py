@@ -57,11 +57,13 @@ class _Known:
 
 def turn_records(season: Season) -> Iterator[dict[str, Any]]:
     """Turns that have ended: player after player, each in the order of play; skipped and invalid ones are there, too.
+    Those of players who withdrew their consent with them are not.
 
     From them a table of scores can be made: they are for closed seasons.
     """
     known = _Known(season, _players(season), _turn_marks(season))
     turns = Turn.objects.filter(player__season=season).exclude(outcome__in=UNFINISHED)
+    turns = turns.exclude(player__standing=Standing.WITHDRAWN)
     rows = turns.order_by("player", "batch", "position").values_list(*TURN_COLUMNS)
     stream = rows.iterator(chunk_size=TURNS_AT_ONCE)
     while chunk := list(islice(stream, TURNS_AT_ONCE)):

@@ -94,10 +94,15 @@ def _on_end_since(player: Player) -> datetime | None:
 
 
 def decide(*, player_id: int, season: Season, standing: Standing) -> Player:
-    """A manager lets a player take part, or sets them aside; once the season is closed the ranks are given anew."""
+    """A manager lets a player take part, or sets them aside; once the season is closed the ranks are given anew.
+
+    Who withdrew consent with their answers stays out.
+    """
     with transaction.atomic():
         locked = Season.objects.select_for_update(no_key=True).get(pk=season.pk)
         player = Player.objects.select_for_update(no_key=True).get(pk=player_id, season=locked)
+        if player.standing == Standing.WITHDRAWN:
+            return player
         player.standing = standing
         player.save(update_fields=["standing"])
         if locked.closed_at is not None:

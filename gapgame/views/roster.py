@@ -60,6 +60,8 @@ def skip_list(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse
 
 def _said(player: Player) -> str:
     about = {"player": player.nickname}
+    if player.standing == Standing.WITHDRAWN:
+        return _("%(player)s withdrew consent together with all turns, and stays out.") % about
     if player.standing == Standing.SET_ASIDE:
         return _("%(player)s is set aside: plays on, but can neither win nor stand on the board.") % about
     if player.standing == Standing.CLEARED:

@@ -2,7 +2,8 @@
 
 Order: comparisons by number, images by their position in the collection, raters by pseudonym, then by time; so the same
 judgements give the same bytes whatever database they are in. What was judged up to one moment is exported, hence a file
-is whole even where people judge while it is being written. What does not count is there too, and says why.
+is whole even where people judge while it is being written. What does not count is there too, and says why; save what
+people took back when they withdrew their consent.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from corpus.rules.downloads import (
 from corpus.selectors import keys_in_order
 from people.models import Project
 from people.pseudonyms import pseudonym
-from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair
+from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, StandingState
 from sxs_eval.rules.judging import LEVELS
 from sxs_eval.selectors.results import REGION, stopped_raters
 
@@ -125,7 +126,11 @@ def _rows(comparisons: Sequence[Comparison], until: datetime) -> Iterator[dict[s
             _row, comparison, stopped=stopped[comparison.pk], name_of=cache(partial(pseudonym, comparison.project))
         )
         for keys in _keys(comparison):
-            rows = [row_of(answer, keys[answer["shown"]]) for answer in _answers(comparison, keys, until)]
+            rows = [
+                row_of(answer, keys[answer["shown"]])
+                for answer in _answers(comparison, keys, until)
+                if stopped[comparison.pk].get(answer["person"]) != StandingState.WITHDRAWN
+            ]
             rows += [_unseen_row(comparison, pair, keys[pair.image_id]) for pair in _unseen(comparison, keys)]
             place = {key: number for number, key in enumerate(keys.values())}
             # Of one rater nothing came at the same time twice but in one request after the other.

@@ -353,9 +353,14 @@ class Migration(migrations.Migration):
                 (
                     "state",
                     models.CharField(
-                        choices=[("paused", "Paused"), ("restored", "Goes on"), ("excluded", "Left out")],
+                        choices=[
+                            ("paused", "Paused"),
+                            ("restored", "Goes on"),
+                            ("excluded", "Left out"),
+                            ("withdrawn", "Consent withdrawn"),
+                        ],
                         default="paused",
-                        max_length=8,
+                        max_length=9,
                     ),
                 ),
                 ("paused_at", models.DateTimeField(blank=True, null=True)),
@@ -525,7 +530,8 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="standing",
             constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["paused", "restored", "excluded"])), name="standing_state_known"
+                condition=models.Q(("state__in", ["paused", "restored", "excluded", "withdrawn"])),
+                name="standing_state_known",
             ),
         ),
     ]

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from corpus.pages import shown
 from corpus.pages.plots import BarPlot, Estimate, RangePlot, bar_plot, range_plot
 from metrics.intervals import Interval
-from sxs_eval.models import StandingState
+from sxs_eval.models import LEFT_OUT, StandingState
 from sxs_eval.rules.figures import Gain, Part, Share, Undefined
 from sxs_eval.rules.judging import FIVE_POINTS, LEVELS, choices_of
 from sxs_eval.rules.report import WIDTH_POINTS, Outcome, RaterFigures, RegionOutcome, Report
@@ -314,7 +314,7 @@ def _rater_line(row: RaterRow) -> RaterLine:
     return RaterLine(
         name=row.name,
         state=str(StandingState(row.state).label) if row.state else "",
-        is_out=row.state in (StandingState.PAUSED, StandingState.EXCLUDED),
+        is_out=row.state in (StandingState.PAUSED, *LEFT_OUT),
         judgements=figures.judgements if figures else 0,
         set_aside=row.set_aside,
         left=f"{shown.percent(left.percent)} ({_of(left.count, left.total)})" if isinstance(left, Share) else "",

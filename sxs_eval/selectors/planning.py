@@ -16,12 +16,12 @@ from corpus.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
 from people.models import Project
-from sxs_eval.models import Comparison, Judgement, Kind, Standing, StandingState
+from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Standing, StandingState
 from sxs_eval.rules.planning import PACE_S, REASONS, Cost, Session, Verdict, cost_of_session, difference_text
 
 FEWEST_TIMED = 20
 """(ours) Judgements under which a median says little of the pace to expect."""
-SET_ASIDE = (StandingState.PAUSED, StandingState.EXCLUDED)
+SET_ASIDE = (StandingState.PAUSED, *LEFT_OUT)
 
 
 class Setting(Protocol):

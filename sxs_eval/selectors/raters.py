@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 
 from corpus.selectors import Picture, picture_of
 from people.models import User
-from sxs_eval.models import Comparison, Judgement, Kind, Standing, StandingState
+from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Standing, StandingState
 from sxs_eval.rules.judging import has_failed
 from sxs_eval.selectors.work import LABELS
 
@@ -55,7 +55,7 @@ class RaterRow:
 
     @property
     def is_excluded(self) -> bool:
-        return self.state == StandingState.EXCLUDED
+        return self.state in LEFT_OUT
 
     @property
     def failed(self) -> int:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from corpus.models import Image
 from people.models import Project
 from people.pseudonyms import pseudonym
-from sxs_eval.models import Comparison, Judgement, Kind, Pair, Standing, StandingState
+from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Pair, Standing, StandingState
 from sxs_eval.rules.judging import has_failed
 from sxs_eval.rules.report import Decided, Judged, RaterFigures, Repeat, Report, build_report, decided
 
@@ -265,7 +265,8 @@ def _set_aside(
     for person in apart[:, 0].tolist():
         reasons[stopped.get(person, "late")] += 1
         raters[name_of(person)] += 1
-    counts = SetAside(reasons[StandingState.EXCLUDED], reasons[StandingState.PAUSED], reasons["late"])
+    left_out = sum(reasons[state] for state in LEFT_OUT)
+    counts = SetAside(left_out, reasons[StandingState.PAUSED], reasons["late"])
     return counts, dict(raters)
 
 

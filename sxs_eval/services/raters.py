@@ -8,7 +8,7 @@ from django.db import transaction
 
 from allocation import services as allocation
 from people.models import User
-from sxs_eval.models import Comparison, Standing, StandingState
+from sxs_eval.models import LEFT_OUT, Comparison, Standing, StandingState
 
 
 def restore_rater(*, comparison: Comparison, rater: User, note: str, by: User, now: datetime) -> Standing:
@@ -32,7 +32,7 @@ def exclude_rater(*, comparison: Comparison, rater: User, note: str, by: User, n
     with transaction.atomic():
         freed = allocation.reject_work(pool=comparison.pool, person=rater, now=now)
         standing, _is_new = Standing.objects.get_or_create(comparison=comparison, person=rater)
-        if standing.state != StandingState.EXCLUDED:
+        if standing.state not in LEFT_OUT:
             _decide(standing, StandingState.EXCLUDED, note, by, now)
     return freed
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from people.models import Role, User
 from people.requests import user_of
 from sxs_eval.forms.comparisons import DecisionForm
-from sxs_eval.models import Comparison, Judgement, Standing, StandingState
+from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Standing
 from sxs_eval.permissions import comparison_for, has_pictures_in_hand
 from sxs_eval.selectors.raters import failures_of, raters_of
 from sxs_eval.services import raters as services
@@ -85,7 +85,7 @@ def _restore(request: HttpRequest, comparison: Comparison, rater: User, note: st
     except Standing.DoesNotExist:
         messages.info(request, _("%(name)s was not paused and simply goes on.") % {"name": rater.username})
         return
-    if standing.state == StandingState.EXCLUDED:
+    if standing.state in LEFT_OUT:
         text = _("%(name)s was left out before and stays so: others have been given those pairs.")
         messages.warning(request, text % {"name": rater.username})
     else:

@@ -1,0 +1,79 @@
+"""What the game holds of one person, for themselves: no word of a sentence that they may still guess."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import F, QuerySet
+from django.utils.translation import gettext as _
+
+from gapgame.models import UNFINISHED, Outcome, Player, Turn
+from gapgame.rules.play import MICRO
+from people.models import User
+from people.personal import Part
+
+
+def own_data(person: User) -> Iterator[Part]:
+    yield Part(
+        "game-seasons",
+        _("Seasons of the game that you took part in, with your nickname and your score. The rank is there once a "
+          "season is closed. Whether rules took your play for a script's is not here: it would tell how to get by."),
+        _players(person),
+    )  # fmt: skip
+    yield Part(
+        "game-turns",
+        _("Every turn that you finished, with your guesses. The word is there as the game told it to you."),
+        _turns(person),
+    )
+
+
+def _players(person: User) -> Iterator[dict[str, Any]]:
+    found = Player.objects.filter(user=person).select_related("season").order_by("joined_at", "pk")
+    for player in found:
+        yield {
+            "season": player.season.slug,
+            "nickname": player.nickname,
+            "is_on_board": player.is_on_board,
+            "joined_at": player.joined_at,
+            "total": player.total / MICRO,
+            "reached_at": player.reached_at,
+            "turns": player.turns,
+            "best_streak": player.best_streak,
+            "rank": player.rank,
+        }
+
+
+def _turns(person: User) -> Iterator[dict[str, Any]]:
+    for turn in _finished(person).iterator(chunk_size=500):
+        is_told = turn.outcome != Outcome.SKIPPED
+        yield {
+            "season": turn.player.season.slug,
+            "batch": turn.batch.number,
+            "position": turn.position,
+            "language": turn.item.language_id,
+            "before": turn.item.before,
+            "after": turn.item.after,
+            "word": turn.item.word if is_told else None,
+            "outcome": turn.outcome,
+            "score": turn.score / MICRO,
+            "opened_at": turn.opened_at,
+            "finished_at": turn.finished_at,
+            "skip_reason": turn.skip_reason,
+            "skip_note": turn.skip_note,
+            "guesses": [
+                {
+                    "guess": attempt.guess,
+                    "similarity": attempt.similarity / MICRO if is_told else None,
+                    "score": attempt.score / MICRO if is_told else None,
+                    "made_at": attempt.made_at,
+                }
+                for attempt in turn.attempts.all()
+            ],
+        }
+
+
+def _finished(person: User) -> QuerySet[Turn]:
+    turns = Turn.objects.filter(player__user=person).exclude(outcome__in=UNFINISHED)
+    turns = turns.select_related("player__season", "batch", "item").prefetch_related("attempts")
+    return turns.order_by("player__joined_at", F("batch__number"), "position")

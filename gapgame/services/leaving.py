@@ -1,0 +1,39 @@
+"""What becomes of turns when a player withdraws consent or deletes their account."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import uuid4
+
+from gapgame.models import Player, Season, Standing
+from gapgame.services.standing import give_ranks
+from people.models import Project, User
+
+
+def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now: datetime) -> int:
+    """Unless turns are kept, take the player off every board, and the turns out of reports and files; returns how many.
+
+    The turns stay stored. Of closed seasons the ranks are given anew.
+    """
+    if keeps_answers:
+        return 0
+    removed = 0
+    for season in Season.objects.filter(project=project, players__user=person).order_by("pk"):
+        # The season first, as where a manager decides.
+        locked = Season.objects.select_for_update(no_key=True).get(pk=season.pk)
+        player = Player.objects.select_for_update(no_key=True).get(season=locked, user=person)
+        if player.standing == Standing.WITHDRAWN:
+            continue
+        player.standing, player.is_on_board = Standing.WITHDRAWN, False
+        player.save(update_fields=["standing", "is_on_board"])
+        removed += player.turns
+        if locked.closed_at is not None:
+            give_ranks(season=locked)
+    return removed
+
+
+def forget(*, person: User, now: datetime) -> None:
+    """Free the nicknames of `person`, and take them off the boards; ranks stay."""
+    for player in Player.objects.filter(user=person).order_by("season", "pk").select_for_update(no_key=True):
+        player.nickname, player.is_on_board = f"deleted-{uuid4().hex[:12]}", False
+        player.save(update_fields=["nickname", "is_on_board"])

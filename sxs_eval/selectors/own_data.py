@@ -1,0 +1,52 @@
+"""What side-by-side evaluation holds of one person, for themselves: nothing of whose the captions are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import F, QuerySet
+from django.utils.translation import gettext as _
+
+from people.models import User
+from people.personal import Part
+from sxs_eval.models import Judgement, JudgingBatch, Standing
+from sxs_eval.selectors.work import LABELS
+
+
+def own_data(person: User) -> Iterator[Part]:
+    yield Part("judging-batches", _("Batches of pairs that you took to compare."), _batches(person))
+    yield Part(
+        "judgements",
+        _("Which of two captions you found better, with your comments. The captions are not here, nor whose they "
+          "are."),
+        _judgements(person),
+    )  # fmt: skip
+    yield Part("judging-standings", _("Whether your judgements count in a comparison."), _standings(person))
+
+
+def _batches(person: User) -> QuerySet[Any, Any]:
+    found = JudgingBatch.objects.filter(batch__person=person).order_by("batch__taken_at", "pk")
+    return found.values(
+        "batch",
+        "comparison",
+        project_slug=F("comparison__project__slug"),
+        language_tag=F("comparison__language"),
+        instructions_version=F("instructions__version"),
+        state=F("batch__state"),
+        taken_at=F("batch__taken_at"),
+        due_at=F("batch__due_at"),
+        closed_at=F("batch__closed_at"),
+    )
+
+
+def _judgements(person: User) -> Iterator[dict[str, Any]]:
+    found = Judgement.objects.filter(person=person, choice__isnull=False).order_by("judged_at", "pk")
+    columns = ("batch", "position", "comparison", "choice", "comment", "judged_at", "active_ms", "is_late")
+    for row in found.values(*columns).iterator():
+        yield row | {"said": str(LABELS[row["choice"]][0])}
+
+
+def _standings(person: User) -> QuerySet[Any, Any]:
+    found = Standing.objects.filter(person=person).order_by("comparison")
+    return found.values("comparison", "state", "paused_at", "decided_at")

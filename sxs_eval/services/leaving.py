@@ -1,0 +1,35 @@
+"""What becomes of judgements when a rater withdraws consent or deletes their account."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from allocation import services as allocation
+from allocation.models import Pool
+from people.models import Project, User
+from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Standing, StandingState
+
+
+def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now: datetime) -> int:
+    """Give back what `person` has in hand; unless answers are kept, let none of them count; returns how many did.
+
+    Others judge those pairs then, and the person comes back to none of these comparisons.
+    """
+    pools = Pool.objects.filter(comparison__project=project)
+    if keeps_answers:
+        allocation.return_all_work(pools=pools, person=person, now=now)
+        return 0
+    left_out = Standing.objects.filter(person=person, state__in=LEFT_OUT).values("comparison")
+    answers = Judgement.objects.filter(comparison__project=project, person=person)
+    counted = answers.filter(kind=Kind.PAIR, choice__isnull=False, is_late=False).exclude(comparison__in=left_out)
+    removed = counted.count()
+    allocation.reject_all_work(pools=pools, person=person, now=now)
+    decided = {"state": StandingState.WITHDRAWN, "note": "", "decided_by": None, "decided_at": now}
+    for comparison in Comparison.objects.filter(pk__in=answers.values("comparison")).order_by("pk"):
+        Standing.objects.update_or_create(comparison=comparison, person=person, defaults=decided)
+    return removed
+
+
+def forget(*, person: User, now: datetime) -> None:
+    """Give back what `person` has in hand anywhere."""
+    allocation.return_all_work(pools=Pool.objects.filter(comparison__isnull=False), person=person, now=now)
