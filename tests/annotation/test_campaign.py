@@ -1,0 +1,420 @@
+"""A language on its way from pilot to verification: which step may follow which, and what each does."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from random import Random
+
+import pytest
+
+from allocation.models import BatchState
+from allocation.services import PoolClosed, lapse_overdue
+from annotation.models import Guidelines, Item, Round, RoundKind, RoundState
+from annotation.rules import campaign as rules
+from annotation.rules.campaign import InHand
+from annotation.rules.sampling import draw_images
+from annotation.services import batches, campaign
+from annotation.services.campaign import Beginning, NotNow, WorkInHand
+from annotation.services.projects import NewRound, add_languages, change_round, settings_of
+from annotation.services.rounds import add_missing_tasks, fill_round
+from corpus.models import CollectionImage
+from inference.models import ModelCaption
+from people.audit import broken
+from people.models import AuditEntry, Delivery, Project, Webhook, WebhookEvent
+from tests.annotation.handing_in import hand_in, take, write
+from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_image, make_language, make_project
+
+HOUR = timedelta(hours=1)
+
+
+def begun(*, images: int = 6, pilot_images: int = 2, why_no_pilot: str = "", **fields) -> Round:
+    """The first round of a language that a project was begun in."""
+    collection = make_collection(images)
+    project = make_project()
+    values = {
+        "collection": collection,
+        "captioners": [make_captioner(collection)],
+        "languages": [NewRound(make_language("de"), 1)],
+        "batch_size": 15,
+        "hold_s": 3600,
+        "seed": 1,
+    }
+    (first,) = add_languages(
+        project=project,
+        beginning=Beginning(pilot_images=pilot_images, why_no_pilot=why_no_pilot),
+        by=project.created_by,
+        now=NOW,
+        **(values | fields),
+    )
+    fill_round(round_id=first.pk)
+    return first
+
+
+def the(kind: str, of: Round, number: int = 1) -> Round:
+    return Round.objects.get(project=of.project_id, kind=kind, number=number)
+
+
+def by(round: Round) -> dict:
+    return {"by": round.project.created_by, "now": NOW}
+
+
+def close(round: Round, **fields) -> Round:
+    return campaign.close_round(round=round, **(by(round) | fields))
+
+
+def open_it(round: Round, **fields) -> Round:
+    opened = campaign.open_round(round=round, **by(round), **fields)
+    if opened.kind != RoundKind.VERIFICATION:
+        fill_round(round_id=opened.pk)
+    return opened
+
+
+def accept(round: Round) -> Round:
+    return campaign.accept_round(round=round, **by(round))
+
+
+def log_of(project: Project) -> list[str]:
+    return list(AuditEntry.objects.filter(project=project).order_by("number").values_list("action", flat=True))
+
+
+@pytest.mark.django_db
+class TestBeginning:
+    def test_with_a_pilot_it_is_open_and_the_main_round_waits(self):
+        pilot = begun()
+        states = set(Round.objects.values_list("kind", "number", "state", "sample_size"))
+        assert states == {
+            ("pilot", 1, "open", 2),
+            ("verification", 1, "planned", None),
+            ("main", 1, "planned", None),
+            ("verification", 2, "planned", 600),
+        }
+        assert pilot.tasks.count() == 2
+        assert the("verification", pilot).verifies == pilot
+
+    def test_with_the_main_round_the_reason_is_kept_with_the_pilot_that_is_skipped(self):
+        main = begun(why_no_pilot="The same people did this last year.")
+        pilot = the("pilot", main)
+        assert (main.kind, main.state, main.tasks.count()) == ("main", "open", 6)
+        assert (pilot.state, pilot.reason) == ("skipped", "The same people did this last year.")
+        assert pilot.decided_by == main.project.created_by
+
+    def test_nothing_is_handed_out_from_a_round_that_was_not_opened(self):
+        main = the("main", begun())
+        with pytest.raises(PoolClosed):
+            batches.take_batch(round=main, annotator=make_annotator(main), now=NOW, rng=Random(0))
+
+    def test_settings_do_not_open_a_round(self):
+        main = the("main", begun())
+        change_round(round=main, settings=settings_of(main).__class__(1, 15, 60, is_open=True), **by(main))
+        main.pool.refresh_from_db()
+        assert not main.pool.is_open
+
+
+@pytest.mark.django_db
+class TestTheWholeWay:
+    def test_two_pilots_the_main_round_and_its_verification(self):
+        first = begun()
+        project = first.project
+        close(first)
+        open_it(the("verification", first))
+        close(the("verification", first))
+        campaign.reject_round(round=first, reason="Too short.", **by(first))
+        assert the("verification", first).state == RoundState.ACCEPTED  # settled with its pilot
+
+        second = open_it(
+            campaign.plan_pilot(project=project, language=first.language, seed=2, sample_size=3, **by(first))
+        )
+        close(second)
+        rating = Round.objects.get(verifies=second)
+        open_it(rating)
+        close(rating)
+        accept(second)
+        main = open_it(the("main", first))
+        close(main)
+        accept(main)
+        verification = Round.objects.get(verifies=main)
+        open_it(verification)
+        close(verification)
+        accept(verification)
+
+        assert set(Round.objects.exclude(pk=first.pk).values_list("state", flat=True)) == {"accepted"}
+        assert log_of(project)[:4] == ["language.added", "round.opened", "round.closed", "round.opened"]
+        assert log_of(project)[-3:] == ["round.opened", "round.closed", "round.accepted"]
+        assert not list(broken(project))
+
+    def test_a_round_opens_by_the_newest_guidelines(self):
+        main = begun(why_no_pilot="Known.")
+        close(main)
+        accept(main)
+        newest = Guidelines.objects.create(project=main.project, version=2, rating="New.", writing="New.")
+        assert open_it(Round.objects.get(verifies=main)).guidelines == newest
+
+    def test_webhooks_are_told_when_a_round_is_closed_and_accepted(self):
+        main = begun(why_no_pilot="Known.")
+        events = [WebhookEvent.ROUND_CLOSED.value, WebhookEvent.ROUND_ACCEPTED.value]
+        Webhook.objects.create(
+            project=main.project,
+            url="https://example.org",
+            secret="whsec_AAAA",
+            events=events,
+            created_at=NOW,
+            created_by=main.project.created_by,
+        )
+        close(main)
+        accept(main)
+        assert list(Delivery.objects.order_by("pk").values_list("event", flat=True)) == events
+        assert Delivery.objects.first().payload["data"]["language"] == "de"
+
+
+@pytest.mark.django_db
+class TestRefusals:
+    def test_the_main_round_waits_for_an_accepted_pilot(self):
+        pilot = begun()
+        with pytest.raises(NotNow, match="Pilot 1 is not accepted yet"):
+            open_it(the("main", pilot))
+        close(pilot)
+        campaign.reject_round(round=pilot, reason="Too short.", **by(pilot))
+        with pytest.raises(NotNow, match="Pilot 1 was not good enough"):
+            open_it(the("main", pilot))
+        campaign.skip_pilot(project=pilot.project, language=pilot.language, reason="We met and talked.", **by(pilot))
+        assert open_it(the("main", pilot)).state == RoundState.OPEN
+
+    def test_a_pilot_is_accepted_when_its_captions_were_rated_or_it_was_said_why_not(self):
+        pilot = begun()
+        close(pilot)
+        with pytest.raises(NotNow, match="not rated yet"):
+            accept(pilot)
+        rating = the("verification", pilot)
+        campaign.skip_round(round=rating, reason="All were spot-checked.", **by(pilot))
+        assert accept(pilot).state == RoundState.ACCEPTED
+
+    def test_a_pilots_rating_is_not_decided_by_itself(self):
+        pilot = begun()
+        close(pilot)
+        rating = open_it(the("verification", pilot))
+        close(rating)
+        with pytest.raises(NotNow, match="settled with its pilot"):
+            accept(rating)
+
+    def test_one_pilot_at_a_time(self):
+        pilot = begun()
+        with pytest.raises(NotNow, match="Pilot 1 is not decided yet"):
+            campaign.plan_pilot(project=pilot.project, language=pilot.language, seed=2, **by(pilot))
+
+    def test_no_pilot_after_the_main_round_was_opened(self):
+        main = begun(why_no_pilot="Known.")
+        with pytest.raises(NotNow, match="pilots are over"):
+            campaign.plan_pilot(project=main.project, language=main.language, seed=2, **by(main))
+
+    def test_captions_are_verified_after_the_main_round_was_accepted(self):
+        main = begun(why_no_pilot="Known.")
+        verification = Round.objects.get(verifies=main)
+        close(main)
+        with pytest.raises(NotNow, match="not accepted yet"):
+            open_it(verification)
+
+    def test_the_main_round_is_not_skipped(self):
+        with pytest.raises(NotNow, match="not skipped"):
+            main = the("main", begun())
+            campaign.skip_round(round=main, reason="Why not.", **by(main))
+
+    def test_captions_are_verified_once_unless_that_was_skipped(self):
+        main = begun(why_no_pilot="Known.")
+        with pytest.raises(NotNow, match="already"):
+            campaign.plan_verification(of=main, seed=3, sample_size=4, **by(main))
+        campaign.skip_round(round=Round.objects.get(verifies=main), reason="Another sample.", **by(main))
+        again = campaign.plan_verification(of=main, seed=3, sample_size=4, **by(main))
+        assert (again.number, again.sample_size, again.replication) == (2, 4, 3)
+
+    def test_a_language_that_is_not_there_gets_no_pilot(self):
+        main = begun()
+        with pytest.raises(NotNow, match="Add it first"):
+            campaign.plan_pilot(project=main.project, language=make_language("sw"), seed=2, **by(main))
+
+
+@pytest.mark.django_db
+class TestWorkInHand:
+    def test_a_round_is_not_closed_without_saying_what_becomes_of_it(self):
+        pilot = begun()
+        take(pilot, make_annotator(pilot, "mina"))
+        with pytest.raises(WorkInHand, match=r"1 batch is in hand, of mina\."):
+            close(pilot)
+        pilot.refresh_from_db()
+        pilot.pool.refresh_from_db()
+        assert pilot.state == RoundState.OPEN
+        assert pilot.pool.is_open
+
+    def test_let_finish_it_is_handed_in_and_counts_and_nobody_gets_another(self):
+        pilot = begun()
+        mina, noor = make_annotator(pilot, "mina"), make_annotator(pilot)
+        batch = take(pilot, mina)
+        close(pilot, in_hand=InHand.LET_FINISH)
+        with pytest.raises(PoolClosed):
+            batches.take_batch(round=pilot, annotator=noor, now=NOW, rng=Random(0))
+        campaign.skip_round(round=the("verification", pilot), reason="Few.", **by(pilot))
+        with pytest.raises(WorkInHand, match="of mina"):
+            accept(pilot)
+        write(batch, mina, "Ein Bild davon")
+        batches.submit_batch(batch_id=batch.pk, annotator=mina, now=NOW)
+        assert pilot.captions.counted().count() == 2
+        assert accept(pilot).state == RoundState.ACCEPTED
+
+    def test_taken_back_drafts_stay_and_nothing_is_in_hand(self):
+        pilot = begun()
+        mina = make_annotator(pilot)
+        batch = take(pilot, mina)
+        write(batch, mina, "Ein Bild davon")
+        close(pilot, in_hand=InHand.TAKE_BACK)
+        batch.batch.refresh_from_db()
+        assert batch.batch.state == BatchState.RETURNED
+        assert set(Item.objects.values_list("text", flat=True)) == {"Ein Bild davon 1", "Ein Bild davon 2"}
+        with pytest.raises(batches.GivenBack):
+            batches.submit_batch(batch_id=batch.pk, annotator=mina, now=NOW)
+        with pytest.raises(PoolClosed):
+            batches.resume_batch(batch_id=batch.pk, annotator=mina, now=NOW)
+
+    def test_what_was_left_to_be_finished_can_be_taken_back_later(self):
+        pilot = begun()
+        take(pilot, make_annotator(pilot))
+        close(pilot, in_hand=InHand.LET_FINISH)
+        assert campaign.take_back(round=pilot, **by(pilot)) == 1
+        assert campaign.take_back(round=pilot, **by(pilot)) == 0
+        campaign.skip_round(round=the("verification", pilot), reason="None.", **by(pilot))
+        assert accept(pilot)
+
+    def test_nothing_is_taken_back_from_an_open_round_here(self):
+        pilot = begun()
+        with pytest.raises(NotNow, match="Close it first"):
+            campaign.take_back(round=pilot, **by(pilot))
+
+    def test_what_lapsed_is_not_in_hand(self):
+        pilot = begun()
+        batch = take(pilot, make_annotator(pilot))
+        close(pilot, now=NOW + 2 * HOUR)
+        batch.batch.refresh_from_db()
+        assert batch.batch.state == BatchState.LAPSED
+        assert lapse_overdue(now=NOW + 2 * HOUR) == 0
+
+    def test_opened_again_it_hands_out_again(self):
+        pilot = begun()
+        close(pilot)
+        campaign.reopen_round(round=pilot, reason="Somebody was ill.", **by(pilot))
+        hand_in(pilot, make_annotator(pilot))
+        assert pilot.captions.count() == 2
+
+    def test_a_pilot_whose_captions_are_rated_is_not_opened_again(self):
+        pilot = begun()
+        close(pilot)
+        open_it(the("verification", pilot))
+        with pytest.raises(NotNow, match="being rated"):
+            campaign.reopen_round(round=pilot, **by(pilot))
+
+    def test_an_accepted_main_round_is_opened_again_where_places_came_free(self):
+        main = begun(why_no_pilot="Known.")
+        close(main)
+        accept(main)
+        again = campaign.reopen_round(round=main, **by(main))
+        assert (again.state, again.decided_at) == (RoundState.OPEN, None)
+
+
+@pytest.mark.django_db
+class TestSamples:
+    def keys_of(self, round: Round) -> set[str]:
+        return set(CollectionImage.objects.filter(image__in=round.tasks.values("image")).values_list("key", flat=True))
+
+    def test_the_same_seed_and_the_same_keys_draw_the_same_images(self):
+        keys = [f"picture-{n}" for n in range(40)]
+        one = draw_images({key: n for n, key in enumerate(keys)}, seed=7, size=10)
+        other = draw_images({key: 1000 - n for n, key in enumerate(keys)}, seed=7, size=10)
+        assert [keys[n] for n in one] == [keys[1000 - n] for n in other]
+        assert draw_images({key: n for n, key in enumerate(keys)}, seed=8, size=10) != one
+
+    def test_drawing_goes_on_where_it_stopped(self):
+        pilot = begun(images=20, pilot_images=8)
+        whole = self.keys_of(pilot)
+        pilot.tasks.all().delete()
+        add_missing_tasks(pilot, at_most=3)
+        assert pilot.tasks.count() == 3
+        add_missing_tasks(pilot, at_most=100)
+        assert self.keys_of(pilot) == whole
+        assert add_missing_tasks(pilot) == 0
+
+    def test_a_sample_does_not_grow_with_the_collection(self):
+        pilot = begun(images=4, pilot_images=3)
+        image = make_image()
+        CollectionImage.objects.create(collection=pilot.collection, image=image, key="late", position=99)
+        ModelCaption.objects.create(
+            model=pilot.captioners.get(), image=image, language_id="en", text="A picture that came late."
+        )
+        fill_round(round_id=pilot.pk)
+        assert pilot.tasks.count() == 3
+
+    def test_later_pilots_draw_other_images_as_far_as_there_are(self):
+        first = begun(images=5, pilot_images=3)
+        close(first)
+        campaign.reject_round(round=first, reason="Too short.", **by(first))
+        second = open_it(
+            campaign.plan_pilot(project=first.project, language=first.language, seed=1, sample_size=3, **by(first))
+        )
+        assert len(self.keys_of(second)) == 3
+        assert len(self.keys_of(second) & self.keys_of(first)) == 1
+
+
+@pytest.mark.django_db
+class TestWhoMetAnImage:
+    def decided_pilot(self) -> tuple[Round, object]:
+        pilot = begun(images=4, pilot_images=2)
+        mina = make_annotator(pilot)
+        hand_in(pilot, mina)
+        close(pilot)
+        campaign.skip_round(round=the("verification", pilot), reason="Few.", **by(pilot))
+        return pilot, mina
+
+    def test_others_come_first_and_those_of_the_decided_pilot_last(self):
+        pilot, mina = self.decided_pilot()
+        accept(pilot)
+        main = open_it(the("main", pilot))
+        met = set(pilot.tasks.values_list("image", flat=True))
+        first = hand_in(main, mina)
+        assert not met & set(first.items.values_list("image", flat=True))
+        second = hand_in(main, mina)
+        assert set(second.items.values_list("image", flat=True)) == met
+
+    def test_while_the_pilot_is_undecided_its_images_do_not_come(self):
+        pilot, mina = self.decided_pilot()
+        main = the("main", pilot)
+        Round.objects.filter(pk=main.pk).update(state=RoundState.OPEN)
+        main.pool.__class__.objects.filter(pk=main.pool_id).update(is_open=True)
+        main = the("main", pilot)
+        add_missing_tasks(main)
+        hand_in(main, mina)
+        assert batches.take_batch(round=main, annotator=mina, now=NOW, rng=Random(0)) is None
+
+
+class TestRules:
+    STEPS = (
+        rules.Step("p1", "pilot", 1, "rejected"),
+        rules.Step("r1", "verification", 1, "accepted", "p1"),
+        rules.Step("p2", "pilot", 2, "closed"),
+        rules.Step("r2", "verification", 2, "open", "p2"),
+        rules.Step("m", "main", 1, "planned"),
+    )
+
+    def test_every_refusal_says_why_and_every_action_has_a_rule(self):
+        for step in self.STEPS:
+            for action in rules.Action:
+                why = rules.why_not(action, step, self.STEPS)
+                assert why is None or why.endswith(".")
+
+    def test_what_may_be_done_with_each_is_known(self):
+        found = {step.key: rules.actions_of(step, self.STEPS) for step in self.STEPS}
+        assert found == {"p1": [], "r1": [], "p2": [], "r2": [rules.Action.CLOSE], "m": []}
+
+    def test_a_skipped_rating_gives_way_to_another(self):
+        steps = [
+            rules.Step("m", "main", 1, "accepted"),
+            rules.Step("v1", "verification", 1, "skipped", "m"),
+            rules.Step("v2", "verification", 2, "planned", "m"),
+        ]
+        assert rules.verification_of(steps[0], steps).key == "v2"
+        assert rules.why_not("open", steps[2], steps) is None
