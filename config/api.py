@@ -14,4 +14,5 @@ urlpatterns = [
     path("schema/", SpectacularAPIView.as_view(permission_classes=[AllowAny]), name="schema"),
     path("docs/", docs_show, name="docs"),
     path("", include("people.api.urls")),
+    path("", include("annotation.api.urls")),
 ]

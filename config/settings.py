@@ -193,6 +193,12 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "BatchState": "allocation.models.BatchState",
+        "CaptionState": "annotation.models.CaptionState",
+        "JobState": "corpus.models.JobState",
+        "RoundState": "annotation.models.RoundState",
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "people.api.schema.add_problems",

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from corpus import selectors
 from corpus.models import Image
 from corpus.services import files
+from people.api.authentication import viewer_of
 
 RETRY_AFTER_S = 5
 
@@ -17,7 +18,7 @@ RETRY_AFTER_S = 5
 @require_safe
 def picture_show(request: HttpRequest, public_id: UUID, size: int, signature: str) -> HttpResponse:
     """A size of a picture, for the viewer its address was made for; anybody else is told that nothing is there."""
-    if not selectors.is_address_of(public_id=public_id, size=size, signature=signature, viewer=request.user):
+    if not selectors.is_address_of(public_id=public_id, size=size, signature=signature, viewer=viewer_of(request)):
         raise Http404
     content = files.read_size(public_id, size)
     if content is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from rest_framework import authentication, exceptions, permissions
@@ -78,3 +80,12 @@ class MayAsk(permissions.BasePermission):
         if isinstance(request.auth, ApiToken) and not request.auth.may_write and not is_safe:
             raise Problem(403, "read-only-token", _("This token only reads. Make one that may also change things."))
         return True
+
+
+def viewer_of(request: HttpRequest) -> User | AnonymousUser:
+    """Who asks for what is no part of the API itself, such as a picture whose address it gave out."""
+    try:
+        found = TokenAuthentication().authenticate(Request(request))
+    except exceptions.APIException:
+        return AnonymousUser()
+    return found[0] if found else request.user

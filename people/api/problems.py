@@ -24,6 +24,11 @@ ALL_CODES: dict[str, str] = {
 """What each code means, for the documents; the apps add theirs."""
 
 
+def explain(codes: Mapping[str, str]) -> None:
+    """Add an app's codes, each with what it means."""
+    ALL_CODES.update(codes)
+
+
 class Problem(exceptions.APIException):
     """A refusal. `errors` says more, by field or by what is missing."""
 

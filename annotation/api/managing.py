@@ -1,0 +1,256 @@
+"""What managers see of a project: its rounds, how far they are, pictures, and what people wrote and rated.
+
+Lists go by the rounds of the project, each in the order of an index, so that a page costs the same however many
+captions there are. Authors are called by their pseudonyms, as in the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.db.models import Model, QuerySet
+from django.http import Http404, StreamingHttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from allocation.models import AssignmentState
+from annotation.api import shapes
+from annotation.api.refusals import check_no_pictures_in_hand
+from annotation.downloads.captions import Layout, export_captions, file_name
+from annotation.models import Caption, Feedback, Round, RoundKind, Verdict
+from annotation.selectors import overview
+from corpus.models import CollectionImage
+from languages.models import Language
+from people.api.pagination import PARAMETERS, Part, page, paged
+from people.api.views import ApiView, asker
+from people.models import Project, Role
+from people.permissions import project_for
+
+TAGS = ["projects"]
+OF_ROUNDS = [
+    OpenApiParameter("language", str, description="Of this language alone, by its tag."),
+    OpenApiParameter(
+        "round",
+        {"type": "integer", "minimum": 1, "maximum": 2**63 - 1},
+        description="Of this round alone, by its id.",
+    ),
+]
+
+
+class LanguageList(ApiView):
+    @extend_schema(
+        operation_id="languages",
+        summary="The languages of a project",
+        tags=TAGS,
+        responses=shapes.LanguagesSerializer,
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        project = managed(request, slug)
+        tags = Round.objects.filter(project=project).values("language")
+        found = Language.objects.filter(pk__in=tags).order_by("pk")
+        return Response(shapes.LanguagesSerializer({"results": found}).data)
+
+
+class RoundList(ApiView):
+    @extend_schema(
+        operation_id="rounds",
+        summary="The rounds of a project, with their states",
+        tags=TAGS,
+        parameters=[*PARAMETERS, OF_ROUNDS[0]],
+        responses=paged("RoundPage", shapes.RoundSerializer),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        rounds = rounds_of(request, managed(request, slug)).select_related("pool", "verifies", "guidelines")
+        show = shapes.RoundSerializer
+        return page(request, [Part(0, rounds)], order=["pk"], show=lambda rows: show(rows, many=True).data)
+
+
+class RoundDetail(ApiView):
+    @extend_schema(operation_id="round", summary="A round", tags=TAGS, responses=shapes.RoundSerializer)
+    def get(self, request: Request, slug: str, round_id: int) -> Response:
+        rounds = Round.objects.filter(project=managed(request, slug)).select_related("pool", "verifies", "guidelines")
+        round = rounds.filter(pk=round_id).first()
+        if round is None:
+            raise Http404(_("There is no such round in this project."))
+        return Response(shapes.RoundSerializer(round).data)
+
+
+class ProgressView(ApiView):
+    @extend_schema(
+        operation_id="progress", summary="How far each round is", tags=TAGS, responses=shapes.ProgressSerializer
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        progress = overview.project_progress(managed(request, slug), now=timezone.now())
+        return Response(shapes.ProgressSerializer(progress).data)
+
+
+class ImageList(ApiView):
+    @extend_schema(
+        operation_id="images",
+        summary="The pictures of a project",
+        description="Of the collections that its rounds are of, in their order. Researchers of it see them, too.",
+        tags=TAGS,
+        parameters=PARAMETERS,
+        responses=paged("ImagePage", shapes.ImageSerializer),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        user = asker(request)
+        project = project_for(user, slug, Role.MANAGER, Role.RESEARCHER)
+        collections = Round.objects.filter(project=project).order_by("collection").values_list("collection", flat=True)
+        entries = CollectionImage.objects.select_related("image", "collection")
+        parts = (Part(pk, entries.filter(collection=pk)) for pk in collections.distinct())
+        return page(
+            request,
+            parts,
+            order=["position", "pk"],
+            show=lambda rows: [shapes.image_shown(entry, user) for entry in rows],
+        )
+
+
+class CaptionList(ApiView):
+    @extend_schema(
+        operation_id="captions",
+        summary="What people wrote",
+        description="All of it, also what does not count: see state.",
+        tags=TAGS,
+        parameters=[*PARAMETERS, *OF_ROUNDS],
+        responses=paged("CaptionPage", shapes.CaptionSerializer),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        project = with_words(request, slug)
+        captions = Caption.objects.select_related("round", "guidelines")
+        parts = parts_of(captions, written(rounds_of(request, project)))
+        return page(request, parts, order=["image_id", "pk"], show=shown_by(project, shapes.CaptionSerializer))
+
+
+class RatingList(ApiView):
+    @extend_schema(
+        operation_id="ratings",
+        summary="How the English captions were rated by those who then wrote",
+        tags=TAGS,
+        parameters=[*PARAMETERS, *OF_ROUNDS],
+        responses=paged("RatingPage", shapes.RatingSerializer),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        project = with_words(request, slug)
+        rated = Caption.objects.filter(item__isnull=False).select_related("round", "item__english__model")
+        parts = parts_of(rated, written(rounds_of(request, project)))
+        return page(request, parts, order=["image_id", "pk"], show=shown_by(project, shapes.RatingSerializer))
+
+
+class VerdictList(ApiView):
+    @extend_schema(
+        operation_id="verdicts",
+        summary="How others rated what people wrote",
+        description="As far as it was handed in and counts.",
+        tags=TAGS,
+        parameters=[*PARAMETERS, *OF_ROUNDS],
+        responses=paged("VerdictPage", shapes.VerdictSerializer),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        project = with_words(request, slug)
+        rounds = rounds_of(request, project).filter(kind=RoundKind.VERIFICATION)
+        counted = Verdict.objects.filter(assignment__state=AssignmentState.DONE)
+        counted = counted.select_related("caption__round", "batch__round")
+        parts = (
+            Part(pk, counted.filter(batch__round=pk, caption__verification_tasks__round=pk))
+            for pk in rounds.order_by("pk").values_list("pk", flat=True)
+        )
+        return page(request, parts, order=["caption_id", "pk"], show=shown_by(project, shapes.VerdictSerializer))
+
+
+class FeedbackList(ApiView):
+    @extend_schema(
+        operation_id="feedback",
+        summary="What managers said to annotators",
+        tags=TAGS,
+        parameters=PARAMETERS,
+        responses=paged("FeedbackPage", shapes.FeedbackSerializer),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        project = with_words(request, slug)
+        said = Feedback.objects.filter(project=project).select_related("by")
+        return page(request, [Part(0, said)], order=["pk"], show=shown_by(project, shapes.FeedbackSerializer))
+
+
+class AnyForm(BaseContentNegotiation):
+    """For files, which have one form whatever Accept says; refusals are JSON."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        return parsers[0]
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
+        return JSONRenderer(), JSONRenderer.media_type
+
+
+class CaptionExport(ApiView):
+    content_negotiation_class = AnyForm
+
+    @extend_schema(
+        operation_id="captions_export",
+        summary="All captions that count, as a file",
+        description="The very file of the pages; see docs/managers.md for its columns.",
+        tags=TAGS,
+        parameters=[OpenApiParameter("layout", str, OpenApiParameter.PATH, enum=Layout.values)],
+        responses={(200, layout.content_type.partition(";")[0]): OpenApiTypes.STR for layout in Layout},
+    )
+    def get(self, request: Request, slug: str, layout: str) -> StreamingHttpResponse:
+        project = with_words(request, slug)
+        if layout not in Layout.values:
+            known = {"known": ", ".join(Layout.values)}
+            raise Http404(_("There is no such format. Those there are: %(known)s.") % known)
+        wanted, until = Layout(layout), timezone.now()
+        answer = StreamingHttpResponse(export_captions(project, wanted, until=until), content_type=wanted.content_type)
+        answer["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until)}"'
+        return answer
+
+
+def managed(request: Request, slug: str) -> Project:
+    return project_for(asker(request), slug, Role.MANAGER)
+
+
+def with_words(request: Request, slug: str) -> Project:
+    """A project whose captions the asker may read, now."""
+    project = managed(request, slug)
+    check_no_pictures_in_hand(asker(request), project)
+    return project
+
+
+def rounds_of(request: Request, project: Project) -> QuerySet[Round]:
+    """The rounds of a project, as the query narrows them."""
+    rounds = Round.objects.filter(project=project)
+    if language := request.query_params.get("language"):
+        # PostgreSQL cannot even be asked for a text with a NUL in it.
+        rounds = rounds.filter(language=language.replace("\0", ""))
+    if round_id := request.query_params.get("round"):
+        if not (round_id.isascii() and round_id.isdecimal() and 1 <= int(round_id[:20]) < 2**63):
+            raise serializers.ValidationError({"round": [_("The id of a round: a whole number.")]})
+        rounds = rounds.filter(pk=int(round_id))
+    return rounds
+
+
+def written(rounds: QuerySet[Round]) -> QuerySet[Round]:
+    return rounds.exclude(kind=RoundKind.VERIFICATION)
+
+
+def parts_of(captions: QuerySet[Caption], rounds: QuerySet[Round]) -> Iterator[Part[Caption]]:
+    """The captions of each of `rounds`."""
+    for pk in rounds.order_by("pk").values_list("pk", flat=True):
+        yield Part(pk, captions.filter(round=pk))
+
+
+def shown_by(project: Project, shape: type[serializers.Serializer[Any]]) -> Any:
+    """Rows in `shape`, which is told the keys of their images and by what names the project calls people."""
+
+    def show(rows: Sequence[Model]) -> Any:
+        return shape(rows, many=True, context=shapes.context_of(project, rows)).data
+
+    return show

@@ -1,0 +1,203 @@
+"""A rater's own work on captions that others wrote: what waits, and a batch from taking it to handing it in.
+
+Once a batch is handed in no caption of it is shown: its pictures may come to be written about in a later round.
+"""
+
+from __future__ import annotations
+
+from random import SystemRandom
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from allocation.models import BatchState
+from annotation import tasks
+from annotation.api.refusals import nothing_left, refusals
+from annotation.api.working import BlockerSerializer, RatedSerializer, RateSerializer, given
+from annotation.models import Rating
+from annotation.permissions import ratings_for, round_to_rate
+from annotation.selectors import verification
+from annotation.services import verification as services
+from corpus.api import PictureSerializer
+from corpus.api import shown as picture_shown
+from people.api.views import ApiView, asker
+
+TAGS = ["work: rating captions"]
+
+
+class RatingHeadSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    project = serializers.CharField(source="project.slug")
+    language = serializers.CharField(source="language.tag")
+    round = serializers.IntegerField(source="round.pk")
+    state = serializers.ChoiceField(BatchState.choices)
+    is_open = serializers.BooleanField(help_text="Whether what is handed in now counts.")
+    is_late = serializers.BooleanField()
+    due_at = serializers.DateTimeField(help_text="When the lease runs out; work renews it.")
+    submitted_at = serializers.DateTimeField(allow_null=True)
+    guidelines_version = serializers.IntegerField()
+
+
+class CaptionToRateSerializer(serializers.Serializer[Any]):
+    position = serializers.IntegerField()
+    picture = PictureSerializer()
+    text = serializers.CharField(help_text="What somebody wrote.")
+    rating = serializers.ChoiceField(Rating.choices, allow_null=True)
+
+
+class RatingBatchSerializer(RatingHeadSerializer):
+    captions = CaptionToRateSerializer(many=True, help_text="Empty unless the batch is in hand.")
+
+
+class RatingRoundSerializer(serializers.Serializer[Any]):
+    round = serializers.IntegerField(source="round.pk")
+    project = serializers.CharField(source="project.slug")
+    language = serializers.CharField(source="language.tag")
+    open_batch = RatingHeadSerializer(allow_null=True)
+    resumable = RatingHeadSerializer(many=True)
+    finished = serializers.IntegerField(help_text="Batches handed in.")
+    blockers = BlockerSerializer(many=True)
+    is_anything_left = serializers.BooleanField()
+
+
+class RatingWorkSerializer(serializers.Serializer[Any]):
+    rounds = RatingRoundSerializer(many=True)
+
+
+class RatingWorkView(ApiView):
+    @extend_schema(
+        operation_id="rating_work",
+        summary="What waits for one to rate",
+        tags=TAGS,
+        responses=RatingWorkSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        rounds = verification.rating_work_of(asker(request), timezone.now())
+        return Response(RatingWorkSerializer({"rounds": rounds}).data)
+
+
+class RatingBatchTake(ApiView):
+    @extend_schema(
+        operation_id="rating_batch_take",
+        summary="Take captions to rate",
+        description="The batch in hand again, where there is one.",
+        tags=TAGS,
+        request=None,
+        responses=RatingBatchSerializer,
+    )
+    def post(self, request: Request, round_id: int) -> Response:
+        round = round_to_rate(asker(request), round_id)
+        with refusals():
+            batch = services.take_batch(round=round, rater=asker(request), now=timezone.now(), rng=SystemRandom())
+        if batch is None:
+            raise nothing_left(_("There is nothing left for you in this round: all other captions have their raters."))
+        return answer(request, batch.pk)
+
+
+class RatingBatchDetail(ApiView):
+    @extend_schema(
+        operation_id="rating_batch",
+        summary="A batch of captions to rate",
+        tags=TAGS,
+        responses=RatingBatchSerializer,
+    )
+    def get(self, request: Request, batch_id: UUID) -> Response:
+        return answer(request, batch_id)
+
+
+class VerdictSave(ApiView):
+    @extend_schema(
+        operation_id="verdict_save",
+        summary="Rate a caption that somebody wrote",
+        description="As often as wanted, until the batch is handed in.",
+        tags=TAGS,
+        request=RateSerializer,
+        responses=RatedSerializer,
+    )
+    def put(self, request: Request, batch_id: UUID, position: int) -> Response:
+        ratings_for(asker(request), batch_id)
+        sent = given(RateSerializer, request)
+        with refusals():
+            services.save_verdict(
+                batch_id=batch_id,
+                rater=asker(request),
+                position=position,
+                rating=Rating(sent["rating"]),
+                active_ms=sent["active_ms"],
+                now=timezone.now(),
+            )
+        return Response({"position": position, "rating": sent["rating"]})
+
+
+class RatingBatchSubmit(ApiView):
+    @extend_schema(
+        operation_id="rating_batch_submit",
+        summary="Hand ratings in",
+        description="Asked twice, it is done once, and answered alike.",
+        tags=TAGS,
+        request=None,
+        responses=RatingBatchSerializer,
+    )
+    def post(self, request: Request, batch_id: UUID) -> Response:
+        ratings_for(asker(request), batch_id)
+        with refusals():
+            batch = services.submit_batch(batch_id=batch_id, rater=asker(request), now=timezone.now())
+        tasks.nudge_figures(batch.round_id)
+        return answer(request, batch_id)
+
+
+class RatingBatchReturn(ApiView):
+    @extend_schema(
+        operation_id="rating_batch_return",
+        summary="Give captions to rate back",
+        description="What was rated stays with the batch.",
+        tags=TAGS,
+        request=None,
+        responses=RatingBatchSerializer,
+    )
+    def post(self, request: Request, batch_id: UUID) -> Response:
+        ratings_for(asker(request), batch_id)
+        with refusals():
+            services.give_back(batch_id=batch_id, rater=asker(request), now=timezone.now())
+        return answer(request, batch_id)
+
+
+class RatingBatchResume(ApiView):
+    @extend_schema(
+        operation_id="rating_batch_resume",
+        summary="Take captions to rate up again",
+        description="As far as they are still free.",
+        tags=TAGS,
+        request=None,
+        responses=RatingBatchSerializer,
+    )
+    def post(self, request: Request, batch_id: UUID) -> Response:
+        ratings_for(asker(request), batch_id)
+        with refusals():
+            services.resume_batch(batch_id=batch_id, rater=asker(request), now=timezone.now())
+        return answer(request, batch_id)
+
+
+def answer(request: Request, batch_id: UUID) -> Response:
+    """A batch as it stands."""
+    user, now = asker(request), timezone.now()
+    batch = ratings_for(user, batch_id)
+    head = verification.ratings_head(batch, size=0, now=now)
+    is_shown = head.is_open and batch.submitted_at is None
+    captions = [
+        {
+            "position": item.position,
+            "picture": picture_shown(item.picture),
+            "text": item.text,
+            "rating": item.rating or None,
+        }
+        for item in (verification.ratings_page(batch, user, now).items if is_shown else ())
+    ]
+    about: dict[str, Any] = dict(RatingHeadSerializer(head).data)
+    return Response(about | {"captions": CaptionToRateSerializer(captions, many=True).data})

@@ -1,0 +1,110 @@
+"""What the services refuse, each with a code that stays and the sentence that the pages say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.http import Http404
+from django.utils.translation import gettext as _
+
+from allocation.services import BatchInHand, GivenBack, NothingFree, PoolBusy, PoolClosed, TimeRanOut
+from annotation.models import CaptionBatch, Feedback, Item, Verdict, VerificationBatch
+from annotation.permissions import has_pictures_in_hand
+from annotation.services import batches
+from annotation.services.releases import ReleaseRefused
+from people.api.problems import Problem, explain
+from people.models import Project, User
+from people.qualification import NotQualified
+
+explain(
+    {
+        "not-qualified": "Something keeps you from this round; errors says what, such as consent or feedback to read.",
+        "round-closed": "The round hands out nothing at present.",
+        "busy": "Others are taking the last of it this very moment. Ask again in some seconds.",
+        "nothing-left": "Nothing is left for you in this round.",
+        "moved-on": "The batch is past the stage that this is about, or not there yet.",
+        "not-all-rated": "Every caption has to be rated first; errors names the positions.",
+        "unfinished": "Captions are missing or cannot be handed in; errors says why, by position.",
+        "bad-text": "The text cannot be kept as it is.",
+        "conflict": "The text was changed since the revision you began from; text and revision are what is stored.",
+        "time-ran-out": "The lease is over. What was written is kept; the batch can be taken up again.",
+        "given-back": "The batch was given back. It can be taken up again.",
+        "all-gone": "Everything in the batch has gone to others since.",
+        "batch-in-hand": "Another batch of the round is in your hands; batch says which.",
+        "pictures-in-hand": "You have pictures of the project to finish yourself, and would read what others wrote.",
+        "release-refused": "The project cannot be released as it is; errors says why.",
+    }
+)
+
+GONE = (CaptionBatch.DoesNotExist, Item.DoesNotExist, VerificationBatch.DoesNotExist, Verdict.DoesNotExist)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Say as a problem what a service refuses."""
+    try:
+        yield
+    except NotQualified as stopped:
+        why = {blocker.code: [blocker.message] for blocker in stopped.blockers}
+        raise Problem(403, "not-qualified", " ".join(str(b.message) for b in stopped.blockers), why) from None
+    except PoolClosed:
+        said = _("This round is closed at present; its manager opens it again.")
+        raise Problem(409, "round-closed", said) from None
+    except PoolBusy:
+        said = _("Others are taking the last images this very moment. Try again in a few seconds.")
+        raise Problem(409, "busy", said) from None
+    except GONE:
+        raise Http404(_("This image is not in your hands.")) from None
+    except Feedback.DoesNotExist:
+        raise Http404(_("There is no such feedback for you.")) from None
+    except batches.MovedOn:
+        raise Problem(409, "moved-on", _("This batch has moved on in another tab.")) from None
+    except batches.NotAllRated as stopped:
+        missing = ", ".join(map(str, stopped.positions))
+        said = _("Rate every caption first. Not rated yet: %(missing)s.") % {"missing": missing}
+        errors = {str(position): [_("Not rated yet.")] for position in stopped.positions}
+        raise Problem(422, "not-all-rated", said, errors) from None
+    except batches.Unfinished as stopped:
+        errors = {str(position): [str(problem.message)] for position, problem in stopped.problems.items()}
+        raise Problem(422, "unfinished", _("Some captions cannot be handed in yet."), errors) from None
+    except batches.Refused as refused:
+        said = str(refused.problem.message)
+        raise Problem(422, "bad-text", said, {"text": [said]}) from None
+    except batches.Conflict as conflict:
+        said = _("This caption was changed elsewhere meanwhile. What is stored is in text and revision.")
+        stored = {"text": conflict.item.text, "revision": conflict.item.revision}
+        raise Problem(409, "conflict", said, **stored) from None
+    except TimeRanOut:
+        said = _("The time for this batch ran out. You can take it up again.")
+        raise Problem(410, "time-ran-out", said) from None
+    except GivenBack:
+        raise Problem(410, "given-back", _("This batch was given back. You can take it up again.")) from None
+    except NothingFree:
+        said = _("All images of this batch have gone to others since. What you wrote is kept.")
+        raise Problem(409, "all-gone", said) from None
+    except BatchInHand as stopped:
+        said = _("Finish or give back the batch that you have in hand first; here it is.")
+        raise Problem(409, "batch-in-hand", said, batch=str(stopped.batch.pk)) from None
+    except ReleaseRefused as refused:
+        raise Problem(422, "release-refused", str(refused), {"release": refused.problems}) from None
+
+
+def nothing_left(sentence: str) -> Problem:
+    return Problem(409, "nothing-left", sentence)
+
+
+def check_no_pictures_in_hand(user: User, project: Project) -> None:
+    """What others wrote is not for who has yet to write, judge or guess about the same pictures.
+
+    Raises
+    ------
+    Problem
+    """
+    if has_pictures_in_hand(user, project):
+        raise Problem(
+            409,
+            "pictures-in-hand",
+            _("You have a batch with pictures of this project to finish yourself, and the file says what others wrote "
+              "about them. Hand that batch in first, or ask another manager for the file."),
+        )  # fmt: skip
