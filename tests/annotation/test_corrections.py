@@ -1,0 +1,342 @@
+"""Captions sent back and written anew: when, by whom, what is kept, what the author sees, and the races."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from random import Random
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import (
+    Caption,
+    CaptionState,
+    Exclusion,
+    Round,
+    RoundState,
+    SentBack,
+    Standing,
+    Tally,
+    VerificationTask,
+)
+from annotation.services import batches, corrections
+from annotation.services import verification as verifying
+from people.models import AuditEntry, Consent, Membership, User
+from tests.annotation.handing_in import hand_in
+from tests.annotation.verifying import make_captioned_round, make_verification
+from tests.concurrency import together_with_errors
+from tests.factories import NOW, make_annotator, make_project, make_round
+
+LATER = NOW + timedelta(hours=1)
+OLD, NEW = "Ein Bild von etwas", "Zwei Boote liegen am Strand"
+NOTE = "Say what the boats look like."
+
+
+@pytest.fixture
+def round() -> Round:
+    return make_round(images=2, replication=1)
+
+
+@pytest.fixture
+def ann(round) -> User:
+    return make_annotator(round, "ann")
+
+
+@pytest.fixture
+def caption(round, ann) -> Caption:
+    hand_in(round, ann, OLD)
+    return Caption.objects.order_by("item__position").first()
+
+
+def send_back(caption: Caption, note: str = NOTE) -> SentBack:
+    by = caption.round.project.created_by
+    return corrections.send_back(caption_id=caption.pk, note=note, by=by, now=NOW)
+
+
+def rewrite(caption: Caption, text: str = NEW, author: User | None = None) -> Caption:
+    return corrections.rewrite(caption_id=caption.pk, author=author or caption.author, text=text, now=LATER)
+
+
+def client_of(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.mark.django_db
+class TestSendingBack:
+    def test_until_it_is_written_anew_it_does_not_count_and_keeps_its_place(self, round, caption):
+        taken = caption.item.assignment.task.places_taken
+
+        send_back(caption)
+
+        caption.refresh_from_db()
+        assert caption.state == CaptionState.SENT_BACK
+        assert Tally.objects.get(round=round).captions == 1
+        assert caption.item.assignment.task.places_taken == taken == 1
+
+    def test_the_text_before_is_kept_with_the_note(self, caption):
+        sent = send_back(caption)
+        before = caption.text
+
+        rewrite(caption)
+
+        sent.refresh_from_db()
+        assert (sent.text_before, sent.text_before_as_typed, sent.note) == (before, before, NOTE)
+        assert sent.answered_at == LATER
+
+    def test_written_anew_it_counts_again(self, round, caption):
+        send_back(caption)
+
+        rewrite(caption, f"  {NEW}\u0308 ")
+
+        caption.refresh_from_db()
+        assert caption.state == CaptionState.COUNTED
+        assert caption.text == "Zwei Boote liegen am Strand\u0308"
+        assert caption.text_as_typed == "  Zwei Boote liegen am Strand\u0308 "
+        assert caption.submitted_at == NOW
+        assert Tally.objects.get(round=round).captions == 2
+
+    def test_the_hints_that_were_let_be_are_those_of_the_new_text(self, caption):
+        Caption.objects.filter(pk=caption.pk).update(warnings=["repeated"])
+        caption.refresh_from_db()
+        sent = send_back(caption)
+
+        assert rewrite(caption, caption.item.english.text).warnings == ["copied"]
+        assert sent.warnings_before == ["repeated"]
+
+    def test_it_may_be_sent_back_again(self, caption):
+        send_back(caption)
+        rewrite(caption)
+        send_back(caption, "And the sky?")
+        rewrite(caption, "Zwei Boote liegen unter grauem Himmel")
+
+        assert list(caption.sent_back.values_list("note", "text_before")) == [
+            (NOTE, caption.text),
+            ("And the sky?", NEW),
+        ]
+
+    @pytest.mark.parametrize("note", ["", "  \n ", "x" * 5001, "a\x00b"])
+    def test_without_a_note_it_is_not(self, caption, note):
+        with pytest.raises(corrections.FeedbackRefused):
+            send_back(caption, note)
+        assert not SentBack.objects.exists()
+
+    @pytest.mark.parametrize("state", [RoundState.ACCEPTED, RoundState.REJECTED])
+    def test_nor_where_the_round_was_decided_on(self, round, caption, state):
+        Round.objects.filter(pk=round.pk).update(state=state, decided_at=NOW)
+        with pytest.raises(corrections.CannotSendBack, match="decided"):
+            send_back(caption)
+
+    def test_from_a_closed_round_it_is_and_may_be_written(self, round, caption):
+        Round.objects.filter(pk=round.pk).update(state=RoundState.CLOSED)
+        send_back(caption)
+        assert rewrite(caption).state == CaptionState.COUNTED
+
+    @pytest.mark.parametrize("state", ["late", "excluded", "withdrawn", "sent-back"])
+    def test_nor_where_it_does_not_count(self, caption, state):
+        Caption.objects.filter(pk=caption.pk).update(state=state)
+        with pytest.raises(corrections.CannotSendBack):
+            send_back(caption)
+
+    def test_nor_once_others_rate_it(self):
+        round, (author,) = make_captioned_round(images=2, captions=1)
+        Membership.objects.create(project=round.project, user=author, role="annotator")
+        Consent.objects.create(text=round.project.consent_texts.get(), user=author, given_at=NOW)
+        make_verification(round)
+
+        with pytest.raises(corrections.CannotSendBack, match="rating"):
+            send_back(Caption.objects.first())
+
+    def test_nor_where_it_came_from_a_file(self, round, caption):
+        Caption.objects.filter(pk=caption.pk).update(item=None, author=None, position=1)
+        with pytest.raises(corrections.CannotSendBack, match="file"):
+            send_back(caption)
+
+    def test_it_stands_in_the_log_without_the_words(self, round, caption, ann):
+        send_back(caption)
+
+        entry = AuditEntry.objects.get(action="caption.sent-back")
+        assert (entry.by, entry.person) == (round.project.created_by, ann)
+        assert caption.text not in str(entry.details)
+
+
+def stop(reason: str, round: Round, person: User) -> None:
+    about = {"project": round.project, "person": person, "language": round.language, "at": NOW}
+    by = round.project.created_by
+    {
+        "paused": lambda: Standing.objects.create(state="paused", by=by, **about),
+        "excluded": lambda: Exclusion.objects.create(reason="Copies.", by=by, **about),
+        "role": lambda: Membership.objects.filter(user=person).delete(),
+        "consent": lambda: Consent.objects.filter(user=person).update(withdrawn_at=LATER),
+    }[reason]()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("reason", ["paused", "excluded", "role", "consent"])
+class TestAuthorsWhoMayNotWrite:
+    def test_nothing_is_sent_back_to_them(self, round, caption, ann, reason):
+        stop(reason, round, ann)
+        with pytest.raises(corrections.CannotSendBack):
+            send_back(caption)
+
+    def test_nor_taken_from_them_and_what_they_typed_stands_on_the_page(self, round, caption, ann, reason):
+        send_back(caption)
+        stop(reason, round, ann)
+
+        page = client_of(ann).post(reverse("annotation:caption-rewrite", args=[caption.pk]), {"text": NEW})
+
+        assert page.status_code == 409
+        assert NEW in page.content.decode()
+        caption.refresh_from_db()
+        assert caption.state == CaptionState.SENT_BACK
+
+
+@pytest.mark.django_db
+class TestThePage:
+    @pytest.fixture
+    def path(self, caption) -> str:
+        send_back(caption)
+        return reverse("annotation:caption-rewrite", args=[caption.pk])
+
+    def test_it_shows_picture_note_and_text_and_never_the_english_caption(self, path, caption, ann):
+        page = client_of(ann).get(path)
+
+        html = page.content.decode()
+        assert NOTE in html
+        assert caption.text in html
+        assert "<img" in html
+        assert caption.item.english.text not in html
+        assert "no-store" in page["Cache-Control"]
+
+    def test_the_work_page_leads_there(self, path, ann):
+        assert path in client_of(ann).get(reverse("annotation:work-show")).content.decode()
+
+    def test_handed_in_it_is_gone_from_there(self, path, ann):
+        client = client_of(ann)
+
+        response = client.post(path, {"text": NEW})
+
+        assert response["Location"] == reverse("annotation:work-show")
+        assert path not in client.get(response["Location"]).content.decode()
+
+    @pytest.mark.parametrize("text", ["", "\u200b", "x" * 1001])
+    def test_what_cannot_be_a_caption_is_refused_and_stays(self, path, caption, ann, text):
+        page = client_of(ann).post(path, {"text": text})
+
+        assert page.status_code == 422
+        assert f">{text}</textarea>" in page.content.decode()
+        caption.refresh_from_db()
+        assert caption.state == CaptionState.SENT_BACK
+
+    def test_hints_are_said_once_and_let_be_the_second_time(self, path, caption, ann):
+        client = client_of(ann)
+
+        page = client.post(path, {"text": "Boote"}).content.decode()
+
+        assert "shorter than three words" in page
+        assert ">Boote</textarea>" in page
+        assert client.post(path, {"text": "Boote", "seen": "short"}).status_code == 302
+        caption.refresh_from_db()
+        assert (caption.text, caption.warnings) == ("Boote", ["short"])
+
+    def test_a_second_tab_sees_what_is_stored_and_what_it_typed(self, path, caption, ann):
+        client = client_of(ann)
+        client.post(path, {"text": NEW})
+
+        page = client.post(path, {"text": "Zwei andere Boote im Wasser"})
+
+        assert page.status_code == 409
+        assert NEW in page.content.decode()
+        assert "Zwei andere Boote im Wasser" in page.content.decode()
+        caption.refresh_from_db()
+        assert caption.text == NEW
+
+    def test_the_same_sent_twice_is_handed_in_once(self, path, ann):
+        client = client_of(ann)
+        client.post(path, {"text": NEW})
+        assert client.post(path, {"text": NEW}).status_code == 302
+
+    def test_while_the_picture_is_in_hand_elsewhere_nothing_of_it_is_shown(self, path, caption, ann, round):
+        elsewhere = make_round(collection=round.collection, replication=1)
+        Membership.objects.create(project=elsewhere.project, user=ann, role="annotator")
+        Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=ann, given_at=NOW)
+        batches.take_batch(round=elsewhere, annotator=ann, now=NOW, rng=Random(0))
+        client = client_of(ann)
+
+        page, answer = client.get(path), client.post(path, {"text": NEW})
+
+        assert NOTE not in page.content.decode()
+        assert caption.text not in page.content.decode()
+        assert answer.status_code == 409
+        assert NEW in answer.content.decode()
+
+    def test_nobody_else_is_told_that_it_exists(self, path, round, caption):
+        outsiders = [make_annotator(round, "bea"), round.project.created_by, make_project().created_by]
+        for outsider in outsiders:
+            assert client_of(outsider).get(path).status_code == 404
+            assert client_of(outsider).post(path, {"text": NEW}).status_code == 404
+        assert Client().get(path).status_code == 302
+
+    def test_a_caption_that_was_never_sent_back_cannot_be_changed(self, path, caption, ann):
+        other = Caption.objects.exclude(pk=caption.pk).get()
+        there = reverse("annotation:caption-rewrite", args=[other.pk])
+        assert client_of(ann).post(there, {"text": NEW}).status_code == 404
+
+
+@pytest.mark.django_db(transaction=True)
+class TestRaces:
+    @pytest.mark.parametrize("run", range(3))
+    def test_of_two_tabs_one_hands_in_and_the_other_is_told(self, caption, run):
+        send_back(caption)
+
+        outcomes = together_with_errors(lambda text: rewrite(caption, text), [f"{NEW} {tab} {run}" for tab in range(3)])
+
+        (won,) = (outcome for outcome in outcomes if isinstance(outcome, Caption))
+        assert sum(isinstance(outcome, corrections.WrittenAlready) for outcome in outcomes) == 2
+        caption.refresh_from_db()
+        assert caption.text == won.text
+        assert Tally.objects.get().captions == 2
+
+    def test_control_without_the_lock_both_hand_in(self, caption):
+        send_back(caption)
+        done = []
+
+        def unless_written(text: str) -> None:
+            if Caption.objects.get(pk=caption.pk).state == CaptionState.SENT_BACK:
+                time.sleep(0.05)
+                Caption.objects.filter(pk=caption.pk).update(text=text, state=CaptionState.COUNTED)
+                done.append(text)
+
+        together_with_errors(unless_written, ["Eins", "Zwei"])
+
+        assert len(done) == 2
+
+    @pytest.mark.parametrize("run", range(4))
+    def test_a_caption_is_sent_back_or_rated_never_both(self, run):
+        round, authors = make_captioned_round(images=6, captions=1)
+        for author in authors:
+            Membership.objects.create(project=round.project, user=author, role="annotator")
+            Consent.objects.create(text=round.project.consent_texts.get(), user=author, given_at=NOW)
+        Round.objects.filter(pk=round.pk).update(state=RoundState.CLOSED)
+        rating = make_verification(round, filled=False)
+        captions = list(Caption.objects.order_by("pk"))
+        acts = [lambda one=one: send_back(one) for one in captions]
+        acts.insert(run * 2, lambda: verifying.fill_verification(round_id=rating.pk))
+
+        outcomes = together_with_errors(lambda act: act(), acts)
+
+        unexpected = [one for one in outcomes if not isinstance(one, int | SentBack | corrections.CannotSendBack)]
+        assert not unexpected
+        sent_back = set(Caption.objects.filter(state=CaptionState.SENT_BACK).values_list("pk", flat=True))
+        rated = set(VerificationTask.objects.values_list("caption", flat=True))
+        assert not sent_back & rated
+        assert sent_back | rated == {caption.pk for caption in captions}
+
+    def test_two_managers_send_it_back_once(self, caption):
+        outcomes = together_with_errors(lambda note: send_back(caption, note), ["One.", "Two.", "Three."])
+
+        assert sum(isinstance(outcome, SentBack) for outcome in outcomes) == 1
+        assert sum(isinstance(outcome, corrections.CannotSendBack) for outcome in outcomes) == 2
