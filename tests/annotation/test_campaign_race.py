@@ -1,0 +1,226 @@
+"""Closing, pausing, excluding and undoing while people take batches and hand them in: every number stays exact."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from random import Random
+
+import pytest
+
+from allocation import services as allocation
+from allocation.models import Assignment, AssignmentState, Batch, BatchState
+from annotation.models import Caption, CaptionState, Exclusion, Round, RoundState, Standing, Tally
+from annotation.rules.campaign import InHand
+from annotation.services import batches, campaign, standings
+from annotation.services.tallies import recount
+from people.models import User
+from people.qualification import NotQualified
+from tests.allocation.test_exact_replication import assert_exact
+from tests.annotation.handing_in import hand_in, take, write
+from tests.concurrency import together
+from tests.factories import MINUTE, NOW, make_annotator, make_round
+
+RUNS = 4
+INTERRUPTED = (NotQualified, allocation.PoolClosed, allocation.PoolBusy, batches.GivenBack, allocation.NothingFree)
+
+
+def managed(round: Round, service: Callable, /, **fields) -> Callable[[], object]:
+    return partial(service, by=round.project.created_by, now=NOW, **fields)
+
+
+def anew(round: Round) -> Round:
+    """As a request of its own has it: threads must not share rows that are read anew."""
+    return Round.objects.select_related("pool", "project", "language").get(pk=round.pk)
+
+
+def try_to_take(round: Round, person: User) -> bool:
+    try:
+        return batches.take_batch(round=anew(round), annotator=person, now=NOW, rng=Random(person.pk)) is not None
+    except (allocation.PoolClosed, allocation.PoolBusy):
+        return False
+
+
+def assert_captions_are_as_their_places(round: Round) -> None:
+    """Who has a place of what is done has a caption that counts, and nobody else has; tallies say the same."""
+    assert_exact(round.pool)
+    done = Assignment.objects.filter(batch__pool=round.pool, state=AssignmentState.DONE)
+    counted = Caption.objects.filter(round=round, state=CaptionState.COUNTED)
+    assert set(counted.values_list("item", flat=True)) == set(done.values_list("pk", flat=True))
+    for tally in Tally.objects.filter(round=round):
+        assert recount(round=round, person=tally.person) == []
+
+
+@pytest.mark.django_db(transaction=True)
+class TestClosing:
+    @pytest.mark.parametrize("run", range(RUNS))
+    def test_nobody_has_anything_in_hand_once_it_was_taken_back(self, run, monkeypatch):
+        round = make_round(images=12, replication=2, batch_size=2)
+        people = [make_annotator(round) for _ in range(6)]
+        assign = allocation._assign
+
+        def slowly(*args):
+            time.sleep(0.01)
+            return assign(*args)
+
+        monkeypatch.setattr(allocation, "_assign", slowly)
+        close = managed(round, campaign.close_round, round=anew(round), in_hand=InHand.TAKE_BACK)
+        calls = [partial(try_to_take, round, person) for person in people]
+        together(lambda call: call(), [*calls[:3], close, *calls[3:]])
+
+        assert not Batch.objects.filter(pool=round.pool, state=BatchState.OPEN).exists()
+        assert_exact(round.pool)
+
+    def test_whoever_has_a_batch_when_it_is_refused_is_named(self):
+        round = make_round(images=12, replication=2, batch_size=2)
+        people = [make_annotator(round) for _ in range(4)]
+        close = managed(round, campaign.close_round, round=anew(round))
+
+        def try_to_close() -> bool:
+            try:
+                close()
+            except campaign.WorkInHand:
+                return False
+            return True
+
+        took = together(lambda call: call(), [*(partial(try_to_take, round, one) for one in people), try_to_close])
+        round.refresh_from_db()
+        in_hand = Batch.objects.filter(pool=round.pool, state=BatchState.OPEN).count()
+        assert in_hand == sum(took[:4])
+        assert (round.state == RoundState.CLOSED) == took[4] == (in_hand == 0)
+
+    def test_handing_in_and_taking_back_at_once_is_one_or_the_other(self):
+        round = make_round(images=4, replication=1, batch_size=4)
+        ann = make_annotator(round)
+        batch = take(round, ann)
+        write(batch, ann, "Ein Bild davon")
+
+        def submit() -> None:
+            with suppress(batches.GivenBack):
+                batches.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW)
+
+        together(
+            lambda call: call(),
+            [submit, managed(round, campaign.close_round, round=anew(round), in_hand=InHand.TAKE_BACK)],
+        )
+        batch.batch.refresh_from_db()
+        counted = Caption.objects.filter(round=round, state=CaptionState.COUNTED).count()
+        assert (batch.batch.state, counted) in ((BatchState.DONE, 4), (BatchState.RETURNED, 0))
+        assert_captions_are_as_their_places(round)
+
+    def test_without_the_guard_somebody_gets_a_batch_of_a_closed_round(self):
+        """The control: look whether the round is open, then take, as one would write it at first."""
+        round = make_round(images=2)
+        ann = make_annotator(round)
+
+        def take_unguarded() -> None:
+            if Round.objects.get(pk=round.pk).pool.is_open:
+                time.sleep(0.2)
+                Batch.objects.create(pool=round.pool, person=ann, taken_at=NOW, hold_s=60, due_at=NOW + MINUTE)
+
+        def close() -> None:
+            time.sleep(0.05)
+            managed(round, campaign.close_round, round=anew(round), in_hand=InHand.TAKE_BACK)()
+
+        together(lambda call: call(), [take_unguarded, close])
+
+        round.refresh_from_db()
+        assert round.state == RoundState.CLOSED
+        assert Batch.objects.filter(pool=round.pool, state=BatchState.OPEN).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+class TestStandings:
+    @pytest.mark.parametrize("run", range(RUNS))
+    def test_whoever_is_paused_has_nothing_in_hand_whatever_they_do_meanwhile(self, run):
+        round = make_round(images=12, replication=2, batch_size=2)
+        ann = make_annotator(round)
+
+        def work() -> None:
+            with suppress(*INTERRUPTED):
+                for _ in range(3):
+                    hand_in(anew(round), ann, f"Ein Bild davon {run}")
+
+        pause = managed(
+            round, standings.pause, project=round.project, person=ann, language=round.language, reason="Too fast."
+        )
+        together(lambda call: call(), [work, work, pause])
+
+        assert not Batch.objects.filter(person=ann, state=BatchState.OPEN).exists()
+        with pytest.raises(NotQualified, match="paused"):
+            take(round, ann)
+        assert_captions_are_as_their_places(round)
+
+    @pytest.mark.parametrize("run", range(RUNS))
+    def test_replication_is_exact_through_any_interleaving(self, run):
+        round = make_round(images=10, replication=2, batch_size=3, seed=run)
+        people = [make_annotator(round) for _ in range(5)]
+        about = {"project": round.project, "language": round.language}
+
+        def work(person: User) -> None:
+            for turn in range(3):
+                with suppress(*INTERRUPTED, AssertionError):
+                    hand_in(anew(round), person, f"Ein Bild davon {person.pk} {turn}")
+
+        def manage(rng: Random) -> None:
+            for _ in range(8):
+                person = rng.choice(people[:3])
+                who = about | {"person": person, "by": round.project.created_by, "now": NOW}
+                found = Exclusion.objects.filter(person=person, undone_at=None).first()
+                match rng.choice(("exclude", "undo", "pause", "lift", "close")):
+                    case "exclude":
+                        standings.exclude(reason="Machine-made.", **who)
+                    case "undo" if found:
+                        standings.undo_exclusion(exclusion=found, by=round.project.created_by, now=NOW)
+                    case "pause":
+                        standings.pause(reason="Too fast.", **who)
+                    case "lift":
+                        standings.lift(**who)
+                    case "close":
+                        with suppress(campaign.NotNow):
+                            managed(round, campaign.close_round, round=anew(round), in_hand=InHand.TAKE_BACK)()
+                            managed(round, campaign.reopen_round, round=anew(round))()
+
+        together(
+            lambda call: call(),
+            [*(partial(work, person) for person in people), *(partial(manage, Random(f"{run}{n}")) for n in range(2))],
+        )
+
+        assert_captions_are_as_their_places(round)
+        stopped = Standing.objects.filter(state="paused").values("person")
+        assert not Batch.objects.filter(person__in=stopped, state=BatchState.OPEN).exists()
+        # Whatever happened: once all is undone, the rest can be written, and each image has its two captions.
+        for exclusion in Exclusion.objects.filter(undone_at=None):
+            standings.undo_exclusion(exclusion=exclusion, by=round.project.created_by, now=NOW)
+        finish(round)
+        assert_captions_are_as_their_places(round)
+        authors = Caption.objects.filter(round=round, state=CaptionState.COUNTED).values_list("image", "author")
+        assert len(set(authors)) == len(authors) == 20
+
+    def test_control_counting_again_without_looking_at_the_places_oversells(self):
+        """The control: what undoing would do if it did not ask whether somebody else has the place by now."""
+        round = make_round(images=2, replication=1)
+        ann, bob = make_annotator(round), make_annotator(round)
+        hand_in(round, ann)
+        standings.exclude(
+            project=round.project,
+            person=ann,
+            language=round.language,
+            reason="Machine-made.",
+            by=round.project.created_by,
+            now=NOW,
+        )
+        hand_in(round, bob)
+        Caption.objects.filter(author=ann).update(state=CaptionState.COUNTED)
+        assert Caption.objects.counted().filter(round=round).count() == 4
+
+
+def finish(round: Round) -> None:
+    """Let people who never met anything of the round write what is left."""
+    for _ in range(6):
+        person = make_annotator(round)
+        for _ in range(4):
+            with suppress(*INTERRUPTED, AssertionError):
+                hand_in(anew(round), person, f"Ein Bild davon {person.pk}")
