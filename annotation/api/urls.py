@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.api import managing, rating, working
+from annotation.api import managing, rating, releases, working
 
 PROJECT = "projects/<slug:slug>"
 BATCH = "work/batches/<uuid:batch_id>"
@@ -19,6 +19,11 @@ urlpatterns = [
     path(f"{PROJECT}/verdicts/", managing.VerdictList.as_view(), name="verdict-list"),
     path(f"{PROJECT}/feedback/", managing.FeedbackList.as_view(), name="feedback-list"),
     path(f"{PROJECT}/exports/<str:layout>/", managing.CaptionExport.as_view(), name="captions-export"),
+    path(f"{PROJECT}/releases/", releases.ReleaseList.as_view(), name="release-list"),
+    path(f"{PROJECT}/releases/<int:number>/", releases.ReleaseDetail.as_view(), name="release-show"),
+    path(f"{PROJECT}/releases/<int:number>/archive/", releases.ReleaseArchive.as_view(), name="release-archive"),
+    path(f"{PROJECT}/releases/<int:number>/files/", releases.ReleaseFiles.as_view(), name="release-files"),
+    path(f"{PROJECT}/releases/<int:number>/files/<path:name>/", releases.ReleaseFile.as_view(), name="release-file"),
     path("work/", working.WorkView.as_view(), name="work-show"),
     path("work/captions/", working.OwnCaptionList.as_view(), name="own-caption-list"),
     path("work/feedback/", working.OwnFeedbackList.as_view(), name="own-feedback-list"),

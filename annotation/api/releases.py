@@ -1,0 +1,170 @@
+"""Releases of a project for its managers' programs: asked for, looked at, and fetched file by file or as an archive."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.files.storage import default_storage
+from django.http import FileResponse, Http404
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation import tasks
+from annotation.api.managing import AnyForm, with_words
+from annotation.api.refusals import refusals
+from annotation.api.working import given
+from annotation.files.licences import LICENCES
+from annotation.models import Release
+from annotation.services import releases
+from annotation.services.release_files import MANIFEST
+from corpus.models import JobState
+from people.api.pagination import PARAMETERS, Part, page, paged
+from people.api.views import ApiView, asker
+
+TAGS = ["releases"]
+
+
+class ReleaseSerializer(serializers.ModelSerializer[Release]):
+    state = serializers.ChoiceField(JobState.choices)
+    counts = serializers.DictField(help_text="What is in it, and what was left out and why.")
+
+    class Meta:
+        model = Release
+        fields = (
+            "number",
+            "title",
+            "licence",
+            "authors",
+            "description",
+            "changes",
+            "state",
+            "error",
+            "until",
+            "created_at",
+            "finished_at",
+            "archive_bytes",
+            "checksum",
+            "counts",
+        )
+        read_only_fields = fields
+
+
+class NewReleaseSerializer(serializers.Serializer[Any]):
+    title = serializers.CharField(max_length=200)
+    licence = serializers.ChoiceField(sorted(LICENCES), help_text="Of the captions, by its SPDX identifier.")
+    authors = serializers.CharField(max_length=10_000, help_text="One a line: family name, given names.")
+    description = serializers.CharField(max_length=50_000, allow_blank=True, default="", help_text="Markdown.")
+    changes = serializers.CharField(max_length=50_000, allow_blank=True, default="")
+
+
+class FileSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    bytes = serializers.IntegerField()
+    sha256 = serializers.CharField()
+    address = serializers.CharField()
+
+
+class FilesSerializer(serializers.Serializer[Any]):
+    results = FileSerializer(many=True)
+
+
+class ReleaseList(ApiView):
+    @extend_schema(
+        operation_id="releases",
+        summary="The releases of a project",
+        tags=TAGS,
+        parameters=PARAMETERS,
+        responses=paged("ReleasePage", ReleaseSerializer),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        found = Release.objects.filter(project=with_words(request, slug))
+        show = ReleaseSerializer
+        return page(request, [Part(0, found)], order=["number"], show=lambda rows: show(rows, many=True).data)
+
+    @extend_schema(
+        operation_id="release_start",
+        summary="Ask for a release",
+        description="It is made in the background; ask for it until its state is done, or take a webhook.",
+        tags=TAGS,
+        request=NewReleaseSerializer,
+        responses={202: ReleaseSerializer},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        project = with_words(request, slug)
+        sent = given(NewReleaseSerializer, request)
+        with refusals():
+            made = releases.start_release(project=project, by=asker(request), now=timezone.now(), **sent)
+        tasks.ask_for_release(made.pk)
+        return Response(ReleaseSerializer(made).data, status=202)
+
+
+class ReleaseDetail(ApiView):
+    @extend_schema(operation_id="release", summary="A release", tags=TAGS, responses=ReleaseSerializer)
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        return Response(ReleaseSerializer(release_of(request, slug, number)).data)
+
+
+class ReleaseFiles(ApiView):
+    @extend_schema(operation_id="release_files", summary="Its files", tags=TAGS, responses=FilesSerializer)
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        release = release_of(request, slug, number, is_done=True)
+        found = [file | {"address": f"{request.path}{file['name']}/"} for file in files_of(release)]
+        return Response(FilesSerializer({"results": found}).data)
+
+
+class ReleaseFile(ApiView):
+    content_negotiation_class = AnyForm
+
+    @extend_schema(
+        operation_id="release_file",
+        summary="One of its files",
+        tags=TAGS,
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+    )
+    def get(self, request: Request, slug: str, number: int, name: str) -> FileResponse:
+        release = release_of(request, slug, number, is_done=True)
+        # Of those it has alone, whatever a name might lead to elsewhere.
+        if name != MANIFEST and name not in {file["name"] for file in files_of(release)}:
+            raise Http404(_("This release has no such file."))
+        return sent(f"{release.folder}/{name}", name.rpartition("/")[2])
+
+
+class ReleaseArchive(ApiView):
+    content_negotiation_class = AnyForm
+
+    @extend_schema(
+        operation_id="release_archive",
+        summary="All of it as one archive",
+        tags=TAGS,
+        responses={(200, "application/gzip"): OpenApiTypes.BINARY},
+    )
+    def get(self, request: Request, slug: str, number: int) -> FileResponse:
+        release = release_of(request, slug, number, is_done=True)
+        return sent(release.archive, f"{releases.name_of(release)}.tar.gz", content_type="application/gzip")
+
+
+def release_of(request: Request, slug: str, number: int, *, is_done: bool = False) -> Release:
+    """A release of a project whose captions the asker may read, now."""
+    found = Release.objects.filter(project=with_words(request, slug), number=number).select_related("project")
+    release = (found.filter(state=JobState.DONE) if is_done else found).first()
+    if release is None:
+        raise Http404(_("There is no such release, or it has no files yet."))
+    return release
+
+
+def files_of(release: Release) -> list[dict[str, Any]]:
+    with default_storage.open(f"{release.folder}/{MANIFEST}") as file:
+        found: list[dict[str, Any]] = json.load(file)["files"]
+    return found
+
+
+def sent(name: str, called: str, content_type: str = "application/octet-stream") -> FileResponse:
+    answer = FileResponse(default_storage.open(name), filename=called, as_attachment=True, content_type=content_type)
+    answer["X-Content-Type-Options"] = "nosniff"
+    return answer
