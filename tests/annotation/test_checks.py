@@ -1,0 +1,381 @@
+"""Spot checks: what a manager sees side by side, what the filters find, what is kept, and who is kept away."""
+
+from __future__ import annotations
+
+from random import Random
+from urllib.parse import urlencode
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from allocation.models import Assignment, AssignmentState
+from annotation.models import Caption, CaptionState, Feedback, Item, Rating, Round, SentBack, SpotCheck
+from annotation.selectors import checks as selectors
+from annotation.selectors.checks import Asked, check_page
+from annotation.services import batches, checks, corrections
+from annotation.services.feedback import give_feedback
+from people.models import AuditEntry, Consent, LanguageSkill, Membership, User
+from tests.annotation.handing_in import hand_in
+from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate, submit, take
+from tests.concurrency import together
+from tests.factories import NOW, make_annotator, make_project, make_round, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def client_of(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def round() -> Round:
+    """Three pictures that ann and bea wrote about; they rated the first alike, the second and third apart."""
+    round = make_round(images=3, replication=2)
+    ratings = {"ann": ("GOOD", "GOOD", "BAD"), "bea": ("GOOD", "BAD", "EXCELLENT")}
+    for name, levels in ratings.items():
+        hand_in(round, make_annotator(round, name), f"Was {name} sieht")
+        for caption, level in zip(captions_of(round, name), levels, strict=True):
+            Item.objects.filter(pk=caption.item_id).update(rating=level)
+    return round
+
+
+def captions_of(round: Round, name: str) -> list[Caption]:
+    return list(Caption.objects.filter(round=round, author__username=name).order_by("image"))
+
+
+@pytest.fixture
+def manager(round) -> User:
+    return round.project.created_by
+
+
+@pytest.fixture
+def path(round) -> str:
+    return reverse("annotation:check-show", args=[round.project.slug, "de"])
+
+
+def found(round: Round, viewer: User, **asked) -> list[tuple[int, str]]:
+    """Place of the picture and author of each caption that the filters find."""
+    images = list(round.collection.entries.order_by("position").values_list("key", flat=True))
+    page = check_page(Asked(round, **asked), viewer)
+    return [
+        (images.index(shown.key) + 1, row.author.username)
+        for shown in page.images
+        for row in shown.rows
+        if row.is_asked
+    ]
+
+
+class TestWhatIsShown:
+    def test_english_caption_ratings_and_captions_side_by_side(self, round, manager, path):
+        html = client_of(manager).get(path).content.decode()
+
+        for caption in Caption.objects.all():
+            assert caption.text in html
+            assert caption.item.english.text in html
+        assert html.count("<figure") == 3
+
+    def test_the_other_caption_of_a_picture_stands_beside_the_one_asked_for(self, round, manager):
+        ann = User.objects.get(username="ann")
+
+        page = check_page(Asked(round, annotator=ann), manager)
+
+        assert [[row.author.username for row in shown.rows] for shown in page.images] == [["ann", "bea"]] * 3
+        assert [[row.is_asked for row in shown.rows] for shown in page.images] == [[True, False]] * 3
+
+    def test_verdicts_that_count_stand_beside_a_caption(self, round, manager):
+        rating = make_verification(round, places=1)
+        rater = make_caption_rater(rating, "rob")
+        batch = take(rating, rater)
+        rate(batch, rater, Rating.MEDIUM)
+        assert not any(row.verdicts for shown in check_page(Asked(round), manager).images for row in shown.rows)
+
+        rated = submit(batch, rater).verdicts.count()
+
+        rows = [row for shown in check_page(Asked(round), manager).images for row in shown.rows]
+        said = [(one.rater, one.value) for row in rows for one in row.verdicts]
+        assert said == [("rob", "MEDIUM")] * rated
+        assert not any(row.may_be_sent_back for row in rows if row.verdicts)
+
+    @pytest.mark.parametrize("state", ["late", "excluded", "withdrawn"])
+    def test_what_does_not_count_is_not_there(self, round, manager, state):
+        Caption.objects.filter(author__username="bea").update(state=state)
+        assert found(round, manager) == [(1, "ann"), (2, "ann"), (3, "ann")]
+
+    def test_what_was_sent_back_is(self, round, manager):
+        Caption.objects.filter(author__username="bea").update(state=CaptionState.SENT_BACK)
+        assert len(found(round, manager)) == 6
+
+    def test_the_newest_round_comes_unasked(self, round, manager, path):
+        newer = make_captioned_round(images=1, captions=1, project=round.project, number=2)[0]
+
+        html = client_of(manager).get(path).content.decode()
+
+        assert Caption.objects.get(round=newer).text in html
+        assert captions_of(round, "ann")[0].text not in html
+
+    def test_nothing_written_yet_is_said(self):
+        round = make_round()
+        path = reverse("annotation:check-show", args=[round.project.slug, "de"])
+        assert "Nothing to check yet" in client_of(round.project.created_by).get(path).content.decode()
+
+
+class TestFilters:
+    def test_by_annotator(self, round, manager):
+        assert found(round, manager, annotator=User.objects.get(username="ann")) == [(1, "ann"), (2, "ann"), (3, "ann")]
+
+    def test_by_how_the_english_caption_was_rated(self, round, manager):
+        assert found(round, manager, rated="BAD") == [(2, "bea"), (3, "ann")]
+
+    def test_by_ratings_two_levels_apart(self, round, manager):
+        assert found(round, manager, apart="ratings") == [(2, "ann"), (2, "bea"), (3, "ann"), (3, "bea")]
+
+    def test_one_level_apart_is_none_and_no_opinion_no_level(self, round, manager):
+        Item.objects.filter(caption__author__username="bea").update(rating=Rating.NOT_ENOUGH_INFO)
+        assert found(round, manager, apart="ratings") == []
+        Item.objects.filter(caption__author__username="bea").update(rating=Rating.MEDIUM)
+        assert found(round, manager, apart="ratings") == []
+
+    def test_apart_is_asked_of_all_whoever_is_asked_for(self, round, manager):
+        ann = User.objects.get(username="ann")
+        assert found(round, manager, apart="ratings", annotator=ann) == [(2, "ann"), (3, "ann")]
+
+    def test_by_verdicts_and_by_verdicts_apart(self, round, manager):
+        rating = make_verification(round, places=2)
+        for name, level in (("rob", Rating.BAD), ("sue", Rating.GOOD)):
+            rater = make_caption_rater(rating, name)
+            batch = take(rating, rater)
+            rate(batch, rater, Rating.GOOD)
+            first = batch.verdicts.get(caption=_always_drawn(batch))
+            batch.verdicts.filter(pk=first.pk).update(rating=level)
+            submit(batch, rater)
+        caption = _always_drawn(batch)
+        place = list(round.collection.entries.order_by("position").values_list("image", flat=True))
+        one = (place.index(caption.image_id) + 1, caption.author.username)
+
+        assert found(round, manager, apart="verdicts") == [one]
+        assert found(round, manager, verdict="BAD") == [one]
+        assert one in found(round, manager, verdict="GOOD")
+        assert found(round, manager, verdict="EXCELLENT") == []
+
+    def test_verdicts_that_were_set_aside_say_nothing(self, round, manager):
+        rating = make_verification(round, places=1)
+        rater = make_caption_rater(rating)
+        batch = take(rating, rater)
+        rate(batch, rater, Rating.BAD)
+        submit(batch, rater)
+        Assignment.objects.filter(person=rater).update(state=AssignmentState.REJECTED)
+
+        assert found(round, manager, verdict="BAD") == []
+
+    def test_by_what_nobody_has_checked(self, round, manager):
+        first = captions_of(round, "ann")[0]
+        checks.check_level(caption_id=first.pk, level=Rating.GOOD, by=manager, now=NOW)
+
+        assert (1, "ann") not in found(round, manager, is_unchecked=True)
+        assert len(found(round, manager, is_unchecked=True)) == 5
+
+    def test_every_filter_is_an_address_that_works_without_scripts(self, round, manager, path):
+        ann = User.objects.get(username="ann")
+        asked = {"round": round.pk, "annotator": ann.pk, "rated": "BAD", "apart": "ratings", "unchecked": "on"}
+
+        html = client_of(manager).get(f"{path}?{urlencode(asked)}").content.decode()
+
+        assert html.count("data-row") == 1
+        assert captions_of(round, "ann")[2].text in html
+
+    @pytest.mark.parametrize(
+        "asked", ["round=999999", "annotator=999999", "rated=SPLENDID", "apart=x", "after=%00", "after=" + "9" * 40]
+    )
+    def test_what_makes_no_sense_is_no_error_of_ours(self, manager, path, asked):
+        assert client_of(manager).get(f"{path}?{asked}").status_code == 200
+
+    def test_a_round_of_another_project_cannot_be_asked_for(self, manager, path):
+        other = make_round()
+        hand_in(other, make_annotator(other), "Geheim und anderswo")
+
+        html = client_of(manager).get(f"{path}?round={other.pk}").content.decode()
+
+        assert "Geheim" not in html
+
+
+def _always_drawn(batch) -> Caption:
+    return Caption.objects.filter(verdicts__batch=batch).order_by("pk").first()
+
+
+class TestPages:
+    @pytest.fixture
+    def many(self, monkeypatch) -> Round:
+        monkeypatch.setattr(selectors, "IMAGES_AT_ONCE", 3)
+        return make_captioned_round(images=8, captions=2)[0]
+
+    def test_one_walks_through_all_of_them_and_back(self, many):
+        viewer, asked = many.project.created_by, Asked(many)
+        first = check_page(asked, viewer)
+        second = check_page(asked, viewer, after=first.after)
+        third = check_page(asked, viewer, after=second.after)
+
+        assert [len(page.images) for page in (first, second, third)] == [3, 3, 2]
+        assert len({shown.key for page in (first, second, third) for shown in page.images}) == 8
+        assert (first.before, third.after) == (0, 0)
+        back = check_page(asked, viewer, before=third.before)
+        assert [shown.key for shown in back.images] == [shown.key for shown in second.images]
+        assert check_page(asked, viewer, before=back.before).before == 0
+
+    def test_how_much_is_asked_of_the_database_does_not_grow_with_the_round(self, many):
+        viewer = many.project.created_by
+        with CaptureQueriesContext(
+            connection,
+        ) as few:
+            check_page(Asked(many, apart="ratings"), viewer)
+        with CaptureQueriesContext(connection) as more:
+            check_page(Asked(many), viewer)
+
+        assert len(more) <= 10
+        assert len(few) <= len(more)
+        assert not any("COUNT(" in query["sql"] for query in more.captured_queries)
+
+
+class TestFindings:
+    @pytest.fixture
+    def caption(self, round) -> Caption:
+        return captions_of(round, "ann")[0]
+
+    def post(self, user: User, caption: Caption, name: str = "caption-check", *, htmx: bool = False, **data):
+        path = reverse(f"annotation:{name}", args=[caption.round.project.slug, caption.pk])
+        headers = {"HX-Request": "true"} if htmx else {}
+        return client_of(user).post(path, data, headers=headers)
+
+    def test_rating_and_level_are_kept_apart_and_together(self, manager, caption):
+        self.post(manager, caption, rating="wrong")
+        self.post(manager, caption, level="MEDIUM")
+
+        check = SpotCheck.objects.get()
+        assert (check.by, check.is_rating_right, check.level) == (manager, False, "MEDIUM")
+
+    def test_taken_back_it_is_unchecked_again(self, manager, caption):
+        self.post(manager, caption, rating="right")
+        self.post(manager, caption, rating="")
+        assert not SpotCheck.objects.exists()
+
+    def test_nonsense_changes_nothing(self, manager, caption):
+        assert self.post(manager, caption, rating="maybe", level="SPLENDID").status_code == 302
+        assert not SpotCheck.objects.exists()
+
+    def test_without_scripts_one_comes_back_to_the_same_place(self, manager, caption, path):
+        response = self.post(manager, caption, rating="right", back="rated=GOOD&after=0")
+        assert response["Location"] == f"{path}?rated=GOOD&after=0#caption-{caption.pk}"
+
+    def test_with_scripts_the_caption_comes_back_alone(self, manager, caption):
+        html = self.post(manager, caption, htmx=True, level="GOOD").content.decode()
+
+        assert html.strip().startswith(f'<section id="caption-{caption.pk}"')
+        assert "<html" not in html
+        assert html.count('aria-pressed="true"') == 1
+
+    def test_each_manager_has_their_own_and_sees_those_of_others(self, round, manager, caption):
+        other = make_user("max")
+        Membership.objects.create(project=round.project, user=other, role="manager")
+        self.post(manager, caption, level="GOOD")
+        html = self.post(other, caption, htmx=True, level="BAD").content.decode()
+
+        assert SpotCheck.objects.count() == 2
+        assert f"<bdi>{manager.username}</bdi>: Good" in " ".join(html.split())
+
+    def test_it_stands_in_the_log(self, manager, caption):
+        self.post(manager, caption, level="BAD")
+        entry = AuditEntry.objects.get(action="caption.checked")
+        assert (entry.by, entry.person, entry.details["level"]) == (manager, caption.author, "BAD")
+
+    def test_feedback_and_sending_back_from_the_page(self, manager, caption):
+        self.post(manager, caption, "caption-feedback", text="More colours.")
+        html = self.post(manager, caption, "caption-send-back", htmx=True, text="What do they wear?").content.decode()
+
+        assert Feedback.objects.get().caption == caption
+        assert SentBack.objects.get().note == "What do they wear?"
+        assert "More colours." in html
+        assert "sent back" in html
+
+    @pytest.mark.parametrize("htmx", [True, False])
+    @pytest.mark.parametrize("name", ["caption-feedback", "caption-send-back"])
+    def test_what_was_typed_stays_where_it_is_refused(self, round, manager, caption, name, htmx):
+        Membership.objects.filter(user=caption.author).delete()
+
+        response = self.post(manager, caption, name, htmx=htmx, text="A long note, long to type.")
+
+        assert response.status_code == (200 if htmx else 422)
+        assert ">A long note, long to type.</textarea>" in response.content.decode()
+        assert 'role="alert"' in response.content.decode()
+
+
+class TestWhoIsKeptAway:
+    @pytest.fixture
+    def caption(self, round) -> Caption:
+        return captions_of(round, "ann")[0]
+
+    def addresses(self, caption: Caption) -> list[str]:
+        slug = caption.round.project.slug
+        names = ("caption-check", "caption-feedback", "caption-send-back")
+        return [reverse(f"annotation:{name}", args=[slug, caption.pk]) for name in names]
+
+    def test_others_are_not_told_that_it_exists(self, round, path, caption):
+        for outsider in (caption.author, make_project().created_by, make_user()):
+            client = client_of(outsider)
+            assert client.get(path).status_code == 404
+            assert [client.post(address).status_code for address in self.addresses(caption)] == [404] * 3
+        assert Client().get(path).status_code == 302
+
+    def test_a_language_that_the_project_has_not_is_none(self, round, manager):
+        there = reverse("annotation:check-show", args=[round.project.slug, "fr"])
+        assert client_of(manager).get(there).status_code == 404
+
+    def test_a_manager_who_has_the_pictures_in_hand_elsewhere_is_stopped(self, round, manager, path, caption):
+        elsewhere = make_round(collection=round.collection, replication=3)
+        Membership.objects.create(project=elsewhere.project, user=manager, role="annotator")
+        Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=manager, given_at=NOW)
+        LanguageSkill.objects.create(user=manager, language=elsewhere.language, level="native")
+        User.objects.filter(pk=manager.pk).update(reads_english=True)
+        manager.refresh_from_db()
+        assert batches.take_batch(round=elsewhere, annotator=manager, now=NOW, rng=Random(0))
+        client = client_of(manager)
+
+        answers = [client.get(path), *(client.post(address, {"text": "x"}) for address in self.addresses(caption))]
+        part = client.post(self.addresses(caption)[0], headers={"HX-Request": "true"})
+
+        assert [answer.status_code for answer in answers] == [302] * 4
+        assert part["HX-Redirect"] == reverse("annotation:project-show", args=[round.project.slug])
+        assert caption.text not in part.content.decode()
+        assert not SentBack.objects.exists()
+
+
+def test_a_caption_that_was_sent_back_shows_what_it_was_once_it_is_written_anew(round, manager):
+    caption = captions_of(round, "ann")[0]
+    corrections.send_back(caption_id=caption.pk, note="Which dog?", by=manager, now=NOW)
+    corrections.rewrite(caption_id=caption.pk, author=caption.author, text="Ein brauner Dackel rennt", now=NOW)
+    give_feedback(round=round, person=caption.author, text="Better.", by=manager, now=NOW, caption=caption)
+
+    row = selectors.row_of(caption, manager)
+
+    assert row.text == "Ein brauner Dackel rennt"
+    assert [(one.note, one.text_before, one.is_answered) for one in row.returns] == [("Which dog?", caption.text, True)]
+    assert [one.text for one in row.feedback] == ["Better."]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rating_and_level_in_two_tabs_at_once_are_both_kept():
+    round, _authors = make_captioned_round(images=1, captions=1)
+    manager, caption = round.project.created_by, Caption.objects.get()
+    who = {"caption_id": caption.pk, "by": manager, "now": NOW}
+    acts = [
+        lambda: checks.check_rating(is_right=True, **who),
+        lambda: checks.check_level(level=Rating.GOOD, **who),
+    ]
+
+    together(lambda act: act(), acts)
+
+    check = SpotCheck.objects.get()
+    assert (check.is_rating_right, check.level) == (True, "GOOD")
