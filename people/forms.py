@@ -214,6 +214,13 @@ class ProfileForm(LanguagesForm):
         return super().levels() | ({added.tag: Level(self.cleaned_data["new_level"])} if added else {})
 
 
+class DeletionForm(forms.Form):
+    understood = forms.BooleanField(
+        label=_("I have read this, and want my account to be deleted"),
+        error_messages={"required": _("Tick the box if you want that. If not, you can simply leave this page.")},
+    )
+
+
 class ConsentForm(forms.Form):
     consent = forms.BooleanField(
         label=_("I have read the text above and agree to it"),

@@ -6,7 +6,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from people.models import Membership, Project, Role, User
+from people.models import Consent, Membership, Project, Role, User
 
 
 def project_for(user: User | AnonymousUser, slug: str, *roles: Role) -> Project:
@@ -24,6 +24,18 @@ def project_for(user: User | AnonymousUser, slug: str, *roles: Role) -> Project:
     if member is None:
         raise Http404(_("There is no such project among yours."))
     return member.project
+
+
+def project_consented_to(user: User | AnonymousUser, slug: str) -> Project:
+    """A project that `user` is in or has an agreement with: who has left can still take it back.
+
+    Raises
+    ------
+    Http404
+    """
+    standing = Consent.objects.filter(user=user.pk, text__project__slug=slug, withdrawn_at=None)
+    found = standing.select_related("text__project").first()
+    return found.text.project if found else project_for(user, slug)
 
 
 def has_role(user: User | AnonymousUser, project: Project, *roles: Role) -> bool:

@@ -59,6 +59,10 @@ def own_projects(user: User) -> list[OwnProject]:
     memberships = defaultdict(list)
     for membership in Membership.objects.filter(user=user).select_related("project").order_by("project__name", "role"):
         memberships[membership.project].append(Role(membership.role))
+    # Who has left may still have an agreement to take back.
+    standing = Consent.objects.filter(user=user, withdrawn_at=None).select_related("text__project")
+    for consent in standing.order_by("text__project__name"):
+        memberships.setdefault(consent.text.project, [])
     newest = _newest_versions(list(memberships))
     given = {
         consent.text.project_id: consent
@@ -233,3 +237,10 @@ def events_of(webhook: Webhook) -> list[str]:
 def deliveries_of(webhook: Webhook, number: str | None) -> Page[Delivery]:
     """A page of them, the newest first."""
     return Paginator(webhook.deliveries.order_by("-pk"), DELIVERIES_PER_PAGE).get_page(number)
+
+
+def managed_by_nobody_else(user: User) -> list[Project]:
+    """The projects that would be without a manager were `user` gone."""
+    managing = Membership.objects.filter(role=Role.MANAGER)
+    found = Project.objects.filter(pk__in=managing.filter(user=user).values("project"))
+    return list(found.exclude(pk__in=managing.exclude(user=user).values("project")))

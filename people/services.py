@@ -63,7 +63,7 @@ class InvitationClosed(Refused):
 def create_project(
     *, name: str, manager: User, description: str = "", consent_body: str = "", slug: str = ""
 ) -> Project:
-    """Make a project with its first manager and the first version of its consent text.
+    """Make a project with its first manager and the first version of its consent text; the caller logs it.
 
     `slug` is made from `name` where none is given, with a number where it is taken.
     """
@@ -87,7 +87,7 @@ def _free_slug(wanted: str) -> str:
 
 
 def add_member(*, project: Project, user: User, role: Role) -> Membership:
-    """Give `user` a role; the same again changes nothing.
+    """Give `user` a role; the same again changes nothing. Whoever calls this writes it into the log.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def add_member(*, project: Project, user: User, role: Role) -> Membership:
         return Membership.objects.get_or_create(project=project, user=user, role=role)[0]
 
 
-def remove_member(*, membership: Membership) -> None:
+def remove_member(*, membership: Membership, by: User, now: datetime) -> None:
     """Take a role from somebody. What they handed in stays.
 
     Raises
@@ -116,6 +116,14 @@ def remove_member(*, membership: Membership) -> None:
         others = [found.pk for found in managers.order_by("pk").select_for_update() if found.pk != membership.pk]
         if membership.role == Role.MANAGER and not others:
             raise LastManager(_("A project needs at least one manager. Invite another one first."))
+        audit.record(
+            project=membership.project,
+            action="role.removed",
+            about=membership.role,
+            by=by,
+            person=membership.user,
+            now=now,
+        )
         membership.delete()
 
 
@@ -129,6 +137,7 @@ def invite(
     note: str = "",
     expires_at: datetime,
     created_by: User,
+    now: datetime,
 ) -> Invitation:
     with transaction.atomic():
         invitation = Invitation.objects.create(
@@ -142,6 +151,9 @@ def invite(
             created_by=created_by,
         )
         invitation.languages.set(languages)
+        tags = sorted(language.tag for language in languages)
+        details = {"invitation": invitation.pk, "places": places, "languages": tags}
+        audit.record(project=project, action="invitation.made", about=role, by=created_by, now=now, details=details)
     return invitation
 
 
@@ -156,9 +168,18 @@ def send_invitation(*, invitation: Invitation, url: str) -> bool:
     return True
 
 
-def revoke_invitation(*, invitation: Invitation, now: datetime) -> None:
-    """Close an invitation for good; who came in by it stays."""
-    Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=now)
+def revoke_invitation(*, invitation: Invitation, by: User, now: datetime) -> None:
+    """Close an invitation for good; who came in by it stays. Done twice it is done once."""
+    with transaction.atomic():
+        if Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=now):
+            audit.record(
+                project=invitation.project,
+                action="invitation.revoked",
+                about=invitation.role,
+                by=by,
+                now=now,
+                details={"invitation": invitation.pk},
+            )
 
 
 def accept_invitation(
@@ -195,6 +216,17 @@ def accept_invitation(
         if not is_known:
             _take_place(invitation, user, now)
         membership = add_member(project=invitation.project, user=user, role=Role(invitation.role))
+        # Players come by the hundred, through a door that is open to all, and give themselves the role.
+        if invitation.role not in {*roles, Role.PLAYER}:
+            audit.record(
+                project=invitation.project,
+                action="role.given",
+                about=invitation.role,
+                by=invitation.created_by,
+                person=user,
+                now=now,
+                details={"invitation": invitation.pk},
+            )
         set_language_skills(
             user=user, levels=levels, reads_english=reads_english, interface_language=user.interface_language
         )

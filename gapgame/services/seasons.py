@@ -113,7 +113,7 @@ def change_season(*, season: Season, texts: Texts, terms: Terms | None, by: User
     return season
 
 
-def delete_season(*, season: Season, now: datetime) -> None:
+def delete_season(*, season: Season, by: User, now: datetime) -> None:
     """Take back a season that has not begun; who came in by its invitation stays in the project.
 
     Raises
@@ -123,7 +123,7 @@ def delete_season(*, season: Season, now: datetime) -> None:
     with transaction.atomic():
         season = _locked_before_start(season_id=season.pk, now=now)
         if season.invitation is not None:
-            revoke_invitation(invitation=season.invitation, now=now)
+            revoke_invitation(invitation=season.invitation, by=by, now=now)
         season.delete()
 
 
@@ -235,8 +235,9 @@ def _set_door(season: Season, *, by: User, now: datetime) -> None:
             note=season.name,
             expires_at=season.ends_at,
             created_by=by,
+            now=now,
         )
     elif invitation is not None:
-        revoke_invitation(invitation=invitation, now=now)
+        revoke_invitation(invitation=invitation, by=by, now=now)
         season.invitation = None
     season.save(update_fields=["invitation"])

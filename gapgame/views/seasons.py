@@ -80,7 +80,7 @@ def season_edit(request: HttpRequest, slug: str, season_slug: str) -> HttpRespon
 def season_delete(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
     season = season_for(request.user, slug, season_slug, Role.MANAGER)
     try:
-        services.delete_season(season=season, now=timezone.now())
+        services.delete_season(season=season, by=user_of(request), now=timezone.now())
     except services.Refused as refused:
         messages.error(request, str(refused))
         return redirect("gapgame:season-edit", slug, season_slug)

@@ -14,7 +14,7 @@ from people import selectors, services
 from people.forms import ConsentForm, ConsentTextForm, WithdrawalForm
 from people.markdown import to_html
 from people.models import Role
-from people.permissions import project_for
+from people.permissions import project_consented_to, project_for
 from people.requests import user_of
 from people.withdrawal import governing_text, withdraw_consent
 
@@ -46,7 +46,7 @@ def consent_give(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def consent_withdraw(request: HttpRequest, slug: str) -> HttpResponse:
     user = user_of(request)
-    project = project_for(user, slug)
+    project = project_consented_to(user, slug)
     text = governing_text(project, user)
     form = WithdrawalForm(request.POST if request.method == "POST" else None, text=text)
     if not form.is_valid():

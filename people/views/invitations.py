@@ -52,7 +52,7 @@ def invitation_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _invite(request: HttpRequest, project: Project, form: InvitationForm) -> Invitation:
-    given = form.cleaned_data
+    given, now = form.cleaned_data, timezone.now()
     return services.invite(
         project=project,
         role=Role(given["role"]),
@@ -60,8 +60,9 @@ def _invite(request: HttpRequest, project: Project, form: InvitationForm) -> Inv
         places=given["places"],
         email=given["email"],
         note=given["note"],
-        expires_at=form.expires_at(timezone.now()),
+        expires_at=form.expires_at(now),
         created_by=user_of(request),
+        now=now,
     )
 
 
@@ -86,7 +87,7 @@ def _link(request: HttpRequest, invitation: Invitation) -> str:
 def invitation_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     invitation = get_object_or_404(project.invitations, pk=pk)
-    services.revoke_invitation(invitation=invitation, now=timezone.now())
+    services.revoke_invitation(invitation=invitation, by=user_of(request), now=timezone.now())
     messages.success(request, _("The link no longer lets anybody in."))
     return redirect("people:invitation-list", slug)
 

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -32,7 +33,7 @@ def member_remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         context = {"project": project, "membership": membership, "role": Role(membership.role).label}
         return render(request, "people/member_remove.html", context)
     try:
-        services.remove_member(membership=membership)
+        services.remove_member(membership=membership, by=user_of(request), now=timezone.now())
     except services.LastManager as refusal:
         messages.error(request, str(refusal))
         return redirect("people:member-list", slug)

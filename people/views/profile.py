@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from tempfile import TemporaryFile
+
+from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
+from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import override
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
 
 from people import selectors, services
 from people.accounts import keep_language
-from people.forms import ProfileForm
+from people.deletion import delete_account
+from people.forms import DeletionForm, ProfileForm
+from people.own_data import FILE_NAME, write_archive
 from people.requests import user_of
 
 
@@ -36,3 +44,33 @@ def profile_show(request: HttpRequest) -> HttpResponse:
     response = redirect("people:profile-show")
     keep_language(response, language)
     return response
+
+
+@require_safe
+@never_cache
+@login_required
+def data_download(request: HttpRequest) -> FileResponse:
+    file = TemporaryFile()  # noqa: SIM115 (closed with the response)
+    write_archive(user_of(request), file)
+    file.seek(0)
+    return FileResponse(file, as_attachment=True, filename=FILE_NAME)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@login_required
+@reauthentication_required(allow_get=True)
+def account_delete(request: HttpRequest) -> HttpResponse:
+    user = user_of(request)
+    form = DeletionForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            delete_account(user=user, now=timezone.now())
+        except services.LastManager as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            logout(request)
+            messages.success(request, _("Your account is deleted."))
+            return redirect("people:home-show")
+    context = {"form": form, "projects": selectors.own_projects(user), "alone": selectors.managed_by_nobody_else(user)}
+    return render(request, "people/account_delete.html", context, status=422 if form.is_bound else 200)

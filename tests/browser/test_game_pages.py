@@ -211,6 +211,7 @@ def test_a_stranger_signs_up_agrees_chooses_a_nickname_and_plays(
         note=season.name,
         expires_at=season.ends_at,
         created_by=season.project.created_by,
+        now=timezone.now(),
     )
     season.save()
     page = browser.new_page(viewport=PHONE, java_script_enabled=has_scripts)

@@ -274,7 +274,7 @@ def test_who_moves_the_start_into_the_past_stops_whoever_changes_the_vectors_at_
 @pytest.mark.django_db
 def test_a_season_that_has_not_begun_can_be_deleted_and_its_door_is_shut(project) -> None:
     season = create(project, access=Access.OPEN)
-    services.delete_season(season=season, now=NOW)
+    services.delete_season(season=season, by=season.project.created_by, now=NOW)
     assert not Season.objects.exists()
     assert invitation_state(Invitation.objects.get(), NOW) is InvitationState.REVOKED
 
@@ -283,7 +283,7 @@ def test_a_season_that_has_not_begun_can_be_deleted_and_its_door_is_shut(project
 def test_a_season_that_has_begun_is_never_deleted(project) -> None:
     season = create(project)
     with pytest.raises(services.Begun):
-        services.delete_season(season=season, now=season.starts_at)
+        services.delete_season(season=season, by=season.project.created_by, now=season.starts_at)
     assert Season.objects.exists()
 
 

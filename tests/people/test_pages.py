@@ -33,7 +33,7 @@ def make_invitation(project: Project, **about: Any) -> Invitation:
         "expires_at": timezone.now() + timedelta(days=1),
         "created_by": project.created_by,
     }
-    return services.invite(project=project, **(values | about))
+    return services.invite(project=project, now=timezone.now(), **(values | about))
 
 
 def publish(project: Project, body: str) -> None:
@@ -260,7 +260,7 @@ def test_a_researcher_is_asked_neither_languages_nor_consent(client: Client, pro
 def test_dead_links_say_what_to_do(client: Client, project: Project):
     expired = make_invitation(project, expires_at=timezone.now())
     revoked = make_invitation(project)
-    services.revoke_invitation(invitation=revoked, now=timezone.now())
+    services.revoke_invitation(invitation=revoked, by=project.created_by, now=timezone.now())
     used_up = make_invitation(project)
     Invitation.objects.filter(pk=used_up.pk).update(places_taken=1)
     for invitation, said in ((expired, "has expired"), (revoked, "was taken back"), (used_up, "is used up")):

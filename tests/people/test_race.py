@@ -19,7 +19,7 @@ RIVALS, PLACES = 12, 3
 
 def make_invitation(project: Project, places: int = PLACES) -> Invitation:
     return services.invite(
-        project=project, role=Role.PLAYER, places=places, expires_at=LATER, created_by=project.created_by
+        project=project, role=Role.PLAYER, places=places, expires_at=LATER, created_by=project.created_by, now=NOW
     )
 
 
@@ -86,7 +86,7 @@ def test_two_managers_who_remove_each_other_leave_one():
 
     def remove(membership: Membership) -> bool:
         try:
-            services.remove_member(membership=membership)
+            services.remove_member(membership=membership, by=project.created_by, now=NOW)
         except services.LastManager:
             return False
         return True

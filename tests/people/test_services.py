@@ -24,7 +24,7 @@ def make_invitation(project: Project, **about) -> Invitation:
         "languages": [make_language("de")],
         "expires_at": NOW + timedelta(days=1),
     }
-    return services.invite(project=project, created_by=project.created_by, **(values | about))
+    return services.invite(project=project, created_by=project.created_by, now=NOW, **(values | about))
 
 
 def accept(invitation: Invitation, user: User, **about) -> Membership:
@@ -84,7 +84,7 @@ def test_a_closed_invitation_lets_nobody_in_and_says_which_way_it_is_closed(proj
     used_up = make_invitation(project)
     accept(used_up, make_user())
     revoked = make_invitation(project)
-    services.revoke_invitation(invitation=revoked, now=NOW)
+    services.revoke_invitation(invitation=revoked, by=project.created_by, now=NOW)
     expired = make_invitation(project, expires_at=NOW)
     for invitation, state in ((used_up, "used-up"), (revoked, "revoked"), (expired, "expired")):
         late = make_user()
@@ -96,8 +96,8 @@ def test_a_closed_invitation_lets_nobody_in_and_says_which_way_it_is_closed(proj
 
 def test_a_second_revocation_keeps_the_time_of_the_first(project: Project):
     invitation = make_invitation(project)
-    services.revoke_invitation(invitation=invitation, now=NOW)
-    services.revoke_invitation(invitation=invitation, now=LATER)
+    services.revoke_invitation(invitation=invitation, by=project.created_by, now=NOW)
+    services.revoke_invitation(invitation=invitation, by=project.created_by, now=LATER)
     invitation.refresh_from_db()
     assert invitation.revoked_at == NOW
 
@@ -177,9 +177,9 @@ def test_withdrawing_takes_back_every_version_of_that_project_and_of_no_other(pr
 def test_the_last_manager_cannot_be_removed_but_one_of_two_can(project: Project):
     first = project.memberships.get()
     with pytest.raises(services.LastManager):
-        services.remove_member(membership=first)
+        services.remove_member(membership=first, by=project.created_by, now=NOW)
     services.add_member(project=project, user=make_user(), role=Role.MANAGER)
-    services.remove_member(membership=first)
+    services.remove_member(membership=first, by=project.created_by, now=NOW)
     assert project.memberships.count() == 1
 
 

@@ -1,0 +1,97 @@
+"""Deleting one's account: the row stays without anything that says who it was, so that answers have an author."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import uuid4
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from axes.models import AccessAttempt, AccessFailureLog
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import SESSION_KEY
+from django.contrib.contenttypes.models import ContentType
+from django.contrib.sessions.models import Session
+from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from people import audit, personal
+from people.models import ApiToken, Invitation, LanguageSkill, Membership, Project, Role, User
+from people.selectors import managed_by_nobody_else
+from people.services import LastManager
+
+SESSIONS_AT_ONCE = 500
+
+
+def delete_account(*, user: User, now: datetime) -> None:
+    """Take from an account all that says whose it was, and let nobody in by it; done twice it is done once.
+
+    Work in hand is given back. Answers stay as they are, and are called by the same pseudonym in exports.
+
+    Raises
+    ------
+    LastManager
+        Where a project would have no manager.
+    """
+    with transaction.atomic():
+        # One thing at a time happens to a person: nothing is handed to them meanwhile.
+        locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        if locked.deleted_at is not None:
+            return
+        _must_not_leave_projects_alone(locked)
+        personal.forget(person=locked, now=now)
+        projects = Project.objects.filter(Q(memberships__user=locked) | Q(consent_texts__consents__user=locked))
+        there = list(projects.distinct().order_by("pk"))
+        _remove_what_names(locked)
+        _empty(locked, now)
+        for project in there:
+            audit.record(project=project, action="account.deleted", about="", by=locked, person=locked, now=now)
+    end_sessions(user=locked)
+
+
+def end_sessions(*, user: User) -> None:
+    """Remove what browsers are signed in by. None of it lets anybody in any more: there is no password to it."""
+    sessions = Session.objects.iterator(chunk_size=SESSIONS_AT_ONCE)
+    mine = [session.pk for session in sessions if session.get_decoded().get(SESSION_KEY) == str(user.pk)]
+    Session.objects.filter(pk__in=mine).delete()
+
+
+def _must_not_leave_projects_alone(user: User) -> None:
+    managed = Membership.objects.filter(user=user, role=Role.MANAGER).values("project")
+    # All managers of them are locked, in one order, so that two who leave at once do not both succeed.
+    managers = Membership.objects.filter(project__in=managed, role=Role.MANAGER).order_by("pk")
+    list(managers.select_for_update().values_list("pk", flat=True))
+    if alone := managed_by_nobody_else(user):
+        raise LastManager(
+            _("Nobody else manages %(projects)s. Invite another manager there first, or have somebody made one.")
+            % {"projects": ", ".join(project.name for project in alone)}
+        )
+
+
+def _remove_what_names(user: User) -> None:
+    names = Q(username__iexact=user.username)
+    own = Q(uses__user=user, places=1)
+    if user.email:
+        names |= Q(username__iexact=user.email)
+        own |= Q(email__iexact=user.email)
+    # What a manager noted of an invitation for one person is about whom it was for.
+    invitations = Invitation.objects.filter(own).values_list("pk", flat=True)
+    Invitation.objects.filter(pk__in=list(invitations)).update(email="", note="")
+    for attempts in (AccessAttempt, AccessFailureLog):
+        attempts.objects.filter(names).delete()
+    for rows in (Membership, LanguageSkill, ApiToken, Authenticator, EmailAddress):
+        rows.objects.filter(user=user).delete()
+
+
+def _empty(user: User, now: datetime) -> None:
+    user.username = f"deleted-{uuid4().hex[:12]}"
+    user.email = user.first_name = user.last_name = user.interface_language = ""
+    user.reads_english = user.is_staff = user.is_superuser = user.is_active = False
+    user.deleted_at = now
+    user.set_unusable_password()
+    user.save()
+    user.groups.clear()
+    user.user_permissions.clear()
+    changed = LogEntry.objects.filter(content_type=ContentType.objects.get_for_model(User), object_id=str(user.pk))
+    changed.update(object_repr=user.username)

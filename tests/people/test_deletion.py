@@ -1,0 +1,188 @@
+"""Deleting an account: who it was is gone, what was handed in stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from axes.models import AccessAttempt
+from django.apps import apps
+from django.contrib.auth import authenticate
+from django.contrib.sessions.models import Session
+from django.core import serializers
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Caption, CaptionState
+from annotation.services import batches
+from people import services
+from people.deletion import delete_account
+from people.models import ApiToken, AuditEntry, Invitation, Membership, Project, Role, User
+from people.pseudonyms import pseudonym
+from people.qualification import NotQualified
+from tests.annotation.handing_in import hand_in, take, write
+from tests.concurrency import together_with_errors
+from tests.factories import NOW, make_annotator, make_project, make_round, make_user
+from tests.people.conftest import PASSWORD
+
+pytestmark = pytest.mark.django_db
+LATER = NOW + timedelta(hours=1)
+SignIn = Callable[[User], Client]
+ADDRESS = reverse("people:account-delete")
+
+
+@pytest.fixture
+def ann(db) -> User:
+    """Somebody who left traces everywhere."""
+    round = make_round(images=4, replication=2, batch_size=2)
+    ann = make_annotator(round, "Annabelle")
+    ann.first_name, ann.last_name = "Annabelle", "Annason"
+    ann.set_password(PASSWORD)
+    ann.save()
+    EmailAddress.objects.create(user=ann, email=ann.email, verified=True, primary=True)
+    Authenticator.objects.create(user=ann, type=Authenticator.Type.TOTP, data={})
+    AccessAttempt.objects.create(username="annabelle", ip_address="10.0.0.1", failures_since_start=1)
+    ApiToken.objects.create(user=ann, name="Annabelle's script", prefix="clt_ab", digest="0" * 64, created_at=NOW)
+    invitation = services.invite(
+        project=round.project,
+        role=Role.ANNOTATOR,
+        email="Annabelle@example.org",
+        note="for Annabelle",
+        expires_at=LATER,
+        created_by=round.project.created_by,
+        now=NOW,
+    )
+    assert invitation.places == 1
+    hand_in(round, ann)
+    return ann
+
+
+def everything() -> str:
+    models = [model for model in apps.get_models() if model.objects.exists()]  # type: ignore[attr-defined]
+    return "\n".join(serializers.serialize("json", model._base_manager.all()) for model in models).casefold()
+
+
+def test_nothing_that_names_a_person_is_left_anywhere(ann: User):
+    assert "annabelle" in everything()
+    delete_account(user=ann, now=LATER)
+    assert "annabelle" not in everything()
+    assert "annason" not in everything()
+
+
+def test_answers_stay_under_the_same_pseudonym_and_the_row_stays(ann: User):
+    project = Project.objects.get()
+    before = pseudonym(project, ann.pk)
+    delete_account(user=ann, now=LATER)
+    gone = User.objects.get(pk=ann.pk)
+    assert (gone.deleted_at, gone.is_active, gone.has_usable_password()) == (LATER, False, False)
+    assert Caption.objects.filter(author=gone, state=CaptionState.COUNTED).count() == 2
+    assert pseudonym(project, gone.pk) == before
+    assert not Membership.objects.filter(user=gone).exists()
+    entry = AuditEntry.objects.get(action="account.deleted")
+    assert (entry.project, entry.person) == (project, gone)
+
+
+def test_nobody_comes_in_by_it_any_more_and_its_sessions_are_gone(ann: User, rf):
+    client = Client()
+    client.force_login(ann)
+    other = Client()
+    other.force_login(make_user())
+    assert Session.objects.count() == 2
+    delete_account(user=ann, now=LATER)
+    assert Session.objects.count() == 1
+    assert client.get(reverse("people:profile-show")).status_code == 302
+    assert authenticate(rf.post("/"), username="Annabelle", password=PASSWORD) is None
+    assert not User.objects.filter(username__iexact="annabelle").exists()
+
+
+def test_done_twice_it_is_done_once(ann: User):
+    delete_account(user=ann, now=LATER)
+    name = User.objects.get(pk=ann.pk).username
+    delete_account(user=ann, now=LATER + timedelta(days=1))
+    assert User.objects.get(pk=ann.pk).username == name
+    assert AuditEntry.objects.filter(action="account.deleted").count() == 1
+
+
+def test_the_last_manager_is_told_of_which_projects_and_can_go_once_there_is_another(db):
+    mia = make_user("mia")
+    lions, zebras = make_project("lions", manager=mia), make_project("zebras", manager=mia)
+    services.add_member(project=zebras, user=make_user(), role=Role.MANAGER)
+    with pytest.raises(services.LastManager, match=r"manages Lions\."):
+        delete_account(user=mia, now=LATER)
+    assert User.objects.get(pk=mia.pk).username == "mia"
+    services.add_member(project=lions, user=make_user(), role=Role.MANAGER)
+    delete_account(user=mia, now=LATER)
+    assert Project.objects.get(pk=lions.pk).created_by.username.startswith("deleted-")
+
+
+def test_the_page_says_what_becomes_of_what_and_asks_for_the_password(ann_with_password: User):
+    client = Client()
+    client.post(reverse("account_login"), {"login": "Ann", "password": PASSWORD})
+    page = client.get(ADDRESS)
+    assert "no-store" in page["Cache-Control"]
+    for shown in ("What is removed", "What stays", "pseudonym"):
+        assert shown in page.content.decode()
+    assert client.post(ADDRESS, {}).status_code == 302
+    asked = client.post(ADDRESS, {"understood": "on"})
+    assert asked["Location"].startswith(reverse("account_reauthenticate"))
+    assert User.objects.get(pk=ann_with_password.pk).deleted_at is None
+    wrong = client.post(asked["Location"], {"password": "wrong"})
+    assert wrong.status_code == 200
+    done = client.post(asked["Location"], {"password": PASSWORD}, follow=True)
+    assert "Your account is deleted" in done.content.decode()
+    assert User.objects.get(pk=ann_with_password.pk).deleted_at is not None
+
+
+def test_the_page_refuses_without_the_tick_and_names_the_projects_of_the_last_manager(manager: User, signed_in: SignIn):
+    client = signed_in(manager)
+    assert client.post(ADDRESS, {}).status_code == 422
+    assert "Lions" in client.get(ADDRESS).content.decode()
+    refused = client.post(ADDRESS, {"understood": "on"})
+    assert refused.status_code == 422
+    assert User.objects.get(pk=manager.pk).deleted_at is None
+
+
+@pytest.mark.parametrize("name", ["people:account-delete", "people:data-download"])
+def test_who_is_not_signed_in_is_sent_to_sign_in(client: Client, db, name: str):
+    assert client.get(reverse(name))["Location"].startswith(reverse("account_login"))
+
+
+def test_an_invitation_for_several_people_keeps_its_note(ann: User):
+    Invitation.objects.update(places=5, email="")
+    delete_account(user=ann, now=LATER)
+    assert Invitation.objects.get().note == "for Annabelle"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_deleting_while_a_batch_is_handed_in_loses_nothing_that_was_accepted():
+    round = make_round(images=2, replication=2, batch_size=2)
+    ann = make_annotator(round, "ann")
+    batch = take(round, ann)
+    write(batch, ann, "Ein Bild")
+
+    def act(what: str) -> object:
+        if what == "delete":
+            return delete_account(user=ann, now=LATER)
+        return batches.submit_batch(batch_id=batch.pk, annotator=ann, now=LATER)
+
+    deleted, handed_in = together_with_errors(act, ["delete", "submit"])
+    assert deleted is None
+    accepted = not isinstance(handed_in, BaseException)
+    assert accepted or isinstance(handed_in, NotQualified | batches.GivenBack | batches.Unfinished), handed_in
+    captions = Caption.objects.filter(author=ann, state=CaptionState.COUNTED).count()
+    assert captions == (2 if accepted else 0)
+    assert sum(task.task.places_taken for task in round.tasks.select_related("task")) == captions
+    assert User.objects.get(pk=ann.pk).deleted_at == LATER
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_managers_who_delete_themselves_at_once_leave_one():
+    project = make_project()
+    services.add_member(project=project, user=make_user(), role=Role.MANAGER)
+    managers = [membership.user for membership in project.memberships.all()]
+    outcomes = together_with_errors(lambda user: delete_account(user=user, now=LATER), managers)
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["LastManager", "NoneType"]
+    assert project.memberships.filter(role=Role.MANAGER).count() == 1
