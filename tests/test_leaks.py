@@ -24,8 +24,9 @@ from PIL import Image as Pillow
 
 from allocation import services as allocation
 from allocation.models import Batch
-from annotation.models import CaptionBatch, Item, Rating, Round
-from annotation.services import batches
+from annotation.models import Caption, CaptionBatch, Feedback, Item, Rating, Round
+from annotation.services import batches, corrections
+from annotation.services.feedback import give_feedback
 from config.urls import urlpatterns
 from corpus.models import Collection, ImportJob, ImportKind, ImportRow, JobState, Outcome
 from corpus.rules.derive import derive
@@ -187,6 +188,11 @@ class World:
             "size": [320, 800, 1600, 0],
             "signature": [*signatures, "guessed"],
             "job_id": numbers,
+            "caption_id": [
+                *Caption.objects.filter(author=self.annotator).values_list("pk", flat=True),
+                *Caption.objects.filter(author=self.other).values_list("pk", flat=True)[:2],
+            ],
+            "feedback_id": [*Feedback.objects.values_list("pk", flat=True)] or [1],
             "comparison_id": [*Comparison.objects.values_list("pk", flat=True)] or [1],
             "rater_id": [self.annotator.pk],
             "season_slug": ["guessed"],
@@ -206,6 +212,7 @@ class World:
             "inference:embedding-neighbours set_id": [*EmbeddingSet.objects.values_list("pk", flat=True)] or [1],
             "set_id": [*ReferenceSet.objects.values_list("pk", flat=True)] or [1],
             "pk": [*Membership.objects.filter(user=self.annotator).values_list("pk", flat=True), 1],
+            "tag": ["de", "ja", "fr"],
             "layout": ["jsonl", "csv", "xm3600", "tex", "json"],
             "token": ["guessed"],
             "key": ["guessed"],
@@ -366,6 +373,25 @@ def in_screen_2_and_rater(world: World) -> None:
     assert batch.judgements.filter(kind="pair").count() == IMAGES - BATCH
 
 
+def in_screen_2_of_pictures_that_managers_wrote_about(world: World) -> None:
+    """Of captions in project B: they say what screen 1 said, in feedback and in what they send back."""
+    now, round = timezone.now(), world.rounds["B"]
+    Membership.objects.create(project=round.project, user=world.annotator, role=Role.ANNOTATOR)
+    round.project.consent_texts.get().consents.create(user=world.annotator, given_at=now)
+    for _ in range(2):
+        batch = batches.take_batch(round=round, annotator=world.annotator, now=now, rng=Random(1))
+        world.write_all(batch, world.annotator, now)
+    numbers = {entry.image_id: entry.position for entry in world.collection.entries.all()}
+    by = {"by": round.project.created_by, "now": now}
+    for caption in Caption.objects.filter(author=world.annotator):
+        words = english(numbers[caption.image_id])
+        give_feedback(round=round, person=world.annotator, text=words, caption=caption, **by)
+        corrections.send_back(caption_id=caption.pk, note=words, **by)
+    world.take(now)
+    held = set(world.batch.items.values_list("image", flat=True))
+    assert held & set(Caption.objects.filter(author=world.annotator).values_list("image", flat=True))
+
+
 def in_screen_2_and_overdue(world: World) -> None:
     world.take(timezone.now() - HOLD - timedelta(minutes=5))
 
@@ -390,6 +416,7 @@ STANDS = [
     in_screen_2_with_other_rounds,
     in_screen_2_and_manager_of_another_project,
     in_screen_2_and_rater,
+    in_screen_2_of_pictures_that_managers_wrote_about,
     in_screen_2_and_overdue,
     in_screen_2_and_lapsed,
     in_screen_2_and_given_back,
@@ -409,6 +436,8 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(stand: Callable[[World], Non
     reached = {"annotation:work-show", "annotation:guidelines-show", "corpus:picture-show", "people:profile-show"}
     if stand in (in_screen_2, in_screen_2_with_other_rounds, in_screen_2_and_overdue):
         reached |= {"annotation:caption-write", "annotation:batch-review"}
+    if stand is in_screen_2_of_pictures_that_managers_wrote_about:
+        reached |= {"annotation:feedback-list", "annotation:feedback-show", "annotation:caption-rewrite"}
     if is_manager:
         reached |= {"scoring:score-list", "scoring:scoring-show", "scoring:reference-show", "sxs_eval:metrics-show"}
         reached |= {"annotation:project-show", "corpus:collection-show", "corpus:import-show", "people:member-list"}
