@@ -2,7 +2,19 @@
 
 from django.urls import path
 
-from annotation.views import batches, checks, feedback, moving, projects, verification, work
+from annotation.views import (
+    batches,
+    checks,
+    feedback,
+    figures,
+    moving,
+    progress,
+    projects,
+    quality,
+    releases,
+    verification,
+    work,
+)
 
 app_name = "annotation"
 urlpatterns = [
@@ -11,9 +23,33 @@ urlpatterns = [
     path("rounds/<int:round_id>/take/", work.batch_take, name="batch-take"),
     path("projects/", projects.project_list, name="project-list"),
     path("projects/new/", projects.project_create, name="project-create"),
-    path("projects/<slug:slug>/", projects.project_show, name="project-show"),
-    path("projects/<slug:slug>/progress/", projects.project_progress, name="project-progress"),
+    path("projects/<slug:slug>/", progress.project_show, name="project-show"),
+    path("projects/<slug:slug>/progress/", progress.project_progress, name="project-progress"),
+    path("projects/<slug:slug>/annotators/", progress.annotator_list, name="annotator-list"),
+    path("projects/<slug:slug>/annotators/progress/", progress.annotator_progress, name="annotator-progress"),
+    path("projects/<slug:slug>/annotators/<int:person_id>/", progress.annotator_show, name="annotator-show"),
+    path("projects/<slug:slug>/plots/", figures.plots_show, name="plots-show"),
+    path("projects/<slug:slug>/plots/progress/", figures.plots_progress, name="plots-progress"),
+    path("projects/<slug:slug>/statistics/", figures.statistics_show, name="statistics-show"),
+    path("projects/<slug:slug>/statistics/progress/", figures.statistics_progress, name="statistics-progress"),
     path("projects/<slug:slug>/languages/add/", projects.language_add, name="language-add"),
+    path("projects/<slug:slug>/languages/<str:tag>/", campaign.language_show, name="language-show"),
+    path("projects/<slug:slug>/languages/<str:tag>/progress/", campaign.language_progress, name="language-progress"),
+    path("projects/<slug:slug>/languages/<str:tag>/pilots/add/", campaign.pilot_plan, name="pilot-plan"),
+    path("projects/<slug:slug>/languages/<str:tag>/pilots/skip/", campaign.pilot_skip, name="pilot-skip"),
+    path(
+        "projects/<slug:slug>/languages/<str:tag>/people/<int:person_id>/",
+        campaign.standing_show,
+        name="standing-show",
+    ),
+    path(
+        "projects/<slug:slug>/languages/<str:tag>/people/<int:person_id>/decide/",
+        campaign.standing_decide,
+        name="standing-decide",
+    ),
+    path("projects/<slug:slug>/rounds/<int:round_id>/steps/<slug:action>/", campaign.round_step, name="round-step"),
+    path("projects/<slug:slug>/rounds/<int:round_id>/take-back/", campaign.round_take_back, name="round-take-back"),
+    path("projects/<slug:slug>/rounds/<int:round_id>/ratings/", campaign.verification_plan, name="verification-plan"),
     path("projects/<slug:slug>/tasks/add/", projects.tasks_add, name="tasks-add"),
     path("projects/<slug:slug>/rounds/<int:round_id>/settings/", projects.round_settings, name="round-settings"),
     path("projects/<slug:slug>/rounds/<int:round_id>/references/", projects.references_use, name="references-use"),
@@ -36,6 +72,16 @@ urlpatterns = [
     path("ratings/<uuid:batch_id>/done/", verification.verification_done, name="verification-done"),
     path("ratings/<uuid:batch_id>/return/", verification.verification_return, name="verification-return"),
     path("ratings/<uuid:batch_id>/resume/", verification.verification_resume, name="verification-resume"),
+    path("projects/<slug:slug>/quality/", quality.quality_show, name="quality-show"),
+    path("projects/<slug:slug>/quality/table/", quality.quality_progress, name="quality-progress"),
+    path("projects/<slug:slug>/quality/rounds/<int:round_id>/", quality.quality_round, name="quality-round"),
+    path("projects/<slug:slug>/quality/download/<str:layout>/", quality.quality_export, name="quality-export"),
+    path("projects/<slug:slug>/releases/", releases.release_list, name="release-list"),
+    path("projects/<slug:slug>/releases/new/", releases.release_create, name="release-create"),
+    path("projects/<slug:slug>/releases/<int:number>/", releases.release_show, name="release-show"),
+    path("projects/<slug:slug>/releases/<int:number>/progress/", releases.release_progress, name="release-progress"),
+    path("projects/<slug:slug>/releases/<int:number>/archive/", releases.release_archive, name="release-archive"),
+    path("projects/<slug:slug>/releases/<int:number>/files/<path:name>", releases.release_file, name="release-file"),
     path("feedback/", feedback.feedback_list, name="feedback-list"),
     path("feedback/<int:feedback_id>/", feedback.feedback_show, name="feedback-show"),
     path("feedback/<int:feedback_id>/acknowledge/", feedback.feedback_acknowledge, name="feedback-acknowledge"),

@@ -28,7 +28,7 @@ from annotation.services.references import use_as_references
 from corpus.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
-from people.models import Project, Role
+from people.models import Role
 from people.permissions import manages_anything, project_for
 from people.requests import user_of
 from scoring.services.references import ReferencesRefused
@@ -102,19 +102,6 @@ def language_add(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("annotation:project-show", slug)
     context = {"form": form, "collection": collection, "coverage": coverage, "project": project}
     return render(request, "annotation/manage_project_create.html", context, status=422 if form.is_bound else 200)
-
-
-@require_safe
-@login_required
-def project_show(request: HttpRequest, slug: str) -> HttpResponse:
-    return render(request, "annotation/manage_project.html", _progress(request, slug) | {"layouts": Layout})
-
-
-@require_safe
-@login_required
-def project_progress(request: HttpRequest, slug: str) -> HttpResponse:
-    """The part of the page that keeps itself up to date."""
-    return render(request, "annotation/_manage_progress.html", _progress(request, slug))
 
 
 @require_POST
@@ -219,8 +206,3 @@ def _say_what_stays_above(request: HttpRequest, round: Round, above: int) -> Non
         above,
     )
     messages.warning(request, text % {"language": round.language.name, "number": above})
-
-
-def _progress(request: HttpRequest, slug: str) -> dict[str, object]:
-    project: Project = project_for(request.user, slug, Role.MANAGER)
-    return {"project": project, "progress": overview.project_progress(project, now=timezone.now())}

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from corpus.pages import shown
+from corpus.pages.stacked import Shares, StackedPlot, stacked_plot
 from gapgame.models import Outcome
-from gapgame.pages.plots import Shares, StackedPlot, stacked_plot
 from gapgame.rules.figures import Mean, Share, Undefined
 from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, Outcomes, Resampled
 from gapgame.rules.turns import OUTCOMES

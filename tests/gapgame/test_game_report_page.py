@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from gapgame.models import Mark, Player, Season, SkipReason, Standing
-from gapgame.pages.plots import Shares, stacked_plot
+from corpus.pages.stacked import Shares, stacked_plot
 from gapgame.rules.scripted import Rule as ScriptRule
 from gapgame.rules.turns import Rule
 from gapgame.services import playing

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 BAR_TOP, ROW = 22, 56
+BESIDE_ROW, BESIDE_START = 30, 36.0
+"""Pixels, and percent of the width: for many bars, with their names beside them."""
 LEGEND_ROW = 22
 LABEL_FROM = 9.0
 """Percent of the width that a piece needs to have its own percentage written into it."""
@@ -46,11 +48,17 @@ class LegendEntry:
 
 @dataclass(frozen=True)
 class StackedPlot:
-    """Bars of one length under one another, each divided by shares, and below them what the pieces are."""
+    """Bars of one length under one another, each divided by shares, and below them what the pieces are.
+
+    Without `has_names_beside` the name of each bar stands above it, with its note.
+    """
 
     title: str
     summary: str
     height: int
+    name_x: str
+    name_anchor: str
+    has_names_beside: bool
     bars: Sequence[StackedBar]
     legend: Sequence[LegendEntry]
 
@@ -64,26 +72,47 @@ class Shares:
     percent: Sequence[float]
 
 
-def stacked_plot(title: str, kinds: Sequence[tuple[str, str]], rows: Sequence[Shares]) -> StackedPlot:
+def stacked_plot(
+    title: str, kinds: Sequence[tuple[str, str]], rows: Sequence[Shares], *, has_names_beside: bool = False
+) -> StackedPlot:
     """`kinds`: the class and the name of each piece, from the start of a bar to its end."""
-    bars = [_bar(row, number * ROW, kinds) for number, row in enumerate(rows)]
-    top = ROW * len(bars)
+    height = BESIDE_ROW if has_names_beside else ROW
+    draw = _bar_beside if has_names_beside else _bar_below
+    bars = [draw(row, number * height, kinds) for number, row in enumerate(rows)]
+    top = height * len(bars)
     legend = [
         LegendEntry(kind, name, top + number * LEGEND_ROW + 4, top + number * LEGEND_ROW + 15)
         for number, (kind, name) in enumerate(kinds)
     ]
-    summary = "; ".join(f"{row.name}: {_said(row, kinds)}" for row in rows)
-    return StackedPlot(title, summary, top + LEGEND_ROW * len(legend), bars, legend)
+    return StackedPlot(
+        title=title,
+        summary="; ".join(f"{row.name}: {_said(row, kinds)}" for row in rows),
+        height=top + LEGEND_ROW * len(legend),
+        name_x=_x(BESIDE_START - 1) if has_names_beside else "0",
+        name_anchor="end" if has_names_beside else "start",
+        has_names_beside=has_names_beside,
+        bars=bars,
+        legend=legend,
+    )
 
 
-def _bar(row: Shares, top: int, kinds: Sequence[tuple[str, str]]) -> StackedBar:
-    pieces, start = [], 0.0
+def _bar_below(row: Shares, top: int, kinds: Sequence[tuple[str, str]]) -> StackedBar:
+    return StackedBar(row.name, row.note, top + 15, top + BAR_TOP, top + BAR_TOP + 16, _pieces(row, kinds, 0.0))
+
+
+def _bar_beside(row: Shares, top: int, kinds: Sequence[tuple[str, str]]) -> StackedBar:
+    return StackedBar(row.name, row.note, top + 20, top + 4, top + 20, _pieces(row, kinds, BESIDE_START))
+
+
+def _pieces(row: Shares, kinds: Sequence[tuple[str, str]], start: float) -> list[Piece]:
+    pieces, scale = [], (100 - start) / 100
     for (kind, _name), percent in zip(kinds, row.percent, strict=True):
         if percent > 0:
-            label = f"{percent:.0f}" if percent >= LABEL_FROM else ""
-            pieces.append(Piece(kind, _x(start), _x(percent), label, _x(start + percent / 2)))
-        start += percent
-    return StackedBar(row.name, row.note, top + 15, top + BAR_TOP, top + BAR_TOP + 16, pieces)
+            width = percent * scale
+            label = f"{percent:.0f}" if width >= LABEL_FROM else ""
+            pieces.append(Piece(kind, _x(start), _x(width), label, _x(start + width / 2)))
+        start += percent * scale
+    return pieces
 
 
 def _said(row: Shares, kinds: Sequence[tuple[str, str]]) -> str:

@@ -1,0 +1,249 @@
+"""Plots of a project, each with a table that says the same."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from hashlib import sha256
+from math import ceil
+
+from django.http import QueryDict
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.models import Rating, Round, RoundKind
+from annotation.pages.progress import SEEN_DIGITS, Choice
+from annotation.rules.tallies import LENGTH_STEP, Sums, total
+from annotation.selectors.annotators import RoundOfOne
+from annotation.selectors.series import RoundSeries
+from corpus.pages import shown
+from corpus.pages.columns import ColumnPlot, column_plot
+from corpus.pages.stacked import Shares, StackedPlot, stacked_plot
+from languages.models import Language
+from metrics.caption_stats import mean_to_one_decimal
+
+MOST_DAYS = 60
+SMALL, LARGE = 90, 180
+"""Pixels."""
+SHOWN_LENGTHS = 0.99
+"""Of all captions: the longest hundredth stand together in the last column."""
+ANY = "any"
+
+
+@dataclass(frozen=True)
+class PlotTable:
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Either of the plots, and a table of the same numbers, or none where another figure has it."""
+
+    id: str
+    title: str
+    note: str
+    columns: ColumnPlot | None
+    stacked: StackedPlot | None
+    table: PlotTable | None
+
+
+@dataclass(frozen=True)
+class PlotsPage:
+    """`seen` stands for all that it shows; `query` asks for the same again."""
+
+    days: Figure | None
+    ratings: Figure | None
+    verdicts: Figure | None
+    lengths: Sequence[Figure]
+    lengths_table: PlotTable | None
+    languages: Sequence[Choice]
+    kinds: Sequence[Choice]
+    query: str
+    seen: str
+
+    @property
+    def is_anything_there(self) -> bool:
+        return bool(self.days or self.ratings or self.verdicts)
+
+
+def plots_page(
+    series: Sequence[RoundSeries],
+    *,
+    languages: Sequence[Language],
+    language: Language | None,
+    query: QueryDict,
+    today: date,
+) -> PlotsPage:
+    kind = query.get("kind") or (ANY if language else RoundKind.MAIN.value)
+    asked = [one for one in series if kind in (ANY, one.round.kind)]
+    written = [one for one in asked if not one.is_rating]
+    lengths, lengths_table = _lengths(written)
+    kept = query.copy()
+    kept.pop("seen", None)
+    known = [(ANY, _("All rounds")), *((str(key), str(name)) for key, name in RoundKind.choices)]
+    return PlotsPage(
+        days=_days(written, today),
+        ratings=_levels("ratings", _("How English captions were rated, by round"), written),
+        verdicts=_levels(
+            "verdicts", _("How captions were rated by others, by round"), [one for one in asked if one.is_rating]
+        ),
+        lengths=lengths,
+        lengths_table=lengths_table,
+        languages=_choices(
+            [("", _("All languages")), *((one.pk, one.name) for one in languages)], language.pk if language else ""
+        ),
+        kinds=_choices(known, kind),
+        query=kept.urlencode(),
+        seen=sha256(repr((today, [(one.round.pk, one.sums) for one in asked])).encode()).hexdigest()[:SEEN_DIGITS],
+    )
+
+
+def plots_of_one(rows: Sequence[RoundOfOne], *, today: date) -> list[Figure]:
+    """Of one annotator: captions by day, and the levels they gave beside those that everybody gave."""
+    written = [row for row in rows if not row.is_rating]
+    days = total(row.sums for row in written).days
+    compared = [
+        pair
+        for row in rows
+        if row.sums.captions
+        for pair in (
+            _shares(
+                _("%(round)s, %(language)s") % {"round": row.round.title, "language": row.round.language.name}, row.sums
+            ),
+            _shares(_("everybody"), row.by_all),
+        )
+    ]
+    figures = [_columns_by_day(days, today)] if days else []
+    if compared:
+        figures.append(_stacked("levels", _("Levels they gave, and all gave"), compared))
+    return figures
+
+
+def _choices(known: Sequence[tuple[str, str]], chosen: str) -> list[Choice]:
+    return [Choice(value, label, value == chosen) for value, label in known]
+
+
+def _days(series: Sequence[RoundSeries], today: date) -> Figure | None:
+    days = total(one.sums for one in series).days
+    return _columns_by_day(days, today) if days else None
+
+
+def _columns_by_day(days: Mapping[str, int], today: date) -> Figure:
+    last = max(today, date.fromisoformat(max(days)))
+    first = max(date.fromisoformat(min(days)), last - timedelta(days=MOST_DAYS - 1))
+    shown_days = [first + timedelta(days=number) for number in range((last - first).days + 1)]
+    columns = [(_day(day), days.get(day.isoformat(), 0)) for day in shown_days]
+    most = max(columns, key=lambda column: column[1])
+    number = sum(count for _, count in columns)
+    summary = ngettext(
+        "%(number)d caption from %(first)s to %(last)s; most on %(day)s: %(most)d.",
+        "%(number)d captions from %(first)s to %(last)s; most on %(day)s: %(most)d.",
+        number,
+    ) % {"number": number, "first": columns[0][0], "last": columns[-1][0], "day": most[0], "most": most[1]}
+    title = _("Captions per day")
+    return Figure(
+        id="days",
+        title=title,
+        note="",
+        columns=column_plot(title, columns, summary=summary, height=LARGE),
+        stacked=None,
+        table=PlotTable([_("Day"), _("Captions")], [(name, str(count)) for name, count in reversed(columns) if count]),
+    )
+
+
+def _day(day: date) -> str:
+    return date_format(day, "j M")
+
+
+def _levels(id: str, title: str, series: Sequence[RoundSeries]) -> Figure | None:
+    rows = [_shares(_named(one.round), one.sums) for one in series if one.sums.ratings]
+    return _stacked(id, title, rows) if rows else None
+
+
+def _stacked(id: str, title: str, rows: Sequence[Shares]) -> Figure:
+    kinds = [(level.value.lower(), str(level.label)) for level in Rating]
+    table = PlotTable(
+        [_("Round"), *(label for _, label in kinds), _("Ratings")],
+        [(row.name, *(shown.percent(share, 1) for share in row.percent), row.note) for row in rows],
+    )
+    return Figure(id, title, "", None, stacked_plot(title, kinds, rows, has_names_beside=True), table)
+
+
+def _named(round: Round) -> str:
+    return f"{round.language.name} · {round.title}"
+
+
+def _shares(name: str, sums: Sums) -> Shares:
+    given = sum(sums.ratings.values()) or 1
+    return Shares(name, str(given), [100 * sums.ratings.get(level.value, 0) / given for level in Rating])
+
+
+def _lengths(series: Sequence[RoundSeries]) -> tuple[list[Figure], PlotTable | None]:
+    """A small plot for each language, all with the same axes; the numbers of all stand in one table."""
+    by_language: dict[Language, list[Sums]] = defaultdict(list)
+    for one in series:
+        by_language[one.round.language].append(one.sums)
+    sums = {language: total(found) for language, found in by_language.items()}
+    if not sums:
+        return [], None
+    bins = _bins(total(sums.values()).lengths)
+    names = [f"{start}–{start + LENGTH_STEP - 1}" for start in bins[:-1]] + [f"{bins[-1]}+"]
+    shares = {language: _binned(found, bins) for language, found in sums.items()}
+    highest = max(max(found) for found in shares.values())
+    figures = [
+        Figure(
+            id=f"lengths-{language.pk}",
+            title=language.name,
+            note=_about(sums[language]),
+            columns=column_plot(
+                language.name,
+                list(zip(names, found, strict=True)),
+                summary=_about(sums[language]),
+                height=SMALL,
+                highest=highest,
+                written=lambda value: shown.percent(value, 0),
+            ),
+            stacked=None,
+            table=None,
+        )
+        for language, found in shares.items()
+    ]
+    rows = [
+        (language.name, str(sums[language].captions), *(shown.plain(share, 1) for share in found))
+        for language, found in shares.items()
+    ]
+    return figures, PlotTable([_("Language"), _("Captions"), *names], rows)
+
+
+def _bins(lengths: Mapping[str, int]) -> list[int]:
+    """Where columns begin: as many as hold all but the longest, which are with the last."""
+    starts = sorted((int(start), count) for start, count in lengths.items())
+    enough, seen, last = ceil(SHOWN_LENGTHS * sum(lengths.values())), 0, 0
+    for start, count in starts:
+        last = start
+        seen += count
+        if seen >= enough:
+            break
+    return list(range(0, last + LENGTH_STEP, LENGTH_STEP))
+
+
+def _binned(sums: Sums, bins: Sequence[int]) -> list[float]:
+    """Percent of the captions in each."""
+    counts = dict.fromkeys(bins, 0)
+    for start, count in sums.lengths.items():
+        counts[min(int(start), bins[-1])] += count
+    return [100 * count / max(1, sums.captions) for count in counts.values()]
+
+
+def _about(sums: Sums) -> str:
+    mean = mean_to_one_decimal(sums.characters, sums.captions)
+    text = ngettext(
+        "%(number)d caption of %(mean)s characters",
+        "%(number)d captions of %(mean)s characters on average",
+        sums.captions,
+    )
+    return text % {"number": sums.captions, "mean": "" if mean is None else shown.plain(mean, 1)}

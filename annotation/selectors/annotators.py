@@ -1,0 +1,176 @@
+"""Who worked or could work in a project, language by language: what they did, what they have, how they stand."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from allocation.models import Batch
+from annotation.models import Exclusion, Round, RoundKind, Standing, StandingState, Tally
+from annotation.rules.pace import Pace, pace
+from annotation.rules.tallies import Sums, total
+from annotation.selectors.figures import (
+    InHand,
+    Shared,
+    computed_figures,
+    in_hand,
+    sent_back,
+    shared_by,
+    shared_in,
+    tallies_of,
+)
+from languages.models import Language
+from people.models import LanguageSkill, Membership, Project, Role, User
+from people.qualification import WORKING_LEVELS
+
+LIST_COLUMNS = ("captions", "late", "rating_ms", "writing_ms", "warnings", "days", "last_at")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotatorRow:
+    """One person in one language. `rated` are others' captions; of the rest ratings before captions are meant.
+
+    `standing` is empty where nothing was decided.
+    """
+
+    person: User
+    language: Language
+    sums: Sums
+    rated: int
+    hand: InHand
+    sent_back: int
+    pace: Pace
+    shared: Shared | None
+    standing: str
+    is_excluded: bool
+    is_member: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundOfOne:
+    """One person in one round, and how far everybody in it agrees, to compare with."""
+
+    round: Round
+    sums: Sums
+    hand: InHand
+    sent_back: int
+    shared: Shared | None
+    shared_by_all: Shared | None
+    by_all: Sums
+
+    @property
+    def is_rating(self) -> bool:
+        return self.round.kind == RoundKind.VERIFICATION
+
+
+def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
+    """By name, then by language. Who is an annotator and speaks a language well enough is there from the first day."""
+    rounds = {round.pk: round for round in project.rounds.select_related("language").order_by("pk")}
+    languages = {round.language_id: round.language for round in rounds.values()}
+    kept = computed_figures(project)
+    wrote: dict[tuple[int, str], list[Sums]] = defaultdict(list)
+    rated: dict[tuple[int, str], list[Sums]] = defaultdict(list)
+    shared: dict[tuple[int, str], list[Shared]] = defaultdict(list)
+    hands: dict[tuple[int, str], list[InHand]] = defaultdict(list)
+    back: dict[tuple[int, str], int] = defaultdict(int)
+    for (round_id, person_id), sums in tallies_of(project.rounds.all(), columns=LIST_COLUMNS):
+        round = rounds[round_id]
+        key = (person_id, round.language_id)
+        (rated if round.kind == RoundKind.VERIFICATION else wrote)[key].append(sums)
+        if (one := shared_by(kept.get(round_id), person_id)) is not None:
+            shared[key].append(one)
+    for (round_id, person_id), hand in in_hand(project, now=now).items():
+        hands[person_id, rounds[round_id].language_id].append(hand)
+    for (round_id, person_id), number in sent_back(project).items():
+        back[person_id, rounds[round_id].language_id] += number
+    members = set(Membership.objects.filter(project=project, role=Role.ANNOTATOR).values_list("user", flat=True))
+    standings, excluded = _standings(project)
+    keys = {*wrote, *rated, *hands, *_able(members, languages)}
+    people = User.objects.in_bulk({person for person, _ in keys})
+    today = now.astimezone(UTC).date()
+    rows = []
+    for person_id, tag in keys:
+        key = (person_id, tag)
+        written, given = total(wrote[key]), total(rated[key])
+        written.last_at = max(filter(None, (written.last_at, given.last_at)), default=None)
+        rows.append(
+            AnnotatorRow(
+                person=people[person_id],
+                language=languages[tag],
+                sums=written,
+                rated=given.captions,
+                hand=sum(hands[key], InHand()),
+                sent_back=back[key],
+                pace=pace(written.days, today=today),
+                shared=_together(shared[key]),
+                standing=standings.get(key, ""),
+                is_excluded=key in excluded,
+                is_member=person_id in members,
+            )
+        )
+    return sorted(rows, key=lambda row: (row.person.username.casefold(), row.language.english_name))
+
+
+def _able(members: Iterable[int], languages: Mapping[str, Language]) -> Iterable[tuple[int, str]]:
+    skills = LanguageSkill.objects.filter(user__in=members, language__in=languages, level__in=WORKING_LEVELS)
+    return skills.values_list("user", "language")
+
+
+def _standings(project: Project) -> tuple[dict[tuple[int, str], str], set[tuple[int, str]]]:
+    decided = Standing.objects.filter(project=project).values_list("person", "language", "state")
+    excluded = Exclusion.objects.filter(project=project, undone_at=None).values_list("person", "language")
+    return {(person, tag): state for person, tag, state in decided}, set(excluded)
+
+
+def _together(shared: Sequence[Shared]) -> Shared | None:
+    """Of several rounds: all pairs, and the alpha of the round with most of them, as alphas cannot be added."""
+    if not shared:
+        return None
+    largest = max(shared, key=lambda one: one.pairs)
+    return Shared(sum(one.pairs for one in shared), sum(one.same for one in shared), largest.alpha)
+
+
+def is_of_project(person: User, project: Project) -> bool:
+    """Whether a person is, or ever was, among those who caption or rate captions in a project."""
+    return (
+        Membership.objects.filter(project=project, user=person, role=Role.ANNOTATOR).exists()
+        or Tally.objects.filter(round__project=project, person=person).exists()
+        or Batch.objects.filter(pool__round__project=project, person=person).exists()
+    )
+
+
+def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[RoundOfOne]:
+    """The rounds in which somebody has done or has something, beside what everybody did in them."""
+    hands = {key: hand for key, hand in in_hand(project, now=now).items() if key[1] == person.pk}
+    theirs = {round for round, _ in hands} | set(
+        Tally.objects.filter(round__project=project, person=person).values_list("round", flat=True)
+    )
+    rounds = project.rounds.filter(pk__in=theirs)
+    sums: dict[int, list[Sums]] = defaultdict(list)
+    own: dict[int, Sums] = {}
+    for (round_id, person_id), one in tallies_of(rounds):
+        sums[round_id].append(one)
+        if person_id == person.pk:
+            own[round_id] = one
+    kept, back = computed_figures(project), sent_back(project)
+    found = [
+        RoundOfOne(
+            round=round,
+            sums=own.get(round.pk, Sums()),
+            hand=hands.get((round.pk, person.pk), InHand()),
+            sent_back=back.get((round.pk, person.pk), 0),
+            shared=shared_by(kept.get(round.pk), person.pk),
+            shared_by_all=shared_in(kept.get(round.pk)),
+            by_all=total(sums[round.pk]),
+        )
+        for round in rounds.select_related("language", "verifies")
+    ]
+    return sorted(found, key=lambda row: (row.round.language.english_name, row.round.created_at, row.round.pk))
+
+
+def standings_of(project: Project, person: User) -> dict[str, str]:
+    """What was decided of a person, by the tag of the language."""
+    decided = Standing.objects.filter(project=project, person=person)
+    return {standing.language_id: StandingState(standing.state).value for standing in decided}

@@ -1,0 +1,56 @@
+"""The statistics of a project as its page shows them: from tallies, and from what the background counted by image."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+
+from annotation.models import Round, RoundFigures, RoundKind
+from annotation.rules.tallies import Sums, total
+from annotation.selectors.figures import computed_figures, tallies_of
+from languages.models import Language
+from metrics.caption_stats import CaptionStatistics
+from people.models import Project
+
+
+@dataclass(frozen=True)
+class LanguageStatistics:
+    """`computed_at` is when captions per image were last counted; `is_behind` where captions came in since."""
+
+    language: Language
+    statistics: CaptionStatistics
+    computed_at: datetime | None
+    is_behind: bool
+
+
+def live_statistics(project: Project) -> list[LanguageStatistics]:
+    """Of main rounds, by the tag of the language, as the published table has them."""
+    rounds: dict[str, list[Round]] = defaultdict(list)
+    mains = project.rounds.filter(kind=RoundKind.MAIN)
+    for round in mains.select_related("language").order_by("language", "pk"):
+        rounds[round.language_id].append(round)
+    sums: dict[int, list[Sums]] = defaultdict(list)
+    for (round_id, _), one in tallies_of(mains, columns=("captions", "words", "characters")):
+        sums[round_id].append(one)
+    kept = computed_figures(project)
+    return [
+        _of_language(found, {round.pk: total(sums[round.pk]) for round in found}, kept) for found in rounds.values()
+    ]
+
+
+def _of_language(rounds: list[Round], sums: dict[int, Sums], kept: dict[int, RoundFigures]) -> LanguageStatistics:
+    figures = [kept[round.pk] for round in rounds if round.pk in kept and kept[round.pk].computed_at]
+    newest = max(figures, key=lambda one: str(one.computed_at), default=None)
+    statistics = CaptionStatistics(**newest.figures.get("statistics", {})) if newest else CaptionStatistics()
+    counted = statistics.captions
+    # Captions from a file have no author, and so no tally: of a language that has some, all is from the background.
+    if not any(round.source for round in rounds):
+        now = total(sums.values())
+        statistics.captions, statistics.words, statistics.characters = now.captions, now.words, now.characters
+    return LanguageStatistics(
+        language=rounds[0].language,
+        statistics=statistics,
+        computed_at=newest.computed_at if newest else None,
+        is_behind=statistics.captions != counted,
+    )

@@ -1,0 +1,43 @@
+"""What plots are drawn of, from tallies: captions by day, levels by round, lengths by language."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from annotation.models import Round, RoundKind
+from annotation.rules.tallies import Sums, total
+from annotation.selectors.figures import tallies_of
+from languages.models import Language
+from people.models import Project
+
+SERIES_COLUMNS = ("captions", "words", "characters", "ratings", "lengths", "days")
+
+
+@dataclass(frozen=True)
+class RoundSeries:
+    round: Round
+    sums: Sums
+
+    @property
+    def is_rating(self) -> bool:
+        return self.round.kind == RoundKind.VERIFICATION
+
+
+def round_series(project: Project, *, language: Language | None = None) -> list[RoundSeries]:
+    """Rounds in which something was handed in: by the name of the language, in the order in which they were made."""
+    rounds = project.rounds.all() if language is None else project.rounds.filter(language=language)
+    found: dict[int, list[Sums]] = defaultdict(list)
+    for (round_id, _), sums in tallies_of(rounds, columns=SERIES_COLUMNS):
+        found[round_id].append(sums)
+    series = [
+        RoundSeries(round, total(found[round.pk]))
+        for round in rounds.filter(pk__in=list(found)).select_related("language", "verifies")
+    ]
+    series.sort(key=lambda one: (one.round.language.english_name, one.round.created_at, one.round.pk))
+    return [one for one in series if one.sums.captions]
+
+
+def languages_of(project: Project) -> Sequence[Language]:
+    return Language.objects.filter(pk__in=project.rounds.values("language")).order_by("english_name", "pk")

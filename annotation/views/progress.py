@@ -1,0 +1,100 @@
+"""How far a project is, who does what in it, and its figures: pages that keep themselves up to date."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from annotation.downloads.captions import Layout
+from annotation.pages.annotators import annotators_page, round_lines
+from annotation.pages.plots import plots_of_one
+from annotation.pages.progress import progress_page
+from annotation.selectors import annotators as selectors
+from annotation.selectors.moving import open_batches
+from annotation.selectors.overview import project_progress as progress_of
+from people.models import Project, Role, User
+from people.permissions import project_for
+
+NOTHING_NEW = 204
+"""What htmx takes to leave the page as it is."""
+
+
+@require_safe
+@never_cache
+@login_required
+def project_show(request: HttpRequest, slug: str) -> HttpResponse:
+    return render(request, "annotation/manage_project.html", _progress(request, slug) | {"layouts": Layout})
+
+
+@require_safe
+@never_cache
+@login_required
+def project_progress(request: HttpRequest, slug: str) -> HttpResponse:
+    """The part of the page that keeps itself up to date."""
+    context = _progress(request, slug)
+    return unless_seen(request, "annotation/_manage_progress.html", context, seen=context["page"].seen)
+
+
+@require_safe
+@never_cache
+@login_required
+def annotator_list(request: HttpRequest, slug: str) -> HttpResponse:
+    return render(request, "annotation/annotators.html", _annotators(request, slug))
+
+
+@require_safe
+@never_cache
+@login_required
+def annotator_progress(request: HttpRequest, slug: str) -> HttpResponse:
+    context = _annotators(request, slug)
+    return unless_seen(request, "annotation/_annotators.html", context, seen=context["page"].seen)
+
+
+@require_safe
+@never_cache
+@login_required
+def annotator_show(request: HttpRequest, slug: str, person_id: int) -> HttpResponse:
+    project = project_for(request.user, slug, Role.MANAGER)
+    person = get_object_or_404(User, pk=person_id)
+    if not selectors.is_of_project(person, project):
+        raise Http404(_("There is no such annotator in this project."))
+    now = timezone.now()
+    rows = selectors.rounds_of_one(project, person, now=now)
+    context = {
+        "project": project,
+        "person": person,
+        "lines": round_lines(rows),
+        "figures": plots_of_one(rows, today=now.astimezone(UTC).date()),
+        "batches": open_batches(project, now=now, person=person),
+        "next": request.path,
+    }
+    return render(request, "annotation/annotator.html", context)
+
+
+def unless_seen(request: HttpRequest, template: str, context: dict[str, Any], *, seen: str) -> HttpResponse:
+    """Nothing, where whoever asks has seen it as it is."""
+    if request.GET.get("seen") == seen:
+        return HttpResponse(status=NOTHING_NEW)
+    return render(request, template, context)
+
+
+def _progress(request: HttpRequest, slug: str) -> dict[str, Any]:
+    project: Project = project_for(request.user, slug, Role.MANAGER)
+    progress = progress_of(project, now=timezone.now())
+    return {"project": project, "progress": progress, "page": progress_page(progress, request.GET)}
+
+
+def _annotators(request: HttpRequest, slug: str) -> dict[str, Any]:
+    project, now = project_for(request.user, slug, Role.MANAGER), timezone.now()
+    return {
+        "project": project,
+        "page": annotators_page(selectors.annotators(project, now=now), request.GET, now=now),
+    }
