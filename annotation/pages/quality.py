@@ -1,0 +1,117 @@
+"""The quality table as its pages show it: shares in percent with their intervals, what lacks a figure and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.models import Rating
+from annotation.selectors.quality import LanguageQuality, QualityRow, QualityTable, RaterOfCaptions, ShareOfCaptions
+from corpus.pages import plots, shown
+from metrics.quality import LEVELS
+from metrics.undefined import Reason
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+WHY_NO_ALPHA: Mapping[str, StrPromise] = {
+    Reason.NO_PAIR_OF_RATINGS: gettext_lazy(
+        "No caption has two ratings on the scale, so there is nothing to agree about."
+    ),
+    Reason.ALL_RATINGS_EQUAL: gettext_lazy("All ratings are the same, so agreement cannot be told from chance."),
+}
+LEVEL_NAMES = {level.value: level.label for level in Rating}
+FROM_THE_BEST = tuple(reversed(LEVELS))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A share in percent, and its interval; empty where nothing is verified yet."""
+
+    value: str
+    interval: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """A round in the table."""
+
+    row: QualityRow
+    title: str
+    progress: str
+    cells: Sequence[Cell]
+    alpha: str
+    why_no_alpha: str
+
+    @property
+    def is_begun(self) -> bool:
+        return self.row.verified > 0
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """One rater: how often what was said where all together came to what, from the best level down."""
+
+    name: str
+    rater: RaterOfCaptions
+    agreement: str
+    rows: Sequence[tuple[StrPromise, Sequence[tuple[int, bool]]]]
+    """What was said, and for each level that it came to how often, and whether they are the same."""
+
+
+def lines_of(language: LanguageQuality) -> list[Line]:
+    return [line_of(row) for row in language.rows]
+
+
+def line_of(row: QualityRow) -> Line:
+    return Line(
+        row=row,
+        title=row.round.title,
+        progress=_("%(verified)d of %(sampled)d") % {"verified": row.verified, "sampled": row.sampled},
+        cells=[_cell(share) for share in (row.good, row.medium, row.bad, row.not_enough_info)],
+        alpha="" if row.alpha is None else shown.plain(row.alpha, 2),
+        why_no_alpha=str(WHY_NO_ALPHA.get(row.alpha_undefined, "")),
+    )
+
+
+def table_of(table: QualityTable) -> list[tuple[LanguageQuality, list[Line]]]:
+    return [(language, lines_of(language)) for language in table.languages]
+
+
+def levels_plot(row: QualityRow) -> plots.BarPlot:
+    bars = [(str(LEVEL_NAMES[level]), row.levels[level], "part") for level in FROM_THE_BEST]
+    return plots.bar_plot(_("Captions by the median of their ratings"), bars)
+
+
+def confusions_of(row: QualityRow, *, name_of: Callable[[int], str]) -> list[Confusion]:
+    found = [_confusion(rater, name_of(rater.person_id)) for rater in row.raters]
+    return sorted(found, key=lambda one: one.name)
+
+
+def level_names() -> list[StrPromise]:
+    return [LEVEL_NAMES[level] for level in FROM_THE_BEST]
+
+
+def _confusion(rater: RaterOfCaptions, name: str) -> Confusion:
+    places = [LEVELS.index(level) for level in FROM_THE_BEST]
+    return Confusion(
+        name=name,
+        rater=rater,
+        agreement=shown.percent(100 * rater.agreement),
+        rows=[
+            (LEVEL_NAMES[LEVELS[said]], [(rater.confusion[said][came_to], said == came_to) for came_to in places])
+            for said in places
+        ],
+    )
+
+
+def _cell(share: ShareOfCaptions) -> Cell:
+    if share.value is None or share.interval is None:
+        return Cell("", "", 0)
+    interval = type(share.interval)(100 * share.interval.low, 100 * share.interval.high)
+    return Cell(shown.percent(100 * share.value), shown.between(interval), share.count)

@@ -1,0 +1,86 @@
+"""How good verified captions are: the pages and files of managers and researchers. No caption stands on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from annotation.downloads.quality import Layout, fresh_table, write
+from annotation.pages import quality as pages
+from annotation.selectors.quality import quality_table
+from corpus.rules.downloads import stamp
+from people.models import Project, Role, User
+from people.permissions import has_role, project_for
+from people.pseudonyms import pseudonym
+
+READERS = (Role.MANAGER, Role.RESEARCHER)
+
+
+@require_safe
+@login_required
+def quality_show(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    return render(request, "annotation/quality.html", _context(request, project) | {"layouts": Layout})
+
+
+@require_safe
+@login_required
+def quality_progress(request: HttpRequest, slug: str) -> HttpResponse:
+    """The part of the page that keeps itself up to date."""
+    project = project_for(request.user, slug, *READERS)
+    return render(request, "annotation/_quality_table.html", _context(request, project))
+
+
+@require_safe
+@login_required
+def quality_round(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
+    """One round: how many captions came out at which level, and each rater against all together."""
+    project = project_for(request.user, slug, *READERS)
+    row = next((row for row in quality_table(project).rows if row.round.pk == round_id), None)
+    if row is None:
+        raise Http404(_("There is no such round in this project."))
+    context = {
+        "project": project,
+        "line": pages.line_of(row),
+        "plot": pages.levels_plot(row),
+        "levels": pages.level_names(),
+        "confusions": pages.confusions_of(row, name_of=_name_of(request, project)),
+        "manages": has_role(request.user, project, Role.MANAGER),
+    }
+    return render(request, "annotation/quality_round.html", context)
+
+
+@require_safe
+@login_required
+def quality_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse:
+    """Counted for the file itself, so that it has what was handed in a second ago."""
+    project = project_for(request.user, slug, *READERS)
+    if layout not in Layout.values:
+        raise Http404(_("There is no such format. Those there are: %(known)s.") % {"known": ", ".join(Layout.values)})
+    wanted = Layout(layout)
+    lines = write(fresh_table(project), wanted, name_of=partial(pseudonym, project))
+    response = HttpResponse("".join(lines), content_type=wanted.content_type)
+    name = f"{project.slug}-quality-{stamp(timezone.now())}.{layout}"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+def _context(request: HttpRequest, project: Project) -> dict[str, object]:
+    table = quality_table(project)
+    manages = has_role(request.user, project, Role.MANAGER)
+    return {"project": project, "table": table, "languages": pages.table_of(table), "manages": manages}
+
+
+def _name_of(request: HttpRequest, project: Project) -> Callable[[int], str]:
+    """Managers know people by their user names, researchers by pseudonyms, as in files."""
+    if not has_role(request.user, project, Role.MANAGER):
+        return partial(pseudonym, project)
+    return cache(lambda person: User.objects.values_list("username", flat=True).get(pk=person))

@@ -1,0 +1,324 @@
+"""Rating what others wrote, and the quality table, as pages: with and without scripts, one's own and nobody else's."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from allocation.models import Assignment, AssignmentState, BatchState
+from annotation.models import Caption, Round, RoundState, Verdict, VerificationBatch
+from annotation.services import figures
+from people.models import Consent, Membership, Role
+from people.pseudonyms import pseudonym
+from tests.annotation.test_quality_table import OPINIONS, rated_round
+from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate, submit, take
+from tests.factories import make_project, make_user
+
+pytestmark = pytest.mark.django_db
+HOLD = timedelta(hours=24)
+
+
+def signed_in(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def round() -> Round:
+    return make_verification(make_captioned_round(images=4, captions=2)[0])
+
+
+@pytest.fixture
+def rae(round):
+    return make_caption_rater(round, "rae")
+
+
+@pytest.fixture
+def client(rae) -> Client:
+    return signed_in(rae)
+
+
+@pytest.fixture
+def batch(round, rae) -> VerificationBatch:
+    return take(round, rae, timezone.now())
+
+
+def url_of(batch: VerificationBatch, name: str = "verification-show", *more: object) -> str:
+    return reverse(f"annotation:{name}", args=[batch.pk, *more])
+
+
+def all_rated(batch: VerificationBatch, level: str = "GOOD") -> dict[str, str]:
+    return {f"rating-{position}": level for position in batch.verdicts.values_list("position", flat=True)}
+
+
+def test_the_work_page_offers_captions_to_rate_and_takes_them(client, round):
+    assert "Take captions to rate" in client.get(reverse("annotation:work-show")).content.decode()
+
+    answer = client.post(reverse("annotation:verification-take", args=[round.pk]))
+
+    batch = VerificationBatch.objects.get()
+    assert answer.url == url_of(batch)
+    page = client.get(reverse("annotation:work-show")).content.decode()
+    assert url_of(batch) in page
+    assert "5 captions are in your hands" in page
+
+
+def test_who_is_an_annotator_finds_the_captions_on_the_same_page_and_not_as_work_to_write(round):
+    annotator = make_caption_rater(round, role=Role.ANNOTATOR)
+
+    page = signed_in(annotator).get(reverse("annotation:work-show")).content.decode()
+
+    assert page.count("Take captions to rate") == 1
+    assert reverse("annotation:batch-take", args=[round.pk]) not in page
+
+
+def test_authors_are_not_offered_what_only_they_wrote():
+    verified, (author,) = make_captioned_round(images=2, captions=1)
+    round = make_verification(verified)
+    Membership.objects.create(project=round.project, user=author, role=Role.ANNOTATOR)
+    author.language_skills.create(language=round.language, level="native")
+    Consent.objects.create(text=round.project.consent_texts.get(), user=author, given_at=timezone.now())
+
+    page = signed_in(author).get(reverse("annotation:work-show")).content.decode()
+
+    assert "Nothing waits for you" in page
+
+
+@pytest.mark.parametrize(("language", "direction"), [("ar", "rtl"), ("hi", "ltr"), ("ja", "ltr")])
+def test_the_captions_stand_in_their_language_and_direction_and_nothing_is_said_of_their_authors(language, direction):
+    verified, authors = make_captioned_round(images=2, captions=1, language=language)
+    round = make_verification(verified)
+    rater = make_caption_rater(round)
+    batch = take(round, rater, timezone.now())
+
+    answer = signed_in(rater).get(url_of(batch))
+
+    page = answer.content.decode()
+    for caption in Caption.objects.filter(round=verified):
+        assert f'lang="{language}" dir="{direction}" data-english>{caption.text}<' in page
+    assert not any(author.username in page or pseudonym(round.project, author.pk) in page for author in authors)
+    assert "What the levels mean" in page
+    assert "no-store" in answer.headers["Cache-Control"]
+
+
+def test_a_level_is_saved_at_once_with_its_time_and_is_there_after_a_reload(client, batch):
+    Assignment.objects.filter(batch=batch.pk).update(state=AssignmentState.HELD)
+    VerificationBatch.objects.get(pk=batch.pk).batch.__class__.objects.update(
+        taken_at=timezone.now() - timedelta(minutes=5)
+    )
+
+    answer = client.post(url_of(batch, "verdict-save", 2), {"rating": "MEDIUM", "active_ms": "4200"})
+
+    assert answer.json() == {"state": "saved"}
+    verdict = batch.verdicts.get(position=2)
+    assert (verdict.rating, verdict.rating_ms) == ("MEDIUM", 4200)
+    assert 'value="MEDIUM" aria-describedby="level-3" checked' in client.get(url_of(batch)).content.decode()
+
+
+def test_what_is_no_level_is_refused_and_names_the_levels(client, batch):
+    answer = client.post(url_of(batch, "verdict-save", 1), {"rating": "SUPERB"})
+
+    assert answer.status_code == 422
+    assert "NOT-ENOUGH-INFO" in answer.json()["message"]
+
+
+def test_without_scripts_some_are_saved_first_and_all_handed_in_later(client, batch, round):
+    client.post(url_of(batch), {"rating-1": "GOOD", "rating-9": "GOOD", "rating-2": "SUPERB"})
+    assert [verdict.rating for verdict in batch.verdicts.all()] == ["GOOD", "", "", "", ""]
+    refused = client.post(url_of(batch), {"open": "1"}, follow=True)
+    assert "Not rated yet: 2, 3, 4, 5." in refused.content.decode()
+
+    done = client.post(url_of(batch), {**all_rated(batch), "open": "1"}, follow=True)
+
+    assert "5 captions are rated." in done.content.decode()
+    batch.batch.refresh_from_db()
+    assert batch.batch.state == BatchState.DONE
+    assert client.get(url_of(batch)).url == url_of(batch, "verification-done")
+    again = client.post(url_of(batch, "verdict-save", 1), {"rating": "BAD"})
+    assert (again.status_code, again.json()["location"]) == (409, url_of(batch))
+
+
+def test_the_page_after_handing_in_has_no_caption(client, batch, rae):
+    rate(batch, rae, now=timezone.now())
+    submit(batch, rae, timezone.now())
+
+    page = client.get(url_of(batch, "verification-done")).content.decode()
+
+    assert not any(text in page for text in Caption.objects.values_list("text", flat=True))
+
+
+def test_when_the_time_ran_out_a_rating_is_kept_and_the_way_back_is_offered(client, batch, round, rae):
+    batch.batch.__class__.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+
+    answer = client.post(url_of(batch, "verdict-save", 1), {"rating": "BAD"})
+    away = client.get(url_of(batch)).content.decode()
+
+    assert (answer.status_code, answer.json()["state"]) == (410, "closed")
+    assert batch.verdicts.get(position=1).rating == "BAD"
+    assert url_of(batch, "verification-resume") in away
+    assert not any(text in away for text in Caption.objects.values_list("text", flat=True))
+    assert client.post(url_of(batch, "verification-resume")).url == url_of(batch)
+    assert 'value="BAD" aria-describedby="level-4" checked' in client.get(url_of(batch)).content.decode()
+
+
+def test_handing_in_late_is_told(client, batch, rae):
+    rate(batch, rae, now=timezone.now())
+    batch.batch.__class__.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+
+    page = client.post(url_of(batch), {"open": "1"}, follow=True).content.decode()
+
+    assert "marked as late" in page
+    assert set(Assignment.objects.values_list("state", flat=True)) >= {AssignmentState.LATE}
+
+
+def test_a_batch_is_given_back_and_taken_up_again(client, batch):
+    assert "Others can then rate its captions" in client.get(url_of(batch, "verification-return")).content.decode()
+    client.post(url_of(batch, "verification-return"))
+    assert "You gave this batch back" in client.get(url_of(batch)).content.decode()
+    assert client.post(url_of(batch, "verdict-save", 1), {"rating": "BAD"}).status_code == 410
+
+    client.post(url_of(batch, "verification-resume"))
+
+    assert "Hand in" in client.get(url_of(batch)).content.decode()
+
+
+def test_the_reasons_are_given_to_who_may_not_rate(client, round, rae):
+    Consent.objects.all().update(withdrawn_at=timezone.now())
+
+    page = client.post(reverse("annotation:verification-take", args=[round.pk]), follow=True).content.decode()
+
+    assert "You have not agreed" in page
+
+
+def test_a_closed_round_says_so(client, round):
+    Round.objects.filter(pk=round.pk).update(state=RoundState.CLOSED)
+
+    page = client.post(reverse("annotation:verification-take", args=[round.pk]), follow=True).content.decode()
+
+    assert "This round is closed at present" in page
+
+
+PAGES = ("verification-show", "verification-done", "verification-return")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_an_outsider_gets_nothing_of_a_batch(batch, round, name):
+    outsider, rival = make_user(), make_caption_rater(round)
+
+    assert signed_in(outsider).get(url_of(batch, name)).status_code == 404
+    assert signed_in(rival).get(url_of(batch, name)).status_code == 404
+    assert Client().get(url_of(batch, name)).status_code == 302
+
+
+def test_an_outsider_neither_takes_nor_saves_nor_takes_up(batch, round):
+    stranger = signed_in(make_user())
+
+    assert stranger.post(reverse("annotation:verification-take", args=[round.pk])).status_code == 404
+    assert stranger.post(url_of(batch, "verdict-save", 1), {"rating": "BAD"}).status_code == 404
+    assert stranger.post(url_of(batch, "verification-resume")).status_code == 404
+    assert stranger.post(url_of(batch), {"rating-1": "BAD"}).status_code == 404
+    assert not Verdict.objects.exclude(rating="").exists()
+
+
+def test_a_round_of_captioning_is_not_taken_as_one_of_rating(client, round, rae):
+    assert client.post(reverse("annotation:verification-take", args=[round.verifies_id])).status_code == 404
+
+
+# The quality table
+
+
+@pytest.fixture
+def rated() -> Round:
+    round, _ = rated_round(*OPINIONS)
+    figures.compute(round_id=round.pk, now=timezone.now())
+    return round
+
+
+def reader(round: Round, role: Role = Role.RESEARCHER) -> Client:
+    user = make_user()
+    Membership.objects.create(project=round.project, user=user, role=role)
+    return signed_in(user)
+
+
+@pytest.mark.parametrize("role", [Role.MANAGER, Role.RESEARCHER])
+def test_managers_and_researchers_read_the_quality_table(rated, role):
+    page = reader(rated, role).get(reverse("annotation:quality-show", args=[rated.project.slug])).content.decode()
+
+    assert "5 of 5" in page
+    assert "40.0%" in page
+    assert "11.8 to 76.9" in page
+    assert "All answers up to now are counted." in page
+
+
+def test_the_table_says_where_answers_are_still_to_be_counted(rated):
+    rated.figures.__class__.objects.update(is_stale=True)
+
+    page = reader(rated).get(reverse("annotation:quality-progress", args=[rated.project.slug])).content.decode()
+
+    assert "still being counted" in page
+
+
+def test_each_rater_stands_against_the_median_by_user_name_for_managers_and_pseudonym_for_researchers(rated):
+    address = reverse("annotation:quality-round", args=[rated.project.slug, rated.pk])
+    raters = {verdict.person for verdict in Verdict.objects.select_related("person")}
+
+    for_manager = reader(rated, Role.MANAGER).get(address).content.decode()
+    for_researcher = reader(rated).get(address).content.decode()
+
+    for rater in raters:
+        assert rater.username in for_manager
+        assert rater.username not in for_researcher
+        assert pseudonym(rated.project, rater.pk) in for_researcher
+
+
+def test_the_downloads_are_counted_at_once_whatever_the_page_shows(rated):
+    Assignment.objects.filter(verdict__caption__text="Bild 1, Satz 0").update(state=AssignmentState.REJECTED)
+    client = reader(rated)
+
+    table = client.get(reverse("annotation:quality-export", args=[rated.project.slug, "csv"]))
+    entries = client.get(reverse("annotation:quality-export", args=[rated.project.slug, "json"]))
+
+    (row,) = csv.DictReader(io.StringIO(table.content.decode()))
+    assert (row["verified"], row["sampled"]) == ("4", "5")
+    assert json.loads(entries.content)[0]["verified"] == 4
+    assert client.get(reverse("annotation:quality-export", args=[rated.project.slug, "xml"])).status_code == 404
+
+
+def test_handing_in_has_the_table_counted_at_once(
+    client, batch, round, django_capture_on_commit_callbacks, monkeypatch
+):
+    counted = []
+    monkeypatch.setattr("annotation.tasks.compute_figures.delay", counted.append)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post(url_of(batch), {**all_rated(batch), "open": "1"})
+
+    assert counted == [round.pk]
+
+
+@pytest.mark.parametrize("name", ["quality-show", "quality-progress"])
+@pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.RATER, Role.PLAYER])
+def test_nobody_else_reads_the_quality_table(rated, name, role):
+    address = reverse(f"annotation:{name}", args=[rated.project.slug])
+
+    assert reader(rated, role).get(address).status_code == 404
+    assert signed_in(make_user()).get(address).status_code == 404
+
+
+def test_nobody_else_reads_a_round_or_a_file_and_a_round_of_another_project_is_not_there(rated):
+    of_round = reverse("annotation:quality-round", args=[rated.project.slug, rated.pk])
+    of_file = reverse("annotation:quality-export", args=[rated.project.slug, "csv"])
+    rater = signed_in(Verdict.objects.first().person)
+    elsewhere = make_project()
+    member = reader(Round(project=elsewhere))
+
+    assert [rater.get(address).status_code for address in (of_round, of_file)] == [404, 404]
+    assert member.get(reverse("annotation:quality-round", args=[elsewhere.slug, rated.pk])).status_code == 404

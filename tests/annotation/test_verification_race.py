@@ -1,0 +1,228 @@
+"""Forty-eight rivals over forty captions: each is rated by exactly three people, none its author, whatever happens."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, defaultdict
+from datetime import timedelta
+from functools import partial
+from random import Random
+
+import pytest
+from django.db.models import F
+
+from allocation import services as allocation
+from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from annotation.models import Item, Rating, Round, Tally, Verdict, VerificationBatch, VerificationTask
+from annotation.selectors.verification import images_being_rated, images_to_write_about
+from annotation.services import batches
+from annotation.services import verification as services
+from people.models import Consent, LanguageSkill, Level, Membership, Role, User
+from tests.allocation.test_exact_replication import assert_exact
+from tests.annotation.test_race import Clock
+from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate, submit
+from tests.concurrency import together
+from tests.factories import NOW, make_annotator, make_project, make_round
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+RUNS = 2
+RIVALS, IMAGES, PLACES = 48, 20, 3
+HOLD = timedelta(minutes=10)
+STOPS = (services.TimeRanOut, services.GivenBack, services.MovedOn, allocation.NothingFree, allocation.BatchInHand)
+
+
+def rater_of(round: Round, person: User) -> User:
+    """Let somebody who wrote captions rate those of others."""
+    Membership.objects.create(project=round.project, user=person, role=Role.ANNOTATOR)
+    LanguageSkill.objects.create(user=person, language=round.language, level=Level.NATIVE)
+    Consent.objects.create(text=round.project.consent_texts.get(), user=person, given_at=NOW)
+    return person
+
+
+def take(round: Round, rater: User, clock: Clock, rng: Random) -> VerificationBatch | None:
+    try:
+        return services.take_batch(round=round, rater=rater, now=clock(), rng=rng)
+    except allocation.PoolBusy:
+        return None
+
+
+def hand_in(batch: VerificationBatch, rater: User, clock: Clock, _tab: int = 0) -> None:
+    services.submit_batch(batch_id=batch.pk, rater=rater, now=clock())
+
+
+def work(round: Round, rater: User, clock: Clock, rng: Random) -> None:
+    """Some batches of one rater: done (sent twice at once), abandoned, given back, taken up again."""
+    for _ in range(3):
+        batch = take(round, rater, clock, rng)
+        if batch is None:
+            return
+        fate = rng.choice(("do", "do", "do", "abandon", "give back", "resume"))
+        try:
+            if fate == "abandon":
+                return
+            rate(batch, rater, rng.choice(list(Rating)), clock())
+            if fate in ("give back", "resume"):
+                services.give_back(batch_id=batch.pk, rater=rater, now=clock())
+            if fate == "resume":
+                services.resume_batch(batch_id=batch.pk, rater=rater, now=clock())
+            if fate in ("do", "resume"):
+                together(partial(hand_in, batch, rater, clock), range(2))
+        except STOPS:
+            continue
+
+
+def finish_what_is_left(round: Round, raters: list[User], clock: Clock) -> None:
+    clock.now += 2 * HOLD
+    allocation.lapse_overdue(now=clock.now)
+    for rater in raters:
+        while batch := services.take_batch(round=round, rater=rater, now=clock.now, rng=Random(0)):
+            rate(batch, rater, now=clock.now)
+            submit(batch, rater, clock.now)
+
+
+@pytest.mark.parametrize("run", range(RUNS))
+def test_a_crowd_leaves_exactly_three_ratings_per_caption_and_none_by_its_author(run):
+    verified, authors = make_captioned_round(images=IMAGES, captions=2, seed=run)
+    round = make_verification(verified, places=PLACES, filled=False, batch_size=7)
+    Pool.objects.filter(pk=round.pool_id).update(hold_s=int(HOLD.total_seconds()))
+    raters = [rater_of(round, author) for author in authors]
+    raters += [make_caption_rater(round) for _ in range(RIVALS - len(raters))]
+    clock = Clock(Random(run))
+
+    def act(rater: User | None) -> None:
+        # Captions are still being drawn, in two workers at once, while the first ones are handed out.
+        if rater is None:
+            services.fill_verification(round_id=round.pk)
+        else:
+            work(round, rater, clock, Random(f"{run} {rater.pk}"))
+
+    together(act, [None, None, *raters])
+    assert_exact(round.pool)
+    finish_what_is_left(round, raters, clock)
+
+    assert_exact(round.pool)
+    assert VerificationTask.objects.filter(round=round).count() == 2 * IMAGES
+    people = defaultdict(list)
+    for verdict in Verdict.objects.filter(assignment__state=AssignmentState.DONE).select_related("caption"):
+        assert verdict.person_id != verdict.caption.author_id
+        assert verdict.rating
+        people[verdict.caption_id].append(verdict.person_id)
+    assert len(people) == 2 * IMAGES
+    assert all(len(by) == len(set(by)) == PLACES for by in people.values())
+    assert not Batch.objects.filter(pool=round.pool, state=BatchState.OPEN).exists()
+    done = Counter(Verdict.objects.filter(assignment__state=AssignmentState.DONE).values_list("person", flat=True))
+    assert dict(Tally.objects.filter(round=round, captions__gt=0).values_list("person", "captions")) == done
+
+
+def test_control_looking_first_and_then_taking_gives_a_caption_to_too_many():
+    """The control: count who has it, then take it, as one would write it at first."""
+    verified, _ = make_captioned_round(images=1, captions=1)
+    round = make_verification(verified, places=PLACES)
+    task = Task.objects.get(pool=round.pool)
+    raters = [make_caption_rater(round) for _ in range(8)]
+    all_looked = threading.Barrier(len(raters))
+
+    def look_then_take(rater: User) -> bool:
+        is_free = Assignment.objects.filter(task=task).count() < PLACES
+        all_looked.wait(60)
+        if is_free:
+            batch = Batch.objects.create(pool=round.pool, person=rater, taken_at=NOW, hold_s=1, due_at=NOW)
+            Assignment.objects.create(task=task, batch=batch, person=rater, position=1)
+        return is_free
+
+    assert sum(together(look_then_take, raters)) > PLACES
+    assert Assignment.objects.filter(task=task).count() > PLACES
+
+
+@pytest.fixture
+def both():
+    """A round of captioning and one of rating over the same pictures, in two projects, and people with both to do."""
+    verified, _ = make_captioned_round(images=6, captions=1)
+    rating = make_verification(verified, places=20, batch_size=6)
+    writing = make_round(
+        project=make_project(),
+        collection=verified.collection,
+        captioners=verified.captioners.all(),
+        replication=20,
+        batch_size=6,
+    )
+    people = []
+    for _ in range(12):
+        person = make_annotator(writing)
+        Membership.objects.create(project=rating.project, user=person, role=Role.ANNOTATOR)
+        Consent.objects.create(text=rating.project.consent_texts.get(), user=person, given_at=NOW)
+        people.append(person)
+    return rating, writing, people
+
+
+def in_both_hands(person: User) -> set[int]:
+    rated = Verdict.objects.filter(person=person).values_list("caption__image", flat=True)
+    return set(rated) & set(Item.objects.filter(person=person).values_list("image", flat=True))
+
+
+def test_in_two_tabs_at_once_nobody_gets_a_picture_both_to_rate_and_to_write_about(both):
+    rating, writing, people = both
+
+    def take_one(what: tuple[str, User]) -> None:
+        kind, person = what
+        if kind == "rate":
+            services.take_batch(round=rating, rater=person, now=NOW, rng=Random(person.pk))
+        else:
+            batches.take_batch(round=writing, annotator=person, now=NOW, rng=Random(person.pk))
+
+    together(take_one, [(kind, person) for person in people for kind in ("rate", "write")])
+
+    assert not any(in_both_hands(person) for person in people)
+    assert all(Batch.objects.filter(person=person).count() == 1 for person in people)
+
+
+def test_control_looking_at_what_is_in_hand_before_taking_gives_both(both):
+    """The control: what would come of it if the two ways to a picture did not take turns."""
+    rating, writing, (person, *_) = both
+    all_looked = threading.Barrier(2)
+
+    def take_one(kind: str) -> None:
+        looked = images_to_write_about(person) if kind == "rate" else images_being_rated(person)
+        is_free = not looked.exists()
+        all_looked.wait(60)
+        pool = rating.pool if kind == "rate" else writing.pool
+        if is_free:
+            batch = Batch.objects.create(pool=pool, person=person, taken_at=NOW, hold_s=1, due_at=NOW)
+            for position, task in enumerate(Task.objects.filter(pool=pool), start=1):
+                Assignment.objects.create(task=task, batch=batch, person=person, position=position)
+
+    together(take_one, ["rate", "write"])
+
+    images = {
+        kind: set(Assignment.objects.filter(person=person, batch__pool=round.pool).values_list(image, flat=True))
+        for kind, round, image in (
+            ("rate", rating, "task__verification_task__caption__image"),
+            ("write", writing, "task__caption_task__image"),
+        )
+    }
+    assert images["rate"] & images["write"]
+
+
+def test_captions_that_cease_to_count_while_they_are_handed_out_leave_every_place_accounted_for():
+    verified, _ = make_captioned_round(images=10, captions=1)
+    round = make_verification(verified, places=PLACES, sample_size=6, batch_size=3)
+    raters = [make_caption_rater(round) for _ in range(12)]
+    gone = list(VerificationTask.objects.filter(round=round).values_list("caption", flat=True))[:3]
+    verified.captions.filter(pk__in=gone).update(state="excluded")
+    clock = Clock(Random(0))
+
+    def act(rater: User | None) -> None:
+        if rater is None:
+            services.fill_verification(round_id=round.pk)
+        else:
+            take(round, rater, clock, Random(rater.pk))
+
+    together(act, [None, None, *raters])
+
+    assert_exact(round.pool)
+    counting = VerificationTask.objects.filter(round=round, caption__state="counted")
+    assert counting.count() == 6
+    assert not counting.exclude(task__places=PLACES).exists()
+    assert not Verdict.objects.filter(caption__in=gone).exists()
+    assert not Task.objects.filter(pool=round.pool, places_taken__gt=F("places")).exists()
