@@ -17,6 +17,7 @@ from annotation.models import (
     CaptionTask,
     Exclusion,
     Feedback,
+    Release,
     Round,
     RoundKind,
     Standing,
@@ -24,12 +25,14 @@ from annotation.models import (
     VerificationBatch,
 )
 from inference import exposure
+from languages.models import Language
 from people.models import Membership, Project, Role, User
 from people.permissions import project_for
 from people.qualification import Blocker, NotQualified, Work, blockers_of
 
 # Who may rate what others wrote: those who may write, and those who were invited for nothing but judging.
 RATERS = (Role.ANNOTATOR, Role.RATER)
+RELEASE_READERS = (Role.MANAGER, Role.RESEARCHER)
 
 
 def batch_for(user: User | AnonymousUser, batch_id: UUID) -> CaptionBatch:
@@ -78,6 +81,12 @@ def round_managed_by(user: User | AnonymousUser, slug: str, round_id: int) -> Ro
     return get_object_or_404(Round.objects.select_related("project", "language", "pool"), pk=round_id, project=project)
 
 
+def language_managed_by(user: User | AnonymousUser, slug: str, tag: str) -> tuple[Project, Language]:
+    """A language of the project `slug`, which `user` manages."""
+    project = project_for(user, slug, Role.MANAGER)
+    return project, get_object_or_404(Language.objects.filter(pk__in=project.rounds.values("language")), pk=tag)
+
+
 def caption_managed_by(user: User | AnonymousUser, slug: str, caption_id: int) -> Caption:
     """A caption of the project `slug`, which `user` manages."""
     project = project_for(user, slug, Role.MANAGER)
@@ -103,9 +112,18 @@ def readable_feedback(user: User) -> QuerySet[Feedback]:
     return Feedback.objects.filter(Q(caption=None) | ~exposure.in_hand(user, "caption__image"), person=user)
 
 
+def release_for(user: User | AnonymousUser, slug: str, number: int) -> Release:
+    """A release of the project `slug`, which `user` manages or does research in."""
+    project = project_for(user, slug, *RELEASE_READERS)
+    return get_object_or_404(Release.objects.select_related("project"), project=project, number=number)
+
+
 def has_pictures_in_hand(user: User, project: Project) -> bool:
     """Whether `user`, in whatever project or kind of work, has yet to finish with pictures that `project` captions."""
-    return CaptionTask.objects.filter(exposure.in_hand(user, "image"), round__project=project).exists()
+    in_hand = exposure.in_hand(user, "image")
+    # Captions that came from a file have no task.
+    tasks, from_files = CaptionTask.objects.filter(in_hand), Caption.objects.filter(in_hand, item=None)
+    return any(found.filter(round__project=project).exists() for found in (tasks, from_files))
 
 
 def blockers(user: User, round: Round) -> list[Blocker]:

@@ -4,6 +4,8 @@ from django.urls import path
 
 from annotation.views import (
     batches,
+    campaign,
+    campaign,
     checks,
     feedback,
     figures,

@@ -24,6 +24,15 @@ def released_rounds(project: Project) -> list[Round]:
     )
 
 
+def releases_of(project: Project) -> QuerySet[Release]:
+    """All of them, the last first."""
+    return Release.objects.filter(project=project).select_related("project", "created_by").order_by("-number")
+
+
+def latest_release(project: Project) -> Release | None:
+    return releases_of(project).first()
+
+
 def release_before(release: Release) -> Release | None:
     """The last release before this one that came about."""
     earlier = Release.objects.filter(project=release.project_id, number__lt=release.number, state=JobState.DONE)

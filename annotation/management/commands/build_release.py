@@ -1,0 +1,117 @@
+"""`manage.py build_release PROJECT`: the next release, here and now; with --rebuild an earlier one's bytes again."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from annotation.files.licences import LICENCES
+from annotation.models import Release
+from annotation.services import releases as services
+from annotation.services.release_changes import CannotRelease
+from annotation.services.releases import ReleaseRefused
+from corpus.models import JobState
+from people.models import Project, User
+
+LICENCE = "CC-BY-4.0"
+
+
+class Command(BaseCommand):
+    help = "Build the next release of a project, or make an earlier one's bytes again and compare them."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="the last part of the project's address")
+        parser.add_argument("--title", help="as it is cited; without it as the release before, else the project's name")
+        parser.add_argument(
+            "--licence", choices=list(LICENCES), help="of the captions; as the one before, else CC-BY-4.0"
+        )
+        parser.add_argument(
+            "--author",
+            action="append",
+            metavar="AUTHOR",
+            help='"family name, given names" or an institution; once for each; without it as the release before',
+        )
+        parser.add_argument("--description", metavar="TEXT", help="Markdown; opens the datasheet")
+        parser.add_argument("--changes", default="", metavar="TEXT", help="what changed, in your words")
+        parser.add_argument("--by", metavar="USER", help="who releases; without it who made the project")
+        parser.add_argument("--rebuild", type=int, metavar="NUMBER", help="make the bytes of this release again")
+        parser.add_argument("--to", type=Path, metavar="FOLDER", help="where to; with --rebuild only")
+
+    def handle(self, *, project: str, rebuild: int | None, to: Path | None, **options: Any) -> None:
+        found = Project.objects.filter(slug=project).first()
+        if found is None:
+            known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
+            raise CommandError(f"There is no project {project!r}. Those there are: {known}.")
+        if (rebuild is None) != (to is None):
+            raise CommandError("--rebuild NUMBER and --to FOLDER go together.")
+        if rebuild is not None and to is not None:
+            self._rebuild(found, rebuild, to)
+        else:
+            self._build(found, options)
+
+    def _build(self, project: Project, options: dict[str, Any]) -> None:
+        before = Release.objects.filter(project=project).order_by("-number").first()
+        authors = options["author"] or (before.authors.split("\n") if before else [])
+        try:
+            release = services.start_release(
+                project=project,
+                title=options["title"] or (before.title if before else project.name),
+                licence=options["licence"] or (before.licence if before else LICENCE),
+                authors="\n".join(authors),
+                description=options["description"] or (before.description if before else ""),
+                changes=options["changes"],
+                by=self._by(project, options["by"]),
+                now=timezone.now(),
+            )
+        except ReleaseRefused as refused:
+            raise CommandError(
+                "There can be no release yet:\n" + "\n".join(f"- {one}" for one in refused.problems)
+            ) from refused
+        built = services.build(release_id=release.pk, clock=timezone.now)
+        if built is None:
+            self.stdout.write(f"Release {release.number} was taken up by a worker; its page says when it is done.")
+            return
+        if built.state == JobState.FAILED:
+            raise CommandError(f"Release {built.number} could not be made. {built.error}")
+        counts = built.counts
+        self.stdout.write(
+            f"Release {built.number}: {counts['captions']:,} captions of {counts['images']:,} images, "
+            f"{counts['verdicts']:,} verdicts. SHA-256 of its manifest: {built.checksum}"
+        )
+        self.stdout.write(f"In storage as {built.folder}/ and {built.archive} ({built.archive_bytes:,} bytes).")
+
+    def _rebuild(self, project: Project, number: int, folder: Path) -> None:
+        release = Release.objects.filter(project=project, number=number, state=JobState.DONE).first()
+        if release is None:
+            done = Release.objects.filter(project=project, state=JobState.DONE).order_by("number")
+            known = ", ".join(str(one) for one in done.values_list("number", flat=True)) or "none yet"
+            raise CommandError(f"There is no release {number} of {project.slug}. Those there are: {known}.")
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise CommandError(f"{folder} is not an empty folder.")
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            written = services.rebuild(release=release, folder=folder)
+        except CannotRelease as reason:
+            raise CommandError(str(reason)) from reason
+        if written.checksum == release.checksum:
+            self.stdout.write(f"The same, byte for byte: {len(written.files)} files in {folder}.")
+            return
+        there = {file["name"]: file["sha256"] for file in release.counts["files"]}
+        here = {file.name: file.sha256 for file in written.files}
+        differ = sorted(name for name in {*there, *here} - {"manifest.json"} if there.get(name) != here.get(name))
+        raise CommandError(
+            f"Not the same: {', '.join(differ)}. Something that the release is made of was changed since it was made, "
+            "or it was made by another version of Crosslens. The release itself is as it was."
+        )
+
+    def _by(self, project: Project, name: str | None) -> User:
+        if name is None:
+            return project.created_by
+        found = User.objects.filter(username__iexact=name).first()
+        if found is None:
+            raise CommandError(f"There is no user {name!r}.")
+        return found

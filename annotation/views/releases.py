@@ -1,0 +1,119 @@
+"""Releases: the list of them, starting one, watching it come about, and its files."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.files.storage import default_storage
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation import tasks
+from annotation.forms.releases import ReleaseForm
+from annotation.models import Release
+from annotation.pages.releases import ReleasePage, release_page
+from annotation.permissions import RELEASE_READERS, has_pictures_in_hand, release_for
+from annotation.selectors.releases import lacking, latest_release, releases_of
+from annotation.services import releases as services
+from corpus.models import JobState
+from people.models import Project, Role
+from people.permissions import has_role, project_for
+from people.requests import is_htmx, user_of
+
+
+@require_safe
+@login_required
+def release_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *RELEASE_READERS)
+    pages = [release_page(release) for release in releases_of(project)]
+    return render(request, "annotation/releases.html", _about(request, project) | {"pages": pages})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def release_create(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, Role.MANAGER)
+    form = ReleaseForm(request.POST or None, project=project, before=latest_release(project))
+    if form.is_valid():
+        try:
+            release = services.start_release(
+                project=project, by=user_of(request), now=timezone.now(), **form.cleaned_data
+            )
+        except services.ReleaseRefused as refused:
+            for problem in refused.problems:
+                form.add_error(None, problem)
+        else:
+            tasks.ask_for_release(release.pk)
+            return redirect("annotation:release-show", slug, release.number)
+    context = _about(request, project) | {"form": form, "lacking": [] if form.is_bound else lacking(project)}
+    return render(request, "annotation/release_create.html", context, status=422 if form.is_bound else 200)
+
+
+@require_safe
+@never_cache
+@login_required
+def release_show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    release = release_for(request.user, slug, number)
+    return render(request, "annotation/release.html", _about(request, release.project) | _page(release))
+
+
+@require_safe
+@never_cache
+@login_required
+def release_progress(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """The part that asks for itself again; in the end the whole page comes anew."""
+    release = release_for(request.user, slug, number)
+    if not is_htmx(request):
+        return redirect("annotation:release-show", slug, number)
+    context = _page(release)
+    response = render(request, "annotation/_release_progress.html", _about(request, release.project) | context)
+    if not context["page"].is_going:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_safe
+@login_required
+def release_archive(request: HttpRequest, slug: str, number: int) -> HttpResponseBase:
+    release = release_for(request.user, slug, number)
+    return _download(request, release, release.archive, f"{services.name_of(release)}.tar.gz")
+
+
+@require_safe
+@login_required
+def release_file(request: HttpRequest, slug: str, number: int, name: str) -> HttpResponseBase:
+    release = release_for(request.user, slug, number)
+    if name not in {file["name"] for file in release.counts.get("files", [])}:
+        raise Http404(_("There is no such file in this release."))
+    return _download(request, release, f"{release.folder}/{name}", name.rpartition("/")[2])
+
+
+def _download(request: HttpRequest, release: Release, stored: str, name: str) -> HttpResponseBase:
+    if release.state != JobState.DONE:
+        raise Http404(_("This release has no files."))
+    if has_pictures_in_hand(user_of(request), release.project):
+        messages.error(
+            request,
+            _("You have a batch with pictures of this project to finish yourself, and the file says what others wrote "
+              "about them. Hand that batch in first, or ask somebody else for the file."),
+        )  # fmt: skip
+        return redirect("annotation:release-show", release.project.slug, release.number)
+    try:
+        file = default_storage.open(stored)
+    except FileNotFoundError as error:
+        raise Http404(_("The file is not in storage any more. Ask who runs this installation.")) from error
+    response = FileResponse(file, as_attachment=True, filename=name, content_type="application/octet-stream")
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+def _about(request: HttpRequest, project: Project) -> dict[str, object]:
+    return {"project": project, "manages": has_role(request.user, project, Role.MANAGER)}
+
+
+def _page(release: Release) -> dict[str, ReleasePage]:
+    return {"page": release_page(release)}

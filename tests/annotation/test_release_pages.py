@@ -1,0 +1,210 @@
+"""The pages of releases: who sees them, what they say, and who gets the files."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+
+import pytest
+from django.core.files.storage import default_storage
+from django.test import Client
+from django.urls import reverse
+
+from annotation import tasks
+from annotation.models import Caption, CaptionState, CaptionTask, Release
+from annotation.services.releases import build
+from corpus.models import Image, JobState
+from people.models import Membership, Project, Role, User
+from tests.annotation.handing_in import hand_in, take
+from tests.annotation.released import AUTHORS, UNTIL, Campaign
+from tests.factories import make_annotator, make_captioner, make_project, make_round, make_user
+
+pytestmark = pytest.mark.django_db
+
+FORM = {"title": "Harbours", "licence": "CC-BY-4.0", "authors": AUTHORS, "description": "", "changes": ""}
+ANSWERS = {"list": 200, "create": 200, "show": 200, "progress": 302, "archive": 200, "file": 200}
+
+
+@pytest.fixture
+def campaign(media) -> Campaign:
+    return Campaign()
+
+
+@pytest.fixture
+def release(campaign) -> Release:
+    made = campaign.start()
+    build(release_id=made.pk, clock=lambda: UNTIL)
+    made.refresh_from_db()
+    return made
+
+
+def address(project: Project, which: str) -> str:
+    numbered = {"number": 1} if which in ("show", "progress", "archive", "file") else {}
+    named = {"name": "guidelines/1.md"} if which == "file" else {}
+    return reverse(f"annotation:release-{which}", kwargs={"slug": project.slug} | numbered | named)
+
+
+def of(client: Client, person: User) -> Client:
+    client.force_login(person)
+    return client
+
+
+def member(project: Project, role: Role) -> User:
+    person = make_user()
+    Membership.objects.create(project=project, user=person, role=role)
+    return person
+
+
+class TestWho:
+    """Who gets which answer, of every page."""
+
+    def answers(self, client, campaign, person=None) -> dict[str, int]:
+        if person is not None:
+            client.force_login(person)
+        return {which: client.get(address(campaign.project, which)).status_code for which in ANSWERS}
+
+    def test_managers_get_all_of_it(self, client, campaign, release):
+        assert self.answers(client, campaign, campaign.manager) == ANSWERS
+
+    def test_researchers_get_all_but_the_form(self, client, campaign, release):
+        person = member(campaign.project, Role.RESEARCHER)
+        assert self.answers(client, campaign, person) == ANSWERS | {"create": 404}
+
+    @pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.RATER, Role.PLAYER])
+    def test_others_of_the_project_get_nothing(self, client, campaign, release, role):
+        assert self.answers(client, campaign, member(campaign.project, role)) == dict.fromkeys(ANSWERS, 404)
+
+    def test_managers_of_other_projects_get_nothing(self, client, campaign, release):
+        assert self.answers(client, campaign, make_project().created_by) == dict.fromkeys(ANSWERS, 404)
+
+    def test_strangers_are_asked_to_sign_in(self, client, campaign, release):
+        assert self.answers(client, campaign) == dict.fromkeys(ANSWERS, 302)
+
+
+class TestStarting:
+    def test_a_release_is_started_and_announced(
+        self, client, campaign, monkeypatch, django_capture_on_commit_callbacks
+    ):
+        sent: list[int] = []
+        monkeypatch.setattr(tasks.build_release, "delay", sent.append)
+        with django_capture_on_commit_callbacks(execute=True):
+            answer = of(client, campaign.manager).post(address(campaign.project, "create"), FORM)
+        release = Release.objects.get()
+        assert answer.url == address(campaign.project, "show")
+        assert sent == [release.pk]
+        assert (release.authors, release.created_by) == (AUTHORS, campaign.manager)
+
+    def test_what_is_lacking_is_said_before(self, client, campaign):
+        Image.objects.filter(title="The market").update(licence="")
+        answer = of(client, campaign.manager).get(address(campaign.project, "create"))
+        assert "No licence is known of 1 image: market." in answer.content.decode()
+
+    def test_what_is_lacking_is_said_again_and_nothing_is_made(self, client, campaign):
+        Image.objects.filter(title="The market").update(licence="")
+        answer = of(client, campaign.manager).post(address(campaign.project, "create"), FORM)
+        assert answer.status_code == 422
+        assert "No licence is known of 1 image: market." in answer.content.decode()
+        assert not Release.objects.exists()
+
+    def test_the_form_begins_with_what_the_release_before_said(self, client, campaign, release):
+        said = of(client, campaign.manager).get(address(campaign.project, "create")).content.decode()
+        assert "Harbours in three languages" in said
+        assert "Lovelace, Ada" in said
+
+    @pytest.mark.parametrize("field", ["title", "licence", "authors"])
+    def test_without_what_it_needs_nothing_is_made(self, client, campaign, field):
+        answer = of(client, campaign.manager).post(address(campaign.project, "create"), FORM | {field: ""})
+        assert answer.status_code == 422
+        assert not Release.objects.exists()
+
+
+class TestShowing:
+    def test_it_says_what_is_in_it_and_how_to_check_it(self, client, campaign, release):
+        said = of(client, campaign.manager).get(address(campaign.project, "show")).content.decode()
+        assert release.checksum in said
+        assert all(file["sha256"] in said for file in release.counts["files"])
+        assert "German" in said
+
+    def test_it_says_what_changed_since_the_one_before(self, client, campaign, release):
+        Caption.objects.filter(text="Ein Hafen 1").update(state=CaptionState.WITHDRAWN)
+        second = campaign.start()
+        build(release_id=second.pk, clock=lambda: UNTIL)
+        said = of(client, campaign.manager).get(f"/projects/harbours/releases/{second.number}/").content.decode()
+        assert "what changed since release 1" in said
+        assert "Consent withdrawn: 1" in said
+
+    def test_while_it_is_being_made_its_state_asks_for_itself(self, client, campaign):
+        campaign.start()
+        of(client, campaign.manager)
+        assert "hx-get" in client.get(address(campaign.project, "show")).content.decode()
+        part = client.get(address(campaign.project, "progress"), headers={"HX-Request": "true"})
+        assert "hx-get" in part.content.decode()
+        assert "HX-Refresh" not in part.headers
+
+    def test_once_it_is_made_the_page_comes_anew(self, client, campaign, release):
+        part = of(client, campaign.manager).get(address(campaign.project, "progress"), headers={"HX-Request": "true"})
+        assert part.headers["HX-Refresh"] == "true"
+
+    def test_one_that_failed_says_why_and_has_no_files(self, client, campaign, release):
+        Release.objects.update(state=JobState.FAILED, error="The disk is full.", checksum="", counts={})
+        said = of(client, campaign.manager).get(address(campaign.project, "show")).content.decode()
+        assert "The disk is full." in said
+        assert client.get(address(campaign.project, "archive")).status_code == 404
+        assert client.get(address(campaign.project, "file")).status_code == 404
+
+    def test_the_list_names_them_all(self, client, campaign, release):
+        said = of(client, campaign.manager).get(address(campaign.project, "list")).content.decode()
+        assert "Harbours in three languages" in said
+
+    def test_no_page_has_a_caption(self, client, campaign, release):
+        of(client, campaign.manager)
+        for which in ("list", "create", "show"):
+            said = client.get(address(campaign.project, which)).content.decode()
+            assert "Ein Hafen" not in said
+            assert "in the sun" not in said
+
+
+class TestFiles:
+    def test_the_archive_comes_as_it_is_stored(self, client, campaign, release):
+        answer = of(client, campaign.manager).get(address(campaign.project, "archive"))
+        content = b"".join(answer)
+        with default_storage.open(release.archive) as file:
+            assert file.read() == content
+        assert 'filename="harbours-1.tar.gz"' in answer.headers["Content-Disposition"]
+        assert "no-store" in answer.headers["Cache-Control"]
+        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+            assert "harbours-1/manifest.json" in archive.getnames()
+
+    def test_a_file_comes_as_it_is_stored(self, client, campaign, release):
+        answer = of(client, campaign.manager).get(address(campaign.project, "file"))
+        assert b"Write a sentence." in b"".join(answer)
+
+    @pytest.mark.parametrize("name", ["../../../originals/x", "nothing.csv", "guidelines", "harbours-1.tar.gz"])
+    def test_what_is_no_file_of_the_release_is_not_there(self, client, campaign, release, name):
+        found = of(client, campaign.manager).get(f"{address(campaign.project, 'show')}files/{name}")
+        assert found.status_code == 404
+
+    def test_one_that_is_gone_from_storage_is_not_there(self, client, campaign, release):
+        default_storage.delete(release.archive)
+        assert of(client, campaign.manager).get(address(campaign.project, "archive")).status_code == 404
+
+    @pytest.mark.parametrize("is_from_file", [False, True], ids=["written here", "from a file"])
+    def test_nobody_with_pictures_of_it_in_hand_gets_a_file(self, client, campaign, release, is_from_file):
+        if is_from_file:
+            CaptionTask.objects.filter(round__project=campaign.project).delete()
+        elsewhere = make_round(collection=campaign.collection, captioners=[make_captioner(campaign.collection)])
+        annotator = make_annotator(elsewhere)
+        Membership.objects.create(project=campaign.project, user=annotator, role=Role.RESEARCHER)
+        take(elsewhere, annotator)
+        of(client, annotator)
+        for which in ("archive", "file"):
+            answer = client.get(address(campaign.project, which), follow=True)
+            assert answer.redirect_chain[-1][0] == address(campaign.project, "show")
+            assert "Hand that batch in first" in answer.content.decode()
+
+    def test_who_has_handed_in_gets_it(self, client, campaign, release):
+        elsewhere = make_round(collection=campaign.collection, captioners=[make_captioner(campaign.collection)])
+        annotator = make_annotator(elsewhere)
+        Membership.objects.create(project=campaign.project, user=annotator, role=Role.RESEARCHER)
+        hand_in(elsewhere, annotator)
+        assert of(client, annotator).get(address(campaign.project, "archive")).status_code == 200

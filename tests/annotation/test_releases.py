@@ -1,0 +1,319 @@
+"""The life of a release: what keeps it from being started, and that its files are there whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
+
+from allocation.models import Batch, BatchState
+from annotation import tasks
+from annotation.models import Caption, CaptionState, Release, RoundState
+from annotation.services import releases as services
+from annotation.services.releases import LEASE, MAX_ATTEMPTS, NUDGE_AFTER, ReleaseRefused, build, releases_waiting
+from corpus.models import Image, JobState
+from people.models import AuditEntry, Delivery, Project, Webhook, WebhookEvent
+from tests.annotation.released import UNTIL, Campaign
+from tests.concurrency import together
+from tests.factories import make_image, make_project
+from tests.inference.object_storage import ObjectStorage
+
+MINUTE = timedelta(minutes=1)
+
+
+def built(release: Release) -> Release:
+    build(release_id=release.pk, clock=lambda: UNTIL)
+    release.refresh_from_db()
+    return release
+
+
+@pytest.fixture
+def campaign(media) -> Campaign:
+    return Campaign()
+
+
+@pytest.mark.django_db
+class TestStarting:
+    def refusal(self, campaign, **fields) -> list[str]:
+        with pytest.raises(ReleaseRefused) as refused:
+            campaign.start(**fields)
+        assert not Release.objects.exists()
+        return refused.value.problems
+
+    def test_releases_are_numbered_one_after_the_other(self, campaign):
+        assert [built(campaign.start()).number for _ in range(3)] == [1, 2, 3]
+
+    def test_without_an_accepted_main_round_there_is_none(self, campaign):
+        campaign.project.rounds.update(state=RoundState.OPEN)
+        assert "No main round was accepted yet" in self.refusal(campaign)[0]
+
+    def test_without_a_caption_that_counts_there_is_none(self, campaign):
+        Caption.objects.update(state=CaptionState.EXCLUDED)
+        assert "nothing to release" in self.refusal(campaign)[0]
+
+    @pytest.mark.parametrize("which", ["main", "verification"])
+    def test_with_work_in_hand_there_is_none_and_it_says_whose_round(self, campaign, which):
+        round = campaign.rounds["de"] if which == "main" else campaign.verification
+        Batch.objects.create(
+            pool=round.pool,
+            person=campaign.people["eve"],
+            state=BatchState.OPEN,
+            taken_at=UNTIL,
+            hold_s=1,
+            due_at=UNTIL,
+        )
+        (problem,) = self.refusal(campaign)
+        assert problem.startswith(f"German, {round.title}: 1 batch is in somebody's hands.")
+
+    def test_images_without_licence_or_author_are_named(self, campaign):
+        entries = {entry.key: entry.image_id for entry in campaign.collection.entries.all()}
+        Image.objects.filter(pk__in=[entries["market"], entries["tower"]]).update(licence="")
+        Image.objects.filter(pk=entries["harbour"]).update(author="")
+        problems = self.refusal(campaign)
+        assert problems[0] == "No licence is known of 2 images: market, tower."
+        assert problems[1] == "No author is known of 1 image: harbour."
+        assert "manifest" in problems[2]
+
+    def test_at_most_twenty_images_are_named_and_all_counted(self, campaign):
+        round = campaign.rounds["fr"]
+        for number in range(25):
+            image = make_image(f"lost {number}", licence="")
+            Caption.objects.create(
+                round=round,
+                image=image,
+                guidelines=campaign.guidelines,
+                position=1,
+                text="x",
+                text_as_typed="x",
+                submitted_at=UNTIL,
+            )
+        problem = self.refusal(campaign)[0]
+        assert problem.startswith("No licence is known of 25 images: ")
+        assert problem.count(",") == 19
+        assert problem.endswith(" and 5 more.")
+
+    @pytest.mark.parametrize("licence", ["CC0", "CC0 1.0", "Public Domain"])
+    def test_where_all_rights_are_waived_no_author_is_needed(self, campaign, licence):
+        Image.objects.update(author="", licence=licence)
+        assert campaign.start().number == 1
+
+    def test_images_that_nobody_described_may_lack_both(self, campaign):
+        image = make_image("nobody's", licence="", author="")
+        campaign.collection.entries.create(image=image, key="nobody", position=9)
+        assert campaign.start().number == 1
+
+    def test_while_one_is_being_made_there_is_no_second(self, campaign):
+        campaign.start()
+        with pytest.raises(ReleaseRefused, match="Release 1 is still being made"):
+            campaign.start()
+
+    def test_it_needs_title_authors_and_a_known_licence(self, campaign):
+        problems = self.refusal(campaign, title=" ", authors="\n \n", licence="MIT")
+        assert len(problems) == 3
+
+    def test_it_stands_in_the_log(self, campaign):
+        campaign.start()
+        entry = AuditEntry.objects.get(project=campaign.project)
+        assert (entry.action, entry.about, entry.by) == ("release.started", "release 1", campaign.manager)
+
+
+@pytest.mark.django_db
+class TestBuilding:
+    def test_its_files_are_in_storage_and_in_an_archive(self, campaign, tmp_path):
+        release = built(campaign.start())
+        assert release.state == JobState.DONE
+        folders, names = default_storage.listdir(release.folder)
+        listed = {file["name"] for file in release.counts["files"]}
+        assert {name for name in listed if "/" not in name} == set(names)
+        assert set(folders) == {"guidelines", "consent"}
+        with default_storage.open(release.archive) as file, tarfile.open(fileobj=file) as archive:
+            assert {name.removeprefix("harbours-1/") for name in archive.getnames()} == listed
+            manifest = archive.extractfile("harbours-1/manifest.json")
+            assert manifest is not None
+            assert json.load(manifest)["captions"] == 20
+        assert release.archive_bytes == default_storage.size(release.archive)
+
+    def test_it_is_the_same_on_object_storage(self, campaign, settings, tmp_path):
+        here = built(campaign.start())
+        settings.STORAGES = settings.STORAGES | {
+            "default": {
+                "BACKEND": f"{ObjectStorage.__module__}.ObjectStorage",
+                "OPTIONS": {"location": tmp_path / "s3"},
+            }
+        }
+        Release.objects.all().delete()
+        there = built(campaign.start())
+        assert there.checksum == here.checksum
+        with default_storage.open(f"{there.folder}/manifest.json") as file:
+            assert json.load(file)["captions"] == 20
+
+    def test_it_is_told_of(self, campaign):
+        Webhook.objects.create(
+            project=campaign.project,
+            url="https://example.org/told",
+            secret="s",
+            events=[WebhookEvent.RELEASE_DONE, WebhookEvent.RELEASE_FAILED],
+            created_at=UNTIL,
+            created_by=campaign.manager,
+        )
+        release = built(campaign.start())
+        delivery = Delivery.objects.get()
+        assert delivery.event == "release.done"
+        assert delivery.payload["data"]["checksum"] == release.checksum
+        actions = AuditEntry.objects.order_by("number").values_list("action", flat=True)
+        assert list(actions) == ["release.started", "release.done"]
+
+    def test_one_that_cannot_be_made_says_why_and_leaves_no_file(self, campaign, media):
+        release = campaign.start()
+        Caption.objects.update(state=CaptionState.WITHDRAWN)
+        assert built(release).state == JobState.FAILED
+        assert "No caption counts any more" in release.error
+        assert not list(media.rglob("*.jsonl"))
+        assert AuditEntry.objects.first().action == "release.failed"
+        assert campaign_can_go_on(campaign)
+
+    def test_a_storage_that_breaks_off_leaves_a_failed_release_without_files(self, campaign, monkeypatch):
+        release = campaign.start()
+
+        def breaking(name, content):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(services.files, "put", breaking)
+        assert built(release).state == JobState.FAILED
+        assert "No space left on device" in release.error
+        assert release.folder == release.checksum == ""
+
+    def test_a_worker_that_fell_silent_is_followed_by_another(self, campaign):
+        release = campaign.start()
+        assert services.claim(release_id=release.pk, now=UNTIL) is not None
+        assert build(release_id=release.pk, clock=lambda: UNTIL) is None
+        assert releases_waiting(now=UNTIL + LEASE / 2) == []
+        assert releases_waiting(now=UNTIL + LEASE) == [release.pk]
+        build(release_id=release.pk, clock=lambda: UNTIL + LEASE)
+        release.refresh_from_db()
+        assert release.state == JobState.DONE
+
+    def test_who_lost_the_lease_changes_nothing_any_more(self, campaign, monkeypatch):
+        release = campaign.start()
+        write = services.write_release
+
+        def taken_over(*args, **kwargs):
+            Release.objects.update(lease_until=UNTIL + 5 * MINUTE)
+            return write(*args, **kwargs)
+
+        monkeypatch.setattr(services, "write_release", taken_over)
+        assert build(release_id=release.pk, clock=lambda: UNTIL) is None
+        release.refresh_from_db()
+        assert (release.state, release.checksum) == (JobState.RUNNING, "")
+
+    def test_the_lease_is_renewed_meanwhile(self, campaign, monkeypatch):
+        release = campaign.start()
+        times = (UNTIL + number * LEASE / 2 for number in range(10**6))
+        build(release_id=release.pk, clock=lambda: next(times))
+        release.refresh_from_db()
+        assert release.state == JobState.DONE
+
+    def test_one_that_stops_again_and_again_is_given_up(self, campaign):
+        release = campaign.start()
+        for number in range(MAX_ATTEMPTS):
+            assert services.claim(release_id=release.pk, now=UNTIL + number * LEASE) is not None
+        build(release_id=release.pk, clock=lambda: UNTIL + MAX_ATTEMPTS * LEASE)
+        release.refresh_from_db()
+        assert release.state == JobState.FAILED
+        assert "stopped 3 times" in release.error
+
+    def test_the_sweep_begins_what_nobody_was_told_of(self, campaign, monkeypatch):
+        release = campaign.start()
+        assert releases_waiting(now=UNTIL) == []
+        sent = []
+        monkeypatch.setattr(tasks.build_release, "delay", sent.append)
+        monkeypatch.setattr(tasks.timezone, "now", lambda: UNTIL + NUDGE_AFTER)
+        tasks.sweep_releases()
+        assert sent == [release.pk]
+
+    def test_one_that_is_done_is_not_made_again(self, campaign):
+        release = built(campaign.start())
+        assert build(release_id=release.pk, clock=lambda: UNTIL) is None
+
+
+def campaign_can_go_on(campaign: Campaign) -> bool:
+    Caption.objects.update(state=CaptionState.COUNTED)
+    return campaign.start().number == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_managers_who_start_at_once_get_one_release(media):
+    campaign = Campaign()
+
+    def start(number: int) -> int | None:
+        try:
+            return campaign.start(title=f"Release by {number}").number
+        except ReleaseRefused:
+            return None
+
+    assert sorted(together(start, range(4)), key=str) == [1, None, None, None]
+
+
+@pytest.mark.django_db
+class TestCommand:
+    def test_it_builds_the_next_release(self, campaign, capsys):
+        call_command("build_release", "harbours", "--author", "Lovelace, Ada", "--author", "An Institute")
+        release = Release.objects.get()
+        assert (release.title, release.licence, release.created_by) == ("Harbours", "CC-BY-4.0", campaign.manager)
+        assert release.authors == "Lovelace, Ada\nAn Institute"
+        said = capsys.readouterr().out
+        assert "Release 1: 20 captions of 4 images" in said
+        assert release.checksum in said
+
+    def test_what_is_not_given_is_as_in_the_release_before(self, campaign, capsys):
+        built(campaign.start(licence="CC0-1.0"))
+        call_command("build_release", "harbours")
+        second = Release.objects.get(number=2)
+        assert (second.licence, second.title) == ("CC0-1.0", "Harbours in three languages")
+
+    def test_the_same_bytes_are_made_again(self, campaign, tmp_path, capsys):
+        release = built(campaign.start())
+        call_command("build_release", "harbours", "--rebuild", "1", "--to", str(tmp_path / "again"))
+        assert "The same, byte for byte" in capsys.readouterr().out
+        with default_storage.open(f"{release.folder}/captions.parquet") as file:
+            assert file.read() == Path(tmp_path, "again", "captions.parquet").read_bytes()
+
+    def test_where_they_are_not_the_same_the_files_are_named(self, campaign, tmp_path):
+        built(campaign.start())
+        Image.objects.filter(title="The market").update(title="The square")
+        with pytest.raises(CommandError, match=r"Not the same: images.csv, images.jsonl, images.parquet\."):
+            call_command("build_release", "harbours", "--rebuild", "1", "--to", str(tmp_path / "again"))
+
+    def test_refusals_say_everything_that_is_lacking(self, campaign):
+        Image.objects.update(licence="")
+        with pytest.raises(CommandError, match=r"(?s)no release yet:.*No licence is known.*at least one author"):
+            call_command("build_release", "harbours")
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["tigers"], "no project 'tigers'"),
+            (["harbours", "--rebuild", "7"], "go together"),
+            (["harbours", "--rebuild", "7", "--to", "x"], "no release 7"),
+            (["harbours", "--author", "A", "--by", "nobody"], "no user 'nobody'"),
+        ],
+    )
+    def test_what_is_wrong_is_said(self, campaign, arguments, said):
+        with pytest.raises(CommandError, match=said):
+            call_command("build_release", *arguments)
+
+    def test_nothing_is_written_into_a_folder_that_has_something(self, campaign, tmp_path):
+        built(campaign.start())
+        (tmp_path / "mine").write_text("mine")
+        with pytest.raises(CommandError, match="not an empty folder"):
+            call_command("build_release", "harbours", "--rebuild", "1", "--to", str(tmp_path))
+
+    def test_a_project_without_rounds_has_no_release(self, db):
+        project: Project = make_project("empty")
+        with pytest.raises(CommandError, match="No main round was accepted"):
+            call_command("build_release", project.slug, "--author", "A")
