@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from corpus.rules.records import csv_safe
+from people.spreadsheets import BYTE_ORDER_MARK as BYTE_ORDER_MARK  # callers know them by this module
+from people.spreadsheets import CSV_TYPE as CSV_TYPE
+from people.spreadsheets import csv_line as csv_line
 
 PIECE_BYTES = 1 << 16
-BYTE_ORDER_MARK = "\ufeff"
-"""Without it spreadsheets take the file for Latin letters; Python reads it as `utf-8-sig`."""
-CSV_TYPE = "text/csv; charset=utf-8"
 JSON_LINES_TYPE = "application/jsonl; charset=utf-8"
 
 
@@ -53,13 +50,6 @@ def as_iso(moment: datetime) -> str:
 def stamp(moment: datetime) -> str:
     """For the name of a file, to the minute."""
     return f"{moment.astimezone(UTC):%Y%m%d-%H%M}"
-
-
-def csv_line(cells: Iterable[object]) -> str:
-    """A line of which no spreadsheet takes a text for a formula; None is an empty cell, and numbers stay numbers."""
-    line = io.StringIO()
-    csv.writer(line, quoting=csv.QUOTE_ALL).writerow(csv_safe(cells))
-    return line.getvalue()
 
 
 def _umask() -> int:

@@ -6,18 +6,19 @@ import codecs
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any, NoReturn
 
 from django.utils.translation import gettext as _
 
 from corpus.rules import limits
+from people.spreadsheets import csv_safe as csv_safe  # callers know them by this module
+from people.spreadsheets import plain_cell as plain_cell
+from people.spreadsheets import safe_cell as safe_cell
 
 READ_BYTES = 1 << 16
 BLANKS = " \t\r\n"
-FORMULA_STARTS = frozenset("=+-@|%\t\r\n" + "＝＋－＠｜％" + "−﹢﹣﹦﹫")
-QUOTE = "'"
 
 
 class FileRefused(Exception):
@@ -326,27 +327,3 @@ def malformed(error: Exception) -> str:
 
 def _no_number(constant: str) -> NoReturn:
     raise ValueError(constant)
-
-
-def csv_safe(row: Iterable[object]) -> list[object]:
-    """Cells that no spreadsheet takes for a formula."""
-    return [safe_cell(cell) if isinstance(cell, str) else cell for cell in row]
-
-
-def safe_cell(text: str) -> str:
-    """`text` as no spreadsheet takes it for a formula: with an apostrophe in front where it might be one.
-
-    One is also put before an apostrophe, so that `plain_cell` gets every text back.
-    """
-    # Spreadsheets may skip spaces and invisible characters before they look.
-    start = next((character for character in text if not _is_skipped(character)), "")
-    return QUOTE + text if start in FORMULA_STARTS or text.startswith(QUOTE) else text
-
-
-def plain_cell(cell: str) -> str:
-    """What `safe_cell` was given."""
-    return cell.removeprefix(QUOTE)
-
-
-def _is_skipped(character: str) -> bool:
-    return character not in FORMULA_STARTS and (character.isspace() or not character.isprintable())
