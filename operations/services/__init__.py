@@ -1,0 +1,1 @@
+"""Making backups and restoring them."""

@@ -1,0 +1,215 @@
+"""A backup: the database of one moment, all files that it speaks of, and a manifest by which a restore is held."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from django.db.migrations.loader import MigrationLoader
+from django.utils.crypto import salted_hmac
+
+from operations.rules.manifest import FILES_FOLDER, MANIFEST, SUMS, Manifest, Refused, read, read_sums, sums_text
+from operations.services import databases, stored_files
+from operations.version import code_version
+
+UNFINISHED = ".unfinished"
+LOCK = ".lock"
+Say = Callable[[str], None]
+
+
+def back_up(*, folder: Path, with_files: bool, previous: Path | None, now: datetime, say: Say) -> Manifest:
+    """Make a backup as the new `folder`, which is there whole or not at all.
+
+    Parameters
+    ----------
+    with_files : bool
+        Whether files in storage are copied; a bucket may have versions of its own.
+    previous : Path or None
+        An earlier backup, with which files that are the same share their room.
+
+    Raises
+    ------
+    Refused
+        With a sentence for the operator; nothing is left of the attempt.
+    """
+    folder = folder.absolute()
+    if folder.exists():
+        raise Refused(f"{folder} is there already. Name a folder that is not: each backup is a new one.")
+    older = _sums_of(previous) if previous else {}
+    with _unfinished(folder) as unfinished:
+        dump = unfinished / "dump"
+        # The database first: what it speaks of was in storage by then.
+        snapshot = databases.dump(dump)
+        engine = databases.engine()
+        manifest_of = {
+            "made_at": now.isoformat(timespec="seconds"),
+            "code": code_version(),
+            "engine": engine,
+            "server": snapshot.server,
+            "rows": snapshot.rows,
+            "migrations": snapshot.migrations,
+            "secret_key": fingerprint(),
+            "storage": "a folder" if stored_files.is_folder() else "a bucket",
+            "has_files": with_files,
+        }
+        name = Manifest(**manifest_of, files=0, bytes=0, sums="").dump  # type: ignore[arg-type]
+        dump.rename(unfinished / name)
+        say(f"Database: {sum(snapshot.rows.values()):,} rows, {(unfinished / name).stat().st_size:,} bytes.")
+        sums, size = {name: stored_files.checksum(unfinished / name)}, (unfinished / name).stat().st_size
+        if with_files:
+            gone = 0
+            for stored in stored_files.names():
+                inside = f"{FILES_FOLDER}/{stored}"
+                before = previous / inside if previous else None
+                same = {stored: older[inside]} if inside in older else {}
+                copied = stored_files.copy_out(stored, unfinished / inside, before=before, sums=same)
+                if copied is None:
+                    gone += 1
+                    continue
+                sums[inside], size = copied[0], size + copied[1]
+            said = f", {gone} went meanwhile" if gone else ""
+            say(f"Files: {len(sums) - 1:,}{said}.")
+        (unfinished / SUMS).write_text(sums_text(sums), encoding="utf-8")
+        manifest = Manifest(
+            **manifest_of,  # type: ignore[arg-type]
+            files=len(sums),
+            bytes=size,
+            sums=stored_files.checksum(unfinished / SUMS),
+        )
+        os.sync()
+        (unfinished / MANIFEST).write_text(manifest.text(), encoding="utf-8")
+        os.sync()
+        (unfinished / LOCK).unlink()
+        unfinished.rename(folder)
+    return manifest
+
+
+def verify(folder: Path) -> tuple[Manifest, dict[str, str]]:
+    """Read every byte of a backup.
+
+    Raises
+    ------
+    Refused
+        With the first file that is missing or not what it was.
+    """
+    manifest = read(folder)
+    sums = _sums_of(folder)
+    for name, digest in sums.items():
+        path = folder / name
+        if not path.is_file():
+            raise Refused(f"{path} is missing. Take another backup.")
+        if stored_files.checksum(path) != digest:
+            raise Refused(f"{path} is not what it was when the backup was made. Take another backup.")
+    if len(sums) != manifest.files or manifest.dump not in sums:
+        raise Refused(f"{folder / SUMS} is damaged. Take another backup.")
+    return manifest, sums
+
+
+def restore(*, folder: Path, force: bool, say: Say) -> Manifest:
+    """Put a backup in place of this installation's database and files, once every byte of it was looked at.
+
+    Raises
+    ------
+    Refused
+        With a sentence for the operator; the database is as it was.
+    """
+    manifest, sums = verify(folder)
+    say(f"All {manifest.files:,} files of the backup are what they were.")
+    _require_possible(manifest, force=force)
+    stored = [name for name in sums if name.startswith(f"{FILES_FOLDER}/")]
+    # Files first: no row is to speak of one that is not there.
+    for name in stored:
+        stored_files.put_back(name.removeprefix(f"{FILES_FOLDER}/"), folder / name)
+    say(f"Files: {len(stored):,} put back.")
+    databases.load(folder / manifest.dump)
+    found = databases.rows()
+    if found != manifest.rows:
+        different = sorted(table for table in {*found, *manifest.rows} if found.get(table) != manifest.rows.get(table))
+        raise Refused(f"The database has other numbers of rows than the backup says, in {', '.join(different)[:300]}.")
+    say(f"Database: {sum(found.values()):,} rows in {len(found)} tables, as the backup says.")
+    return manifest
+
+
+def remarks(manifest: Manifest) -> Iterator[str]:
+    """What the operator has to know or to do after a restore."""
+    if manifest.secret_key != fingerprint():
+        yield (
+            "SECRET_KEY is not the one of the backup: everybody is signed out, links in mails are void, and people "
+            "have other pseudonyms in downloads than before. Put the old one back if you have it."
+        )
+    if not manifest.has_files:
+        yield f"The backup has no files: storage was {manifest.storage}, which has to be brought back by itself."
+    if _known_migrations() - set(manifest.migrations):
+        yield "The backup is of an older Crosslens: run python manage.py migrate before you start anything."
+
+
+def fingerprint() -> str:
+    """By which a SECRET_KEY is known again, and from which it cannot be found."""
+    return salted_hmac("operations.backups", "SECRET_KEY", algorithm="sha256").hexdigest()[:16]
+
+
+def _require_possible(manifest: Manifest, *, force: bool) -> None:
+    if manifest.engine != databases.engine():
+        raise Refused(f"The backup is of {manifest.engine}, and this installation's database is {databases.engine()}.")
+    if unknown := sorted(set(manifest.migrations) - _known_migrations()):
+        raise Refused(
+            f"The backup is of a newer Crosslens ({manifest.code}): this one does not know {unknown[0]}. "
+            "Restore it with the version that made it, or a later one."
+        )
+    if others := databases.others_connected():
+        raise Refused(f"{others} other programs are at the database. Stop web, workers and beat, then run this again.")
+    if force:
+        return
+    if databases.tables():
+        raise Refused("The database is not empty. With --force, everything in it is replaced by the backup.")
+    if manifest.has_files and next(stored_files.names(), None):
+        raise Refused("Storage is not empty. With --force, files of the same names are replaced by the backup's.")
+
+
+def _known_migrations() -> set[str]:
+    return {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations or ()}
+
+
+def _sums_of(folder: Path) -> dict[str, str]:
+    manifest, path = read(folder), folder / SUMS
+    if not path.is_file() or stored_files.checksum(path) != manifest.sums:
+        raise Refused(f"{path} is missing or damaged. Take another backup.")
+    with path.open(encoding="utf-8") as lines:
+        return read_sums(lines)
+
+
+@contextmanager
+def _unfinished(folder: Path) -> Iterator[Path]:
+    """Where a backup is made, under a name that no restore takes; removed again if it does not get to its end."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    for left in folder.parent.glob(f"*{UNFINISHED}"):
+        _clear(left)
+    unfinished = folder.with_name(folder.name + UNFINISHED)
+    try:
+        unfinished.mkdir(mode=0o700)
+    except FileExistsError as error:
+        raise Refused(f"Another backup is being made as {folder}.") from error
+    try:
+        # Ends with this process, however that ends.
+        with (unfinished / LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield unfinished
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _clear(left: Path) -> None:
+    """Remove what a backup that was killed left, but nothing of one that is being made."""
+    try:
+        with (left / LOCK).open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left, ignore_errors=True)
+    except BlockingIOError:
+        return
+    except FileNotFoundError:
+        return

@@ -1,0 +1,240 @@
+"""Taking a snapshot of the database while people work, and putting one back whole or not at all."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from django.db import connection
+from psycopg import sql
+
+from operations.rules.manifest import Refused
+
+WAIT_S = 20
+ASIDE = "crosslens_before_restore"
+"""The schema that a database's tables wait in until those of the backup are there."""
+
+LIBPQ = {"sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY"}
+DEBIAN_PROGRAMS = Path("/usr/lib/postgresql")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    server: str
+    rows: Mapping[str, int]
+    migrations: tuple[str, ...]
+
+
+def engine() -> str:
+    return connection.vendor
+
+
+def dump(path: Path) -> Snapshot:
+    """Write the database as it is at one moment to `path`; nobody waits for it."""
+    return _dump_postgres(path) if engine() == "postgresql" else _dump_sqlite(path)
+
+
+def load(path: Path) -> None:
+    """Put the database of `path` in place of what is there; if it fails, what was there is there again."""
+    connection.close()
+    if engine() == "postgresql":
+        _load_postgres(path)
+    else:
+        _load_sqlite(path)
+
+
+def tables() -> list[str]:
+    """What there is already."""
+    if engine() == "postgresql":
+        with _connected() as postgres:
+            return _tables_of(postgres)
+    path = Path(str(connection.settings_dict["NAME"]))
+    if not path.exists():
+        return []
+    with closing(sqlite3.connect(path, timeout=WAIT_S)) as database:
+        return _tables_of_sqlite(database)
+
+
+def rows() -> dict[str, int]:
+    if engine() == "postgresql":
+        with _connected() as postgres:
+            return _rows_of(postgres)
+    with closing(sqlite3.connect(str(connection.settings_dict["NAME"]), timeout=WAIT_S)) as database:
+        return _rows_of_sqlite(database)
+
+
+def others_connected() -> int:
+    """Who else is at this database; SQLite does not know, but refuses what would disturb them."""
+    if engine() != "postgresql":
+        return 0
+    connection.close()
+    with _connected() as postgres:
+        query = (
+            "SELECT count(*) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        )
+        found = postgres.execute(query).fetchone()
+        return int(found[0]) if found else 0
+
+
+# PostgreSQL
+
+
+def _dump_postgres(path: Path) -> Snapshot:
+    with _connected() as postgres:
+        postgres.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        postgres.read_only = True
+        # What is counted here is what the other program writes: both see the same moment.
+        exported = postgres.execute("SELECT pg_export_snapshot()").fetchone()
+        assert exported is not None
+        major = postgres.info.server_version // 10_000
+        _run(
+            [
+                _program("pg_dump", major),
+                *("--format", "custom", "--no-owner", "--no-privileges"),
+                *("--snapshot", exported[0], "--file", str(path)),
+            ]
+        )
+        migrations = postgres.execute("SELECT app, name FROM django_migrations ORDER BY app, name").fetchall()
+        return Snapshot(f"PostgreSQL {major}", _rows_of(postgres), tuple(f"{app}.{name}" for app, name in migrations))
+
+
+def _load_postgres(path: Path) -> None:
+    with _connected() as postgres:
+        major = postgres.info.server_version // 10_000
+        program = _program("pg_restore", major)
+        aside = sql.Identifier(ASIDE)
+        if postgres.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (ASIDE,)).fetchone():
+            raise Refused(
+                f"The schema {ASIDE} is there: a restore was ended by force, and what was there before it waits in it. "
+                f"Drop one of the two: DROP SCHEMA public CASCADE; ALTER SCHEMA {ASIDE} RENAME TO public; brings it "
+                f"back, DROP SCHEMA {ASIDE} CASCADE; gives it up. Then run this again."
+            )
+        postgres.execute(sql.SQL("ALTER SCHEMA public RENAME TO {}").format(aside))
+        postgres.execute("CREATE SCHEMA public")
+        postgres.commit()
+        try:
+            database = str(connection.settings_dict["NAME"])
+            whole = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", "--schema", "public"]
+            _run([program, *whole, "--dbname", database, str(path)])
+        except BaseException:
+            postgres.execute("DROP SCHEMA public CASCADE")
+            postgres.execute(sql.SQL("ALTER SCHEMA {} RENAME TO public").format(aside))
+            postgres.commit()
+            raise
+        postgres.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(aside))
+        postgres.commit()
+        postgres.autocommit = True
+        # Until it knows the tables, the first people wait long for everything.
+        postgres.execute("ANALYZE")
+
+
+def _connected() -> psycopg.Connection[Any]:
+    parameters = connection.get_connection_params()
+    known = {"host", "port", "user", "password", "dbname", "connect_timeout", *LIBPQ}
+    try:
+        return psycopg.connect(**{name: value for name, value in parameters.items() if name in known})
+    except psycopg.OperationalError as error:
+        raise Refused("The database does not answer. Start it, and look whether DATABASE_URL is right.") from error
+
+
+def _tables_of(postgres: psycopg.Connection[Any]) -> list[str]:
+    found = postgres.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename")
+    return [name for (name,) in found.fetchall()]
+
+
+def _rows_of(postgres: psycopg.Connection[Any]) -> dict[str, int]:
+    rows = {}
+    for table in _tables_of(postgres):
+        counted = postgres.execute(sql.SQL("SELECT count(*) FROM public.{}").format(sql.Identifier(table))).fetchone()
+        rows[table] = int(counted[0]) if counted else 0
+    return rows
+
+
+def _program(name: str, server: int) -> str:
+    """One that knows this server: at least of its version."""
+    newest_first = sorted(DEBIAN_PROGRAMS.glob(f"*/bin/{name}"), key=lambda path: -_major_of(path.parents[1].name))
+    for found in (shutil.which(name), *map(str, newest_first)):
+        if found and _major_of(_run([found, "--version"])) >= server:
+            return found
+    raise Refused(
+        f"{name} of PostgreSQL {server} or newer is not here, and this one makes and reads the copies. "
+        f"Install it (on Debian: apt-get install postgresql-client-{server}) or put it into PATH."
+    )
+
+
+def _major_of(text: str) -> int:
+    number = re.search(r"\d+", text)
+    return int(number[0]) if number else 0
+
+
+def _run(command: list[str]) -> str:
+    parameters = connection.settings_dict
+    options = parameters.get("OPTIONS", {})
+    given = {
+        "PGHOST": parameters["HOST"] or options.get("host", ""),
+        "PGPORT": str(parameters["PORT"] or ""),
+        "PGUSER": parameters["USER"],
+        # In no command line, which everybody on the machine can read.
+        "PGPASSWORD": parameters["PASSWORD"],
+        "PGDATABASE": str(parameters["NAME"]),
+        **{theirs: str(options[ours]) for ours, theirs in LIBPQ.items() if ours in options},
+    }
+    environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", **{name: value for name, value in given.items() if value}}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines()
+        raise Refused(f"{Path(command[0]).name} failed: {(lines or ['it says nothing'])[0][:300]}")
+    return done.stdout
+
+
+# SQLite
+
+
+def _dump_sqlite(path: Path) -> Snapshot:
+    with (
+        closing(sqlite3.connect(str(connection.settings_dict["NAME"]), timeout=WAIT_S)) as source,
+        closing(sqlite3.connect(path)) as copy,
+    ):
+        # In one step: beside the write-ahead log, nobody waits for it.
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")
+        if copy.execute("PRAGMA quick_check").fetchone() != ("ok",):
+            raise Refused("The database is damaged: PRAGMA quick_check finds errors in it. Restore an older backup.")
+        migrations = copy.execute("SELECT app, name FROM django_migrations ORDER BY app, name").fetchall()
+        applied = tuple(f"{app}.{name}" for app, name in migrations)
+        return Snapshot(f"SQLite {sqlite3.sqlite_version}", _rows_of_sqlite(copy), applied)
+
+
+def _load_sqlite(path: Path) -> None:
+    target = Path(str(connection.settings_dict["NAME"]))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as copy, closing(sqlite3.connect(target, timeout=WAIT_S)) as database:
+        try:
+            # One transaction of the target's: cut short, what was there is there again.
+            copy.backup(database)
+        except sqlite3.OperationalError as error:
+            raise Refused(
+                f"The database is in use ({error}). Stop everything that uses it, then run this again."
+            ) from (error)
+
+
+def _tables_of_sqlite(database: sqlite3.Connection) -> list[str]:
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    return [name for (name,) in database.execute(query)]
+
+
+def _rows_of_sqlite(database: sqlite3.Connection) -> dict[str, int]:
+    def count(table: str) -> int:
+        quoted = table.replace('"', '""')
+        return int(database.execute(f'SELECT count(*) FROM "{quoted}"').fetchone()[0])  # noqa: S608
+
+    return {table: count(table) for table in _tables_of_sqlite(database)}

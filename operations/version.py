@@ -1,0 +1,23 @@
+"""Which code this is."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import lru_cache
+
+from django.conf import settings
+
+UNKNOWN = "unknown"
+
+
+@lru_cache(maxsize=1)
+def code_version() -> str:
+    """The commit: noted in the image when it was built, or of the checkout."""
+    noted = settings.BASE_DIR / "COMMIT"
+    if noted.is_file():
+        return noted.read_text(encoding="utf-8").strip() or UNKNOWN
+    command = ["git", "-C", str(settings.BASE_DIR), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=5).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return UNKNOWN
