@@ -169,8 +169,8 @@ def _statements() -> list[str]:
             " SELECT %(collection)s, id, 'image-' || id, '', id FROM corpus_image WHERE source = %(name)s"
         ),
         (
-            "INSERT INTO inference_modelcaption (model_id, image_id, language_id, text, created_at)"
-            " SELECT %(model)s, id, 'en', 'A small dog runs over the grass beside a red ball.', CURRENT_TIMESTAMP"
+            "INSERT INTO inference_modelcaption (model_id, image_id, language_id, text, stabiliser, created_at)"
+            " SELECT %(model)s, id, 'en', 'A small dog runs over the grass beside a red ball.', '', CURRENT_TIMESTAMP"
             " FROM corpus_image WHERE source = %(name)s"
         ),
         (
