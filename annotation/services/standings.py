@@ -155,8 +155,11 @@ def _settle(rounds: list[Round], person: User) -> None:
     for round in rounds:
         if round.tallies.filter(person=person).exists():
             tallies.recount(round=round, person=person)
-    rating = [each.pk for each in rounds if each.kind == RoundKind.VERIFICATION and each.state == RoundState.OPEN]
-    Round.objects.filter(pk__in=rating).update(awaits_tasks=True)
+    rating = [each for each in rounds if each.kind == RoundKind.VERIFICATION]
+    for round in rating:
+        tallies.figures_changed(round_id=round.pk)
+    is_open = [each.pk for each in rating if each.state == RoundState.OPEN]
+    Round.objects.filter(pk__in=is_open).update(awaits_tasks=True)
 
 
 def _log(

@@ -84,6 +84,7 @@ def _add_missing(round: Round) -> int:
         for task, one in zip(tasks, missing, strict=True)
     )
     figures.places_changed(round=round)
+    tallies.figures_changed(round_id=round.pk)
     return len(missing)
 
 

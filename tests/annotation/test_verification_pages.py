@@ -182,7 +182,7 @@ def test_handing_in_late_is_told(client, batch, rae):
 def test_a_batch_is_given_back_and_taken_up_again(client, batch):
     assert "Others can then rate its captions" in client.get(url_of(batch, "verification-return")).content.decode()
     client.post(url_of(batch, "verification-return"))
-    assert "You gave this batch back" in client.get(url_of(batch)).content.decode()
+    assert url_of(batch, "verification-resume") in client.get(url_of(batch)).content.decode()
     assert client.post(url_of(batch, "verdict-save", 1), {"rating": "BAD"}).status_code == 410
 
     client.post(url_of(batch, "verification-resume"))

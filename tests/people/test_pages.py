@@ -69,7 +69,7 @@ def test_everybody_is_sent_to_their_work(manager: User, annotator: User, signed_
     [
         ({Role.MANAGER}, {"Projects", "Collections", "Evaluations"}),
         ({Role.RESEARCHER}, {"Evaluations"}),
-        ({Role.RATER}, {"Compare"}),
+        ({Role.RATER}, {"My work", "Compare"}),
         ({Role.ANNOTATOR}, {"My work"}),
         ({Role.ANNOTATOR, Role.RATER}, {"My work", "Compare"}),
         (set(), {"My work"}),

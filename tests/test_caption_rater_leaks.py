@@ -1,0 +1,220 @@
+"""Whoever rates captions of others finds nowhere who wrote them, what others say, nor other captions.
+
+The walk of tests/leak_walk.py, with other secrets. Everything is asked for twice: the second time the captions have
+another author, the other raters said something else, and the captions of another project, which describe the same
+pictures in the same language and which this person may yet describe there, are others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from random import Random
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.test import Client
+from django.urls import path
+from django.utils import timezone
+
+from allocation import services as allocation
+from allocation.models import Batch
+from annotation.models import Caption, Rating, Round, RoundKind, RoundState, Verdict, VerificationBatch
+from annotation.services import verification as services
+from corpus.selectors import picture_of
+from people.models import Consent, LanguageSkill, Level, Membership, Role, User
+from people.pseudonyms import pseudonym
+from tests.annotation.handing_in import make_captions
+from tests.annotation.verifying import make_caption_rater, make_verification, rate_all
+from tests.factories import make_collection, make_project, make_round
+from tests.leak_walk import Secrets, Walk, serving
+from tests.test_leaks import HOLD, make_sizes
+
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
+
+IMAGES, BATCH = 6, 3
+AUTHOR, SECOND_AUTHOR = "zwibbelquast", "plomferdink"
+UNSTEADY = {
+    "mfa_activate_totp": "offers a new key each time",
+    "annotation:batch-take": "leads to a new batch, which has a new id",
+    "annotation:verification-take": "leads to a new batch, which has a new id",
+}
+
+
+class Guesses(dict[str, Sequence[object]]):
+    """What nobody told a value for is guessed: here nothing hangs on it, and tests/test_leaks.py asks for all."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return super().get(name, default if " " in name else [1])
+
+
+@dataclass
+class World:
+    """A pilot whose captions `rater` rates, who is an annotator there and in a project with the same pictures."""
+
+    pilot: Round
+    rating: Round
+    elsewhere: Round
+    rater: User
+
+    @property
+    def batch(self) -> VerificationBatch:
+        return VerificationBatch.objects.filter(batch__person=self.rater).latest("batch__taken_at")
+
+    def secrets(self) -> Secrets:
+        words = dict.fromkeys((AUTHOR, SECOND_AUTHOR), "the author's name")
+        for author in User.objects.filter(username__in=words):
+            words[pseudonym(self.pilot.project, author.pk)] = "the author's pseudonym"
+        words |= {text.split()[0]: "a caption to rate" for text in self._texts(self.pilot)}
+        words |= {text.split()[0]: "a caption of another project" for text in self._texts(self.elsewhere)}
+        return Secrets(words, self.change)
+
+    def change(self) -> None:
+        Caption.objects.filter(round=self.pilot).update(author=User.objects.get(username=SECOND_AUTHOR))
+        for caption in Caption.objects.filter(round=self.elsewhere):
+            Caption.objects.filter(pk=caption.pk).update(text=f"anders{caption.text}")
+        others = Verdict.objects.exclude(person=self.rater)
+        for level, other in ((Rating.GOOD, Rating.BAD), (Rating.EXCELLENT, Rating.MEDIUM)):
+            others.filter(rating=level).update(rating=other)
+
+    def _texts(self, round: Round) -> list[str]:
+        return list(Caption.objects.filter(round=round).values_list("text", flat=True))
+
+    def may_know(self) -> dict[str, Sequence[str]]:
+        """Where captions are rated, those of this round may stand, and nowhere else."""
+        return {"annotation:verification-show": [text.split()[0] for text in self._texts(self.pilot)]}
+
+    def known(self) -> Guesses:
+        first = self.pilot.collection.entries.select_related("image").first().image
+        batches = Batch.objects.filter(pk__in=VerificationBatch.objects.values("pk"))
+        theirs = batches.exclude(person=self.rater).values_list("pk", flat=True)[:1]
+        signature = picture_of(first, self.rater).large.split("/")[-2]
+        return Guesses(
+            batch_id=[*batches.filter(person=self.rater).values_list("pk", flat=True), *theirs, uuid4()],
+            position=[1, 2, 99],
+            round_id=[self.pilot.pk, self.rating.pk, self.elsewhere.pk],
+            slug=[self.pilot.project.slug, self.elsewhere.project.slug, self.pilot.collection.slug],
+            tag=["de"],
+            public_id=[first.public_id],
+            size=[320, 800, 1600],
+            signature=[signature, "guessed"],
+            caption_id=[*Caption.objects.values_list("pk", flat=True)[:2]],
+            person_id=[self.rater.pk, *User.objects.filter(username=AUTHOR).values_list("pk", flat=True)],
+            id=[self.rater.pk],
+            pk=[*Membership.objects.filter(user=self.rater).values_list("pk", flat=True)],
+            layout=["jsonl", "csv", "xm3600", "json"],
+            key=["guessed"],
+            app_label=["annotation"],
+            object_id=[*Verdict.objects.values_list("pk", flat=True)[:1]],
+            url=["", "annotation/verdict/"],
+        )
+
+    def walk(self) -> Walk:
+        client = Client(raise_request_exception=False)
+        client.force_login(self.rater)
+        return Walk(client, self.known(), self.secrets(), self.may_know(), UNSTEADY)
+
+
+def write_about(round: Round, author: str, stem: str) -> User:
+    entries = round.collection.entries.order_by("position")
+    (person,) = make_captions(
+        round, {entry.image_id: [f"{stem}{'abcdefgh'[entry.position]}x liegt da"] for entry in entries}
+    )
+    User.objects.filter(pk=person.pk).update(username=author, email=f"{author}@example.org")
+    return person
+
+
+@pytest.fixture
+def world() -> World:
+    collection = make_collection(IMAGES)
+    for entry in collection.entries.select_related("image"):
+        make_sizes(entry.image.public_id, AUTHOR)
+    pilot = make_round(collection=collection, kind=RoundKind.PILOT, replication=1)
+    elsewhere = make_round(
+        collection=collection, project=make_project(), captioners=pilot.captioners.all(), replication=3
+    )
+    write_about(pilot, AUTHOR, "qzvorp")
+    write_about(elsewhere, SECOND_AUTHOR, "wexlidy")
+    Round.objects.filter(pk=pilot.pk).update(state=RoundState.CLOSED)
+    rating = make_verification(pilot, batch_size=BATCH)
+    for level in (Rating.GOOD, Rating.EXCELLENT):
+        rate_all(rating, make_caption_rater(rating), level, timezone.now())
+    rater = make_caption_rater(rating, "rae", Role.ANNOTATOR)
+    User.objects.filter(pk=rater.pk).update(reads_english=True)
+    Membership.objects.create(project=elsewhere.project, user=rater, role=Role.ANNOTATOR)
+    LanguageSkill.objects.update_or_create(user=rater, language=pilot.language, defaults={"level": Level.NATIVE})
+    Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=rater, given_at=timezone.now())
+    EmailAddress.objects.create(user=rater, email=rater.email, verified=True, primary=True)
+    return World(pilot, rating, elsewhere, User.objects.get(pk=rater.pk))
+
+
+def in_the_middle(world: World, *, since: timedelta = timedelta(0)) -> None:
+    now = timezone.now() - since
+    batch = services.take_batch(round=world.rating, rater=world.rater, now=now, rng=Random(7))
+    ratings = {1: Rating.MEDIUM, 2: Rating.BAD}
+    services.save_verdicts(batch_id=batch.pk, rater=world.rater, ratings=ratings, now=now)
+
+
+def handed_in(world: World) -> None:
+    rate_all(world.rating, world.rater, Rating.MEDIUM, timezone.now())
+
+
+def lapsed(world: World) -> None:
+    in_the_middle(world, since=HOLD)
+    assert allocation.lapse_overdue(now=timezone.now()) == 1
+
+
+@pytest.mark.parametrize("stand", [in_the_middle, handed_in, lapsed], ids=lambda stand: stand.__name__)
+def test_nothing_tells_whose_the_captions_are_nor_what_others_say_to_a_rater_who_is(
+    stand: Callable[[World], None], world: World
+) -> None:
+    stand(world)
+
+    walk = world.walk().run()
+
+    assert walk.leaks == []
+    assert walk.broken == []
+    assert walk.unsteady == set()
+    assert "annotation:work-show" in walk.reached()
+    assert ("annotation:verification-show" in walk.spared) is (stand is not handed_in)
+    assert not {"annotation:quality-show", "annotation:quality-round", "annotation:quality-export"} & walk.reached()
+    for answers in walk.answers.values():
+        for answer in answers:
+            if answer.address.startswith("/ratings/") and answer.status == 200:
+                assert "no-store" in answer.headers["Cache-Control"], answer
+
+
+# The control: a walk that finds nothing would prove nothing.
+
+
+def leak_of_author(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("", headers={"X-By": Verdict.objects.filter(person=request.user.pk)[0].caption.author.username})
+
+
+def leak_of_others(request: HttpRequest) -> JsonResponse:
+    verdicts = Verdict.objects.exclude(person=request.user.pk).order_by("pk")
+    return JsonResponse({"said": [rating[0] for rating in verdicts.values_list("rating", flat=True)]})
+
+
+def leak_of_another_project(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(Caption.objects.filter(round__kind=RoundKind.MAIN)[0].text.upper())
+
+
+def leak_of_what_was_rated(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(Verdict.objects.filter(person=request.user.pk)[0].caption.text)
+
+
+LEAKS = [leak_of_author, leak_of_others, leak_of_another_project, leak_of_what_was_rated]
+
+
+@pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.__name__)
+def test_the_walk_finds_a(leak: Callable[[HttpRequest], HttpResponse], world: World) -> None:
+    in_the_middle(world)
+    walk = world.walk()
+    with serving(path("leak/", leak, name="leak")):
+        walk.run()
+    assert any("/leak/" in found for found in walk.leaks), walk.leaks
