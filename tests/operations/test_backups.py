@@ -211,14 +211,16 @@ def test_a_backup_while_people_work_is_of_one_moment(tmp_path, media, elsewhere)
     writers = [threading.Thread(target=write, args=(writer,)) for writer in range(3)]
     for thread in writers:
         thread.start()
-    while len(made) < 20:
-        time.sleep(0.01)
-    before = len(made)
-    run("backup", tmp_path / "busy")
-    after = len(made)
-    stop.set()
-    for thread in writers:
-        thread.join()
+    try:
+        while len(made) < 20:
+            time.sleep(0.01)
+        before = len(made)
+        run("backup", tmp_path / "busy")
+        after = len(made)
+    finally:
+        stop.set()
+        for thread in writers:
+            thread.join()
     elsewhere()
     run("restore", tmp_path / "busy")
 
