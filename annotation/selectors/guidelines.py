@@ -20,6 +20,7 @@ from annotation.models import (
     VerificationBatch,
 )
 from annotation.rules.word_diff import Piece, word_diff
+from corpus.models import CollectionImage, Image
 from corpus.selectors import Picture, picture_of
 from inference import exposure
 from languages.models import Language
@@ -154,3 +155,55 @@ def versions_of(project: Project) -> list[Guidelines]:
     """The newest first; without the long texts."""
     versions = Guidelines.objects.filter(project=project).defer("rating", "writing").select_related("created_by")
     return list(versions.order_by("-version"))
+
+
+PICTURES_AT_ONCE = 12
+
+
+@dataclass(frozen=True)
+class Choosable:
+    id: int
+    key: str
+    picture: Picture
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """Some pictures to choose from; `last` is the key to go on after, empty where there are no more."""
+
+    pictures: Sequence[Choosable]
+    last: str
+
+
+def rounds_to_change(project: Project) -> list[Round]:
+    """Rounds that hand out, and those that may again, whose guidelines a new version can take the place of."""
+    states = (RoundState.OPEN, RoundState.CLOSED)
+    rounds = Round.objects.filter(project=project, state__in=states).select_related("language", "verifies")
+    return list(rounds.order_by("language__english_name", "language", "kind", "number"))
+
+
+def pictures_of_project(project: Project) -> QuerySet[Image]:
+    """Of its collections, which its examples are chosen from."""
+    return Image.objects.filter(pk__in=_entries(project).values("image"))
+
+
+def pictures_to_choose(project: Project, viewer: User, *, find: str = "", after: str = "") -> Chooser:
+    """Pictures whose key has `find` in it, in the order of their keys, those after `after`."""
+    entries = _entries(project).filter(key__gt=after, key__icontains=find).select_related("image")
+    found = list(entries.order_by("key", "pk")[: PICTURES_AT_ONCE + 1])
+    shown = found[:PICTURES_AT_ONCE]
+    return Chooser(
+        [Choosable(entry.image_id, entry.key, picture_of(entry.image, viewer)) for entry in shown],
+        shown[-1].key if len(found) > PICTURES_AT_ONCE else "",
+    )
+
+
+def pictures_by_id(images: QuerySet[Image], wanted: Sequence[object], viewer: User) -> list[Picture | None]:
+    """Of `wanted`, primary keys as forms have them; None for one that is not among `images`."""
+    keys = [int(str(key)) if str(key).isdecimal() and len(str(key)) < 19 else 0 for key in wanted]
+    found = images.in_bulk(keys)
+    return [picture_of(found[key], viewer) if key in found else None for key in keys]
+
+
+def _entries(project: Project) -> QuerySet[CollectionImage]:
+    return CollectionImage.objects.filter(collection__in=project.rounds.values("collection"))

@@ -20,6 +20,7 @@ from allocation.models import Batch, BatchState, Pool
 from annotation.models import Guidelines, Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
 from annotation.rules.campaign import PILOT_IMAGES, RATERS_PER_CAPTION, VERIFIED_CAPTIONS, Action, InHand
+from annotation.selectors.campaign import steps_of
 from annotation.services.rounds import create_round
 from corpus.models import Collection
 from inference.models import CaptioningModel
@@ -54,10 +55,6 @@ class Beginning:
 
     pilot_images: int = PILOT_IMAGES
     why_no_pilot: str = ""
-
-
-def steps_of(rounds: Iterable[Round]) -> list[rules.Step]:
-    return [rules.Step(each.pk, each.kind, each.number, each.state, each.verifies_id) for each in rounds]
 
 
 def begin_language(

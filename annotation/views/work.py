@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -17,15 +17,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from allocation.services import BatchInHand, NothingFree, PoolBusy, PoolClosed
-from annotation.models import Guidelines, Stage
+from annotation.models import Stage
 from annotation.permissions import batch_for, round_for
 from annotation.selectors.corrections import to_rewrite
 from annotation.selectors.feedback import unread
 from annotation.selectors.verification import rating_work_of
 from annotation.selectors.work import batch_head, batches_of, work_of
 from annotation.services import batches as services
-from people.markdown import to_html
-from people.permissions import project_for
 from people.requests import user_of
 
 BATCHES_PER_PAGE = 30
@@ -70,25 +68,6 @@ def history_show(request: HttpRequest) -> HttpResponse:
     page = Paginator(done.order_by("-submitted_at"), BATCHES_PER_PAGE).get_page(request.GET.get("page"))
     heads = [batch_head(batch, size=batch.size, now=now) for batch in page]  # type: ignore[attr-defined]
     return render(request, "annotation/history.html", {"page": page, "batches": heads})
-
-
-@require_safe
-@login_required
-def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(user_of(request), slug)
-    versions = Guidelines.objects.filter(project=project)
-    asked = request.GET.get("version", "")
-    is_number = asked.isdecimal() and len(asked) < 10
-    shown = versions.filter(version=asked).first() if is_number else versions.order_by("version").last()
-    if shown is None:
-        raise Http404(_("There are no such guidelines."))
-    context = {
-        "project": project,
-        "guidelines": shown,
-        "rating_html": to_html(shown.rating),
-        "writing_html": to_html(shown.writing),
-    }
-    return render(request, "annotation/guidelines.html", context)
 
 
 @never_cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,17 @@ from annotation.services.rounds import add_missing_tasks, fill_round
 from corpus.models import CollectionImage
 from inference.models import ModelCaption
 from people.audit import broken
-from people.models import AuditEntry, Delivery, Project, Webhook, WebhookEvent
+from people.models import AuditEntry, Delivery, Project, User, Webhook, WebhookEvent
 from tests.annotation.handing_in import hand_in, take, write
-from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_image, make_language, make_project
+from tests.factories import (
+    NOW,
+    make_annotator,
+    make_captioner,
+    make_collection,
+    make_image,
+    make_language,
+    make_project,
+)
 
 HOUR = timedelta(hours=1)
 
@@ -31,7 +40,7 @@ def begun(*, images: int = 6, pilot_images: int = 2, why_no_pilot: str = "", **f
     """The first round of a language that a project was begun in."""
     collection = make_collection(images)
     project = make_project()
-    values = {
+    values: dict[str, Any] = {
         "collection": collection,
         "captioners": [make_captioner(collection)],
         "languages": [NewRound(make_language("de"), 1)],
@@ -54,7 +63,7 @@ def the(kind: str, of: Round, number: int = 1) -> Round:
     return Round.objects.get(project=of.project_id, kind=kind, number=number)
 
 
-def by(round: Round) -> dict:
+def by(round: Round) -> dict[str, Any]:
     return {"by": round.project.created_by, "now": NOW}
 
 
@@ -214,8 +223,8 @@ class TestRefusals:
             open_it(verification)
 
     def test_the_main_round_is_not_skipped(self):
+        main = the("main", begun())
         with pytest.raises(NotNow, match="not skipped"):
-            main = the("main", begun())
             campaign.skip_round(round=main, reason="Why not.", **by(main))
 
     def test_captions_are_verified_once_unless_that_was_skipped(self):
@@ -362,7 +371,7 @@ class TestSamples:
 
 @pytest.mark.django_db
 class TestWhoMetAnImage:
-    def decided_pilot(self) -> tuple[Round, object]:
+    def decided_pilot(self) -> tuple[Round, User]:
         pilot = begun(images=4, pilot_images=2)
         mina = make_annotator(pilot)
         hand_in(pilot, mina)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ RUNS = 4
 INTERRUPTED = (NotQualified, allocation.PoolClosed, allocation.PoolBusy, batches.GivenBack, allocation.NothingFree)
 
 
-def managed(round: Round, service: Callable, /, **fields) -> Callable[[], object]:
+def managed(round: Round, service: Callable[..., Any], /, **fields: Any) -> Callable[[], Any]:
     return partial(service, by=round.project.created_by, now=NOW, **fields)
 
 
@@ -67,7 +68,7 @@ class TestClosing:
 
         monkeypatch.setattr(allocation, "_assign", slowly)
         close = managed(round, campaign.close_round, round=anew(round), in_hand=InHand.TAKE_BACK)
-        calls = [partial(try_to_take, round, person) for person in people]
+        calls: list[Callable[[], Any]] = [partial(try_to_take, round, person) for person in people]
         together(lambda call: call(), [*calls[:3], close, *calls[3:]])
 
         assert not Batch.objects.filter(pool=round.pool, state=BatchState.OPEN).exists()
@@ -85,7 +86,8 @@ class TestClosing:
                 return False
             return True
 
-        took = together(lambda call: call(), [*(partial(try_to_take, round, one) for one in people), try_to_close])
+        calls: list[Callable[[], bool]] = [partial(try_to_take, round, one) for one in people]
+        took = together(lambda call: call(), [*calls, try_to_close])
         round.refresh_from_db()
         in_hand = Batch.objects.filter(pool=round.pool, state=BatchState.OPEN).count()
         assert in_hand == sum(took[:4])
@@ -157,7 +159,7 @@ class TestStandings:
     def test_replication_is_exact_through_any_interleaving(self, run):
         round = make_round(images=10, replication=2, batch_size=3, seed=run)
         people = [make_annotator(round) for _ in range(5)]
-        about = {"project": round.project, "language": round.language}
+        about: dict[str, Any] = {"project": round.project, "language": round.language}
 
         def work(person: User) -> None:
             for turn in range(3):
@@ -167,7 +169,7 @@ class TestStandings:
         def manage(rng: Random) -> None:
             for _ in range(8):
                 person = rng.choice(people[:3])
-                who = about | {"person": person, "by": round.project.created_by, "now": NOW}
+                who: dict[str, Any] = about | {"person": person, "by": round.project.created_by, "now": NOW}
                 found = Exclusion.objects.filter(person=person, undone_at=None).first()
                 match rng.choice(("exclude", "undo", "pause", "lift", "close")):
                     case "exclude":

@@ -1,0 +1,89 @@
+"""What a manager says along with a step of a campaign, or a decision about an annotator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.db.models import TextChoices
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from annotation.rules.campaign import PILOT_IMAGES, Action, InHand
+
+LONGEST_REASON = 2000
+NEEDS_REASON = frozenset({Action.REJECT, Action.SKIP})
+
+
+class StepForm(forms.Form):
+    """Of one action; fields that it has nothing to do with are ignored."""
+
+    reason = forms.CharField(required=False, max_length=LONGEST_REASON)
+    needs_qualification = forms.BooleanField(required=False)
+    in_hand = forms.ChoiceField(required=False, choices=InHand.choices)
+
+    def __init__(self, data: Mapping[str, Any], *, action: Action) -> None:
+        super().__init__(data)
+        self.action = action
+
+    def clean_reason(self) -> str:
+        reason: str = self.cleaned_data["reason"]
+        if self.action in NEEDS_REASON and not reason:
+            raise forms.ValidationError(_now("Say why."))
+        return reason
+
+    def choice(self) -> InHand | None:
+        value = self.cleaned_data["in_hand"]
+        return InHand(value) if value else None
+
+
+class PilotForm(forms.Form):
+    sample_size = forms.IntegerField(
+        label=_("Images of the pilot"), min_value=1, max_value=100_000, initial=PILOT_IMAGES
+    )
+
+
+class SampleForm(forms.Form):
+    sample_size = forms.IntegerField(
+        label=_("Captions to be rated"),
+        min_value=1,
+        required=False,
+        help_text=_("One of each of so many images, drawn at random. Empty for all captions."),
+    )
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=LONGEST_REASON,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        error_messages={"required": _("Say why.")},
+    )
+
+
+class Decision(TextChoices):
+    QUALIFY = "qualify", _("Qualify")
+    PAUSE = "pause", _("Pause")
+    LIFT = "lift", _("Lift the decision")
+    EXCLUDE = "exclude", _("Exclude what they did")
+    UNDO = "undo", _("Count it again")
+
+
+class DecisionForm(forms.Form):
+    """What is decided about somebody in a language, by the button that was pressed."""
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        required=False,
+        max_length=LONGEST_REASON,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("Kept in the log. They are not shown it."),
+    )
+    decision = forms.ChoiceField(choices=Decision.choices, widget=forms.HiddenInput)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if cleaned.get("decision") in (Decision.PAUSE, Decision.EXCLUDE) and not cleaned.get("reason"):
+            self.add_error("reason", _now("Say why."))
+        return cleaned

@@ -1,0 +1,181 @@
+"""The next version of the guidelines as it is being written: nothing is stored before it is published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+from django.http import QueryDict
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import GuidelineExample, Guidelines, Rating, Round
+from annotation.services.guidelines import NewExample
+from corpus.models import Image
+from languages.models import Language
+
+LONGEST_TEXT = 50_000
+LONGEST_CAPTION = 1_000
+MOST_EXAMPLES = 30
+ENGLISH = "en"
+
+
+class GuidelinesForm(forms.Form):
+    rating = forms.CharField(
+        label=_("For rating"),
+        max_length=LONGEST_TEXT,
+        widget=forms.Textarea(attrs={"rows": 16, "dir": "auto"}),
+        help_text=_("Shown to everybody who rates captions. Markdown."),
+    )
+    writing = forms.CharField(
+        label=_("For writing"),
+        max_length=LONGEST_TEXT,
+        widget=forms.Textarea(attrs={"rows": 16, "dir": "auto"}),
+        help_text=_("Shown to everybody who writes captions. Markdown."),
+    )
+    note = forms.CharField(
+        label=_("What changed, and why"),
+        max_length=2_000,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+        help_text=_("Annotators see it on their work page before their next batch."),
+    )
+    rounds = forms.ModelMultipleChoiceField(
+        label=_("Rounds that change to it"),
+        queryset=Round.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("From the next batch that somebody takes. Rounds that are opened later have the newest version."),
+    )
+    after = forms.IntegerField(widget=forms.HiddenInput)
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, last: Guidelines, rounds: Sequence[Round]) -> None:
+        initial = {"rating": last.rating, "writing": last.writing, "after": last.version}
+        super().__init__(data, initial=initial | {"rounds": [round.pk for round in rounds]})
+        field = self.fields["rounds"]
+        field.queryset = Round.objects.filter(pk__in=[round.pk for round in rounds])  # type: ignore[attr-defined]
+        field.choices = [(round.pk, f"{round.language.name}: {round.title}") for round in rounds]  # type: ignore[attr-defined]
+        if not rounds:
+            del self.fields["rounds"]
+
+    @classmethod
+    def as_typed(cls, data: QueryDict, *, last: Guidelines, rounds: Sequence[Round]) -> GuidelinesForm:
+        """With what was sent, and nothing found fault with."""
+        form = cls(last=last, rounds=rounds)
+        typed: dict[str, Any] = {name: data.get(name, "") for name in ("rating", "writing", "note", "after")}
+        form.initial = typed | {"rounds": data.getlist("rounds")}
+        return form
+
+    def clean_rating(self) -> str:
+        return _lines(self.cleaned_data["rating"])
+
+    def clean_writing(self) -> str:
+        return _lines(self.cleaned_data["writing"])
+
+
+class ExampleForm(forms.Form):
+    image = forms.ModelChoiceField(queryset=Image.objects.none(), widget=forms.HiddenInput)
+    caption = forms.CharField(
+        label=_("Caption"), max_length=LONGEST_CAPTION, widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"})
+    )
+    language = forms.ModelChoiceField(label=_("Language"), queryset=Language.objects.all(), initial=ENGLISH)
+    level = forms.ChoiceField(label=_("Level"), choices=Rating.choices, initial=Rating.EXCELLENT)
+    why = forms.CharField(
+        label=_("Why"),
+        max_length=2_000,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
+    )
+
+    def example(self) -> NewExample:
+        cleaned = self.cleaned_data
+        return NewExample(
+            image=cleaned["image"],
+            language=cleaned["language"],
+            caption=cleaned["caption"],
+            level=Rating(cleaned["level"]),
+            why=cleaned["why"],
+        )
+
+
+class Examples:
+    """The examples as sent, each with fields of its own number; numbers may have gaps, as some were taken out."""
+
+    def __init__(self, data: Mapping[str, Any] | None, *, last: Guidelines, images: QuerySet[Image]) -> None:
+        self.images = images
+        if data is None:
+            found = enumerate(GuidelineExample.objects.filter(guidelines=last).order_by("position"))
+            self.forms = [self._form(None, number, _stored(example)) for number, example in found]
+        else:
+            self.forms = [self._form(data, number) for number in _numbers(data)]
+
+    @classmethod
+    def as_typed(cls, data: Mapping[str, Any], *, last: Guidelines, images: QuerySet[Image]) -> Examples:
+        """With what was sent, and nothing found fault with."""
+        made = cls(data, last=last, images=images)
+        made.forms = [made._form(None, number, _typed(data, number)) for number in _numbers(data)]
+        return made
+
+    def _form(
+        self, data: Mapping[str, Any] | None, number: int, initial: Mapping[str, Any] | None = None
+    ) -> ExampleForm:
+        form = ExampleForm(data, prefix=f"example-{number}", initial=dict(initial or {}))
+        form.fields["image"].queryset = self.images  # type: ignore[attr-defined]
+        return form
+
+    def add(self, image: Image) -> bool:
+        """Another one, of `image`, without words yet; whether there was room for it."""
+        if len(self.forms) >= MOST_EXAMPLES:
+            return False
+        number = 1 + max((_number_of(form) for form in self.forms), default=-1)
+        self.forms.append(self._form(None, number, {"image": image.pk}))
+        return True
+
+    def drop(self, prefix: str) -> None:
+        self.forms = [form for form in self.forms if form.prefix != prefix]
+
+    def are_valid(self) -> bool:
+        # All of them are looked at, so that each says what is wrong with it.
+        valid = [form.is_valid() for form in self.forms]
+        return all(valid)
+
+    def __iter__(self) -> Iterator[ExampleForm]:
+        return iter(self.forms)
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+
+def _stored(example: GuidelineExample) -> dict[str, Any]:
+    return {
+        "image": example.image_id,
+        "caption": example.caption,
+        "language": example.language_id,
+        "level": example.level,
+        "why": example.why,
+    }
+
+
+def _typed(data: Mapping[str, Any], number: int) -> dict[str, Any]:
+    return {name: data.get(f"example-{number}-{name}", "") for name in ExampleForm.base_fields}
+
+
+def _numbers(data: Mapping[str, Any]) -> list[int]:
+    parts = (name.split("-") for name in data if name.startswith("example-") and name.endswith("-image"))
+    numbers = sorted({int(part[1]) for part in parts if len(part) == 3 and part[1].isdecimal() and len(part[1]) < 6})
+    return numbers[:MOST_EXAMPLES]
+
+
+def _number_of(form: ExampleForm) -> int:
+    return int(str(form.prefix).removeprefix("example-"))
+
+
+def _lines(text: str) -> str:
+    """With ends of lines in one way, whatever a browser makes of them, or every line would be a change."""
+    return text.replace("\r\n", "\n").strip() + "\n"
+
+
+def too_many() -> str:
+    return _now("%(most)d examples are as many as there may be.") % {"most": MOST_EXAMPLES}

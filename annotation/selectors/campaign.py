@@ -1,0 +1,220 @@
+"""The campaign of one language: its rounds in order, what each waits for, and who works on it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from annotation.models import (
+    Exclusion,
+    Guidelines,
+    Round,
+    RoundFigures,
+    RoundKind,
+    RoundState,
+    Standing,
+    StandingState,
+    Tally,
+)
+from annotation.rules import campaign as rules
+from annotation.rules.campaign import Action, Step
+from annotation.selectors.figures import InHand, in_hand, tallies_of
+from languages.models import Language
+from people.models import Membership, Project, Role, User
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundStep:
+    """A round with what may be done with it. `wanted` and `done` count captions, or ratings of them."""
+
+    round: Round
+    actions: Sequence[Action]
+    hint: str
+    wanted: int
+    done: int
+    held: int
+    batches: int
+    may_be_verified: bool
+    is_next: bool
+
+    @property
+    def state(self) -> RoundState:
+        return RoundState(self.round.state)
+
+    @property
+    def is_worked_on(self) -> bool:
+        return self.state in (RoundState.OPEN, RoundState.CLOSED, RoundState.ACCEPTED, RoundState.REJECTED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonRow:
+    """What somebody did in a language, and what was decided about them there."""
+
+    person: User
+    standing: Standing | None
+    exclusion: Exclusion | None
+    captions: int
+    ratings: int
+    batches: int
+    is_member: bool
+
+    @property
+    def is_paused(self) -> bool:
+        return bool(self.standing and self.standing.state == StandingState.PAUSED)
+
+    @property
+    def is_qualified(self) -> bool:
+        return bool(self.standing and self.standing.state == StandingState.QUALIFIED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguagePage:
+    language: Language
+    steps: Sequence[RoundStep]
+    why_no_pilot: str | None
+    newest_guidelines: int
+    people: Sequence[PersonRow]
+
+    @property
+    def awaits_tasks(self) -> bool:
+        return any(step.round.awaits_tasks for step in self.steps)
+
+
+def steps_of(rounds: Iterable[Round]) -> list[Step]:
+    return [Step(each.pk, each.kind, each.number, each.state, each.verifies_id) for each in rounds]
+
+
+def rounds_of(project: Project, language: Language) -> list[Round]:
+    """Pilots, each followed by its rating, then the main round and its verification."""
+    rounds = Round.objects.filter(project=project, language=language).select_related(
+        "language", "pool", "collection", "verifies", "decided_by", "guidelines"
+    )
+    return sorted(rounds.defer("guidelines__rating", "guidelines__writing"), key=_in_order)
+
+
+def language_page(project: Project, language: Language, *, now: datetime) -> LanguagePage:
+    rounds = rounds_of(project, language)
+    done: dict[int, Counter[int]] = defaultdict(Counter)
+    work = tallies_of(Round.objects.filter(project=project, language=language), columns=("captions",))
+    for (round_id, person), sums in work:
+        done[round_id][person] += sums.captions
+    held = {key: hand for key, hand in in_hand(project, now=now).items() if key[0] in {each.pk for each in rounds}}
+    steps = steps_of(rounds)
+    return LanguagePage(
+        language=language,
+        steps=_steps(rounds, steps, {pk: sum(by.values()) for pk, by in done.items()}, held),
+        why_no_pilot=rules.why_no_pilot(steps),
+        newest_guidelines=Guidelines.objects.filter(project=project).latest("version").version,
+        people=people_of(project, language, rounds, done, held),
+    )
+
+
+def _steps(
+    rounds: Sequence[Round], steps: Sequence[Step], done: Mapping[int, int], held: Mapping[tuple[int, int], InHand]
+) -> list[RoundStep]:
+    kept = RoundFigures.objects.in_bulk([each.pk for each in rounds])
+    rows, is_next_found = [], False
+    for round, step in zip(rounds, steps, strict=True):
+        hands = [hand for (round_id, _person), hand in held.items() if round_id == round.pk]
+        figures = kept.get(round.pk)
+        count = done.get(round.pk, 0)
+        if round.source and figures:
+            # Captions that came from a file have no author, and so no tally.
+            count = figures.figures.get("captions", 0)
+        wanted = max(figures.wanted if figures else 0, count)
+        is_next = not is_next_found and step.state in rules.UNDECIDED and _is_next(step, steps)
+        is_next_found = is_next_found or is_next
+        rows.append(
+            RoundStep(
+                round=round,
+                actions=rules.actions_of(step, steps),
+                hint=_hint(step, steps, is_complete=0 < wanted == count),
+                wanted=wanted,
+                done=count,
+                held=sum(hand.pictures for hand in hands),
+                batches=sum(hand.batches for hand in hands),
+                may_be_verified=rules.why_no_verification(step, steps) is None,
+                is_next=is_next,
+            )
+        )
+    return rows
+
+
+def _is_next(step: Step, steps: Sequence[Step]) -> bool:
+    """Whether something is to be done with it now; a closed pilot waits for its rating."""
+    if step.state == RoundState.CLOSED:
+        return rules.why_not(Action.ACCEPT, step, steps) is None
+    return step.state == RoundState.OPEN or rules.why_not(Action.OPEN, step, steps) is None
+
+
+def _hint(step: Step, steps: Sequence[Step], *, is_complete: bool) -> str:
+    """What the round waits for."""
+    if step.state == RoundState.PLANNED:
+        return rules.why_not(Action.OPEN, step, steps) or _("It can be opened now.")
+    if step.state == RoundState.OPEN:
+        return _("Everything is in. Close it to go on.") if is_complete else ""
+    if step.state == RoundState.CLOSED:
+        return rules.why_not(Action.ACCEPT, step, steps) or _("Look at what came in, then decide.")
+    return ""
+
+
+def person_row(project: Project, language: Language, person: User, *, now: datetime) -> PersonRow:
+    page = language_page(project, language, now=now)
+    return next(row for row in page.people if row.person == person)
+
+
+def people_of(
+    project: Project,
+    language: Language,
+    rounds: Sequence[Round],
+    done: Mapping[int, Mapping[int, int]],
+    held: Mapping[tuple[int, int], InHand],
+) -> list[PersonRow]:
+    """Who works or worked in a language, or could, by name."""
+    members = set(
+        Membership.objects.filter(
+            project=project, role=Role.ANNOTATOR, user__language_skills__language=language
+        ).values_list("user", flat=True)
+    )
+    took_part = {person for by in done.values() for person in by} | {person for _round, person in held}
+    standings = {one.person_id: one for one in Standing.objects.filter(project=project, language=language)}
+    exclusions = {
+        one.person_id: one for one in Exclusion.objects.filter(project=project, language=language, undone_at=None)
+    }
+    rating = {each.pk for each in rounds if each.kind == RoundKind.VERIFICATION}
+    people = User.objects.filter(pk__in=members | took_part | set(standings) | set(exclusions))
+    return [
+        PersonRow(
+            person=person,
+            standing=standings.get(person.pk),
+            exclusion=exclusions.get(person.pk),
+            captions=sum(by.get(person.pk, 0) for pk, by in done.items() if pk not in rating),
+            ratings=sum(by.get(person.pk, 0) for pk, by in done.items() if pk in rating),
+            batches=sum(hand.batches for (_round, who), hand in held.items() if who == person.pk),
+            is_member=person.pk in members,
+        )
+        for person in people.order_by("username")
+    ]
+
+
+def may_be_decided_about(project: Project, language: Language) -> Q:
+    """People of whom a manager may decide something in a language: who works on it, or did."""
+    return (
+        Q(
+            pk__in=Membership.objects.filter(
+                project=project, role=Role.ANNOTATOR, user__language_skills__language=language
+            ).values("user")
+        )
+        | Q(pk__in=Tally.objects.filter(round__project=project, round__language=language).values("person"))
+        | Q(pk__in=Standing.objects.filter(project=project, language=language).values("person"))
+    )
+
+
+def _in_order(round: Round) -> tuple[bool, int, bool, int]:
+    of = round.verifies or round
+    return (of.kind != RoundKind.PILOT, of.number, round is not of, round.number)

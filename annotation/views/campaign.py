@@ -1,0 +1,291 @@
+"""The campaign of one language: its rounds, step by step, and what is decided about those who work on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import SystemRandom
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import tasks
+from annotation.forms.campaign import Decision, DecisionForm, PilotForm, ReasonForm, SampleForm, StepForm
+from annotation.models import Exclusion, Round
+from annotation.permissions import language_managed_by, round_managed_by
+from annotation.rules.campaign import VERIFIED_CAPTIONS, Action, InHand
+from annotation.selectors import campaign as selectors
+from annotation.services import campaign as services
+from annotation.services import standings
+from languages.models import Language
+from people.models import Project, User
+from people.requests import user_of
+
+SEED_BITS = 32
+
+
+@require_safe
+@never_cache
+@login_required
+def language_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
+    project, language = language_managed_by(request.user, slug, tag)
+    return _page(request, project, language)
+
+
+@require_safe
+@never_cache
+@login_required
+def language_progress(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
+    """The part of the page that says how far each round is; asked again from time to time."""
+    project, language = language_managed_by(request.user, slug, tag)
+    page = selectors.language_page(project, language, now=timezone.now())
+    return render(request, "annotation/_campaign_figures.html", {"project": project, "page": page, "is_update": True})
+
+
+@require_POST
+@login_required
+def round_step(request: HttpRequest, slug: str, round_id: int, action: str) -> HttpResponse:
+    round = round_managed_by(request.user, slug, round_id)
+    if action not in Action.values:
+        raise Http404(_("There is no such step."))
+    form = StepForm(request.POST, action=Action(action))
+    if not form.is_valid():
+        return _again(request, round, action, _("Say why, in a sentence that others understand later."))
+    try:
+        done = _STEPS[Action(action)](round, form, {"by": user_of(request), "now": timezone.now()})
+    except services.NotNow as refused:
+        return _again(request, round, action, str(refused))
+    if done.awaits_tasks:
+        tasks.nudge_filling([done.pk])
+    messages.success(request, f"{done.title}: {done.get_state_display()}.")
+    return redirect("annotation:language-show", slug, round.language_id)
+
+
+@require_POST
+@login_required
+def round_take_back(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
+    round = round_managed_by(request.user, slug, round_id)
+    try:
+        number = services.take_back(round=round, by=user_of(request), now=timezone.now())
+    except services.NotNow as refused:
+        messages.error(request, str(refused))
+    else:
+        text = ngettext("%(number)d batch was taken back.", "%(number)d batches were taken back.", number)
+        messages.success(request, text % {"number": number})
+    return redirect("annotation:language-show", slug, round.language_id)
+
+
+@require_POST
+@login_required
+def pilot_plan(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
+    project, language = language_managed_by(request.user, slug, tag)
+    form = PilotForm(request.POST)
+    if not form.is_valid():
+        return _page(request, project, language, pilot_form=form)
+    about: dict[str, Any] = {"project": project, "language": language, "seed": _new_seed()}
+    try:
+        pilot = services.plan_pilot(**about, **form.cleaned_data, by=user_of(request), now=timezone.now())
+    except services.NotNow as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(
+            request, _("%(round)s is planned. Open it when the guidelines are ready.") % {"round": pilot.title}
+        )
+    return redirect("annotation:language-show", slug, tag)
+
+
+@require_POST
+@login_required
+def pilot_skip(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
+    project, language = language_managed_by(request.user, slug, tag)
+    form = ReasonForm(request.POST)
+    if not form.is_valid():
+        return _page(request, project, language, skip_form=form)
+    reason = form.cleaned_data["reason"]
+    try:
+        services.skip_pilot(project=project, language=language, reason=reason, by=user_of(request), now=timezone.now())
+    except services.NotNow as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, _("There is no further pilot. The main round may be opened."))
+    return redirect("annotation:language-show", slug, tag)
+
+
+@require_POST
+@login_required
+def verification_plan(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
+    round = round_managed_by(request.user, slug, round_id)
+    form = SampleForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Say how many captions are rated, or leave it empty for all."))
+        return redirect("annotation:language-show", slug, round.language_id)
+    try:
+        services.plan_verification(
+            of=round, seed=_new_seed(), **form.cleaned_data, by=user_of(request), now=timezone.now()
+        )
+    except services.NotNow as refused:
+        messages.error(request, str(refused))
+    return redirect("annotation:language-show", slug, round.language_id)
+
+
+@require_safe
+@never_cache
+@login_required
+def standing_show(request: HttpRequest, slug: str, tag: str, person_id: int) -> HttpResponse:
+    project, language = language_managed_by(request.user, slug, tag)
+    return _standing_page(request, project, language, _person(project, language, person_id), DecisionForm())
+
+
+@require_POST
+@login_required
+def standing_decide(request: HttpRequest, slug: str, tag: str, person_id: int) -> HttpResponse:
+    project, language = language_managed_by(request.user, slug, tag)
+    person = _person(project, language, person_id)
+    form = DecisionForm(request.POST)
+    if not form.is_valid():
+        return _standing_page(request, project, language, person, form)
+    about: dict[str, Any] = {"project": project, "language": language, "person": person}
+    decision, reason = Decision(form.cleaned_data["decision"]), form.cleaned_data["reason"]
+    message = _DECISIONS[decision](about, reason, {"by": user_of(request), "now": timezone.now()})
+    messages.success(request, f"{person.username}: {message}")
+    return redirect("annotation:language-show", slug, tag)
+
+
+def _page(
+    request: HttpRequest, project: Project, language: Language, *, status: int = 200, **forms: Any
+) -> HttpResponse:
+    is_refused = any(name.endswith("_form") for name in forms)
+    context = {
+        "project": project,
+        "language": language,
+        "page": selectors.language_page(project, language, now=timezone.now()),
+        "pilot_form": PilotForm(),
+        "skip_form": ReasonForm(),
+        "sample_form": SampleForm(initial={"sample_size": VERIFIED_CAPTIONS}),
+        "in_hand_choices": InHand,
+    }
+    return render(request, "annotation/language.html", context | forms, status=422 if is_refused else status)
+
+
+def _again(request: HttpRequest, round: Round, action: str, why: str) -> HttpResponse:
+    """The page once more, with what was typed, and why the step was not taken."""
+    messages.error(request, f"{round.title}: {why}")
+    typed = {"round": round.pk, "action": action, "reason": request.POST.get("reason", "")}
+    return _page(request, round.project, round.language, status=409, typed=typed)
+
+
+def _standing_page(
+    request: HttpRequest, project: Project, language: Language, person: User, form: DecisionForm
+) -> HttpResponse:
+    context = {
+        "project": project,
+        "language": language,
+        "row": selectors.person_row(project, language, person, now=timezone.now()),
+        "form": form,
+        "history": Exclusion.objects.filter(project=project, language=language, person=person, undone_at__isnull=False),
+    }
+    return render(request, "annotation/standing.html", context, status=422 if form.is_bound else 200)
+
+
+def _person(project: Project, language: Language, person_id: int) -> User:
+    return get_object_or_404(User.objects.filter(selectors.may_be_decided_about(project, language)), pk=person_id)
+
+
+def _new_seed() -> int:
+    return SystemRandom().getrandbits(SEED_BITS)
+
+
+def _open(round: Round, form: StepForm, who: dict[str, Any]) -> Round:
+    is_needed = form.cleaned_data["needs_qualification"]
+    return services.open_round(round=round, needs_qualification=is_needed, **who)
+
+
+def _close(round: Round, form: StepForm, who: dict[str, Any]) -> Round:
+    return services.close_round(round=round, in_hand=form.choice(), **who)
+
+
+def _reopen(round: Round, form: StepForm, who: dict[str, Any]) -> Round:
+    return services.reopen_round(round=round, reason=form.cleaned_data["reason"], **who)
+
+
+def _accept(round: Round, form: StepForm, who: dict[str, Any]) -> Round:
+    return services.accept_round(round=round, reason=form.cleaned_data["reason"], **who)
+
+
+def _reject(round: Round, form: StepForm, who: dict[str, Any]) -> Round:
+    return services.reject_round(round=round, reason=form.cleaned_data["reason"], **who)
+
+
+def _skip(round: Round, form: StepForm, who: dict[str, Any]) -> Round:
+    return services.skip_round(round=round, reason=form.cleaned_data["reason"], **who)
+
+
+_STEPS: dict[Action, Callable[[Round, StepForm, dict[str, Any]], Round]] = {
+    Action.OPEN: _open,
+    Action.CLOSE: _close,
+    Action.REOPEN: _reopen,
+    Action.ACCEPT: _accept,
+    Action.REJECT: _reject,
+    Action.SKIP: _skip,
+}
+
+
+def _qualify(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
+    standings.qualify(reason=reason, **about, **who)
+    return _("qualified.")
+
+
+def _pause(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
+    number = standings.pause(reason=reason, **about, **who)
+    text = ngettext(
+        "paused; %(number)d batch in hand was returned.", "paused; %(number)d batches in hand were returned.", number
+    )
+    return text % {"number": number}
+
+
+def _lift(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
+    standings.lift(**about, **who)
+    return _("nothing is decided any more.")
+
+
+def _exclude(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
+    exclusion = standings.exclude(reason=reason, **about, **who)
+    text = ngettext(
+        "%(number)d caption does not count any more; somebody else can write it.",
+        "%(number)d captions do not count any more; others can write them.",
+        exclusion.captions,
+    )
+    return text % {"number": exclusion.captions}
+
+
+def _undo(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
+    exclusion = Exclusion.objects.filter(undone_at=None, **about).first()
+    if exclusion is None:
+        return _("nothing is excluded.")
+    undone = standings.undo_exclusion(exclusion=exclusion, **who)
+    text = ngettext("%(number)d caption counts again.", "%(number)d captions count again.", undone.restored)
+    said = text % {"number": undone.restored}
+    if undone.left_out:
+        stay = ngettext(
+            "%(number)d stays out, as somebody else has written that one by now.",
+            "%(number)d stay out, as others have written those by now.",
+            undone.left_out,
+        )
+        said = f"{said} {stay % {'number': undone.left_out}}"
+    return said
+
+
+_DECISIONS: dict[Decision, Callable[[dict[str, Any], str, dict[str, Any]], str]] = {
+    Decision.QUALIFY: _qualify,
+    Decision.PAUSE: _pause,
+    Decision.LIFT: _lift,
+    Decision.EXCLUDE: _exclude,
+    Decision.UNDO: _undo,
+}

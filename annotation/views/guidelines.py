@@ -1,0 +1,159 @@
+"""The guidelines: what everybody reads, version against version, and a manager's next version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation.forms.guidelines import Examples, GuidelinesForm, too_many
+from annotation.models import Guidelines
+from annotation.permissions import has_pictures_in_hand
+from annotation.selectors import guidelines as selectors
+from annotation.services.guidelines import Outdated, publish_guidelines
+from people.markdown import to_html
+from people.models import Project, Role
+from people.permissions import has_role, project_for
+from people.requests import user_of
+
+
+@require_safe
+@never_cache
+@login_required
+def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug)
+    shown, before = _version(request, project, "version"), _version(request, project, "before")
+    if shown is None:
+        shown = Guidelines.objects.filter(project=project).latest("version")
+    context = {
+        "project": project,
+        "guidelines": shown,
+        "rating_html": to_html(shown.rating),
+        "writing_html": to_html(shown.writing),
+        "examples": selectors.examples_for(shown, user_of(request)),
+        "versions": selectors.versions_of(project),
+        "before": before,
+        "changes": selectors.changes_between(before, shown) if before else None,
+        "decides": has_role(request.user, project, Role.MANAGER),
+    }
+    return render(request, "annotation/guidelines.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@login_required
+def guidelines_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """The next version in one form: its buttons add and take out examples, look for pictures, and publish."""
+    project = project_for(request.user, slug, Role.MANAGER)
+    if elsewhere := _kept_away(request, project):
+        return elsewhere
+    editor = _Editor(request, project)
+    if request.method != "POST":
+        return editor.page(editor.begun())
+    do = request.POST.get("do", "publish")
+    if do != "publish":
+        return editor.page(editor.changed(do))
+    forms = editor.sent()
+    if not (forms["form"].is_valid() & forms["examples"].are_valid()):
+        return editor.page(forms, status=422)
+    try:
+        made = editor.publish(forms)
+    except Outdated as refused:
+        messages.error(request, str(refused))
+        return editor.page(forms | {"newest": editor.last.version}, status=409)
+    messages.success(request, _("Version %(version)d is in force.") % {"version": made.version})
+    return redirect("annotation:guidelines-show", slug)
+
+
+class _Editor:
+    """What the editor's page is made of, for one request."""
+
+    def __init__(self, request: HttpRequest, project: Project) -> None:
+        self.request, self.project = request, project
+        self.last = Guidelines.objects.filter(project=project).latest("version")
+        self.rounds = selectors.rounds_to_change(project)
+        self.images = selectors.pictures_of_project(project)
+
+    def begun(self) -> dict[str, Any]:
+        form = GuidelinesForm(last=self.last, rounds=self.rounds)
+        return {"form": form, "examples": Examples(None, last=self.last, images=self.images)}
+
+    def sent(self) -> dict[str, Any]:
+        form = GuidelinesForm(self.request.POST, last=self.last, rounds=self.rounds)
+        return {"form": form, "examples": Examples(self.request.POST, last=self.last, images=self.images)}
+
+    def changed(self, do: str) -> dict[str, Any]:
+        """As sent, with one example more or less; nothing is found fault with yet."""
+        form = GuidelinesForm.as_typed(self.request.POST, last=self.last, rounds=self.rounds)
+        examples = Examples.as_typed(self.request.POST, last=self.last, images=self.images)
+        if do == "add":
+            picture = self.request.POST.get("picture", "")
+            image = self.images.filter(pk=picture).first() if picture.isdecimal() and len(picture) < 19 else None
+            if image is None:
+                messages.error(self.request, _("Choose a picture first."))
+            elif not examples.add(image):
+                messages.error(self.request, too_many())
+        elif do.startswith("drop-"):
+            examples.drop(do.removeprefix("drop-"))
+        return {"form": form, "examples": examples}
+
+    def publish(self, forms: dict[str, Any]) -> Guidelines:
+        said = forms["form"].cleaned_data
+        return publish_guidelines(
+            project=self.project,
+            rating=said["rating"],
+            writing=said["writing"],
+            note=said["note"],
+            examples=[form.example() for form in forms["examples"]],
+            rounds=[round.pk for round in said.get("rounds", ())],
+            after=said["after"],
+            by=user_of(self.request),
+            now=timezone.now(),
+        )
+
+    def page(self, forms: dict[str, Any], *, status: int = 200) -> HttpResponse:
+        find, after = self.request.POST.get("find", ""), self.request.POST.get("after_key", "")
+        is_more = self.request.POST.get("do") == "more"
+        viewer = user_of(self.request)
+        chooser = selectors.pictures_to_choose(self.project, viewer, find=find, after=after if is_more else "")
+        context = {
+            "project": self.project,
+            "last": self.last,
+            "chooser": chooser,
+            "find": find,
+            "pictures": selectors.pictures_by_id(
+                self.images, [form["image"].value() for form in forms["examples"]], viewer
+            ),
+        }
+        return render(self.request, "annotation/guidelines_edit.html", forms | context, status=status)
+
+
+def _version(request: HttpRequest, project: Project, name: str) -> Guidelines | None:
+    """The version that the address asks for; None where it asks for none."""
+    asked = request.GET.get(name, "")
+    if not asked:
+        return None
+    is_number = asked.isdecimal() and len(asked) < 10
+    found = Guidelines.objects.filter(project=project, version=asked).first() if is_number else None
+    if found is None:
+        raise Http404(_("There are no such guidelines."))
+    return found
+
+
+def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:
+    """Examples may be captions of pictures that the manager has to write about in another project."""
+    if not has_pictures_in_hand(user_of(request), project):
+        return None
+    messages.error(
+        request,
+        _("You have a batch with pictures of this project to finish yourself, and examples say what others wrote about "
+          "them. Hand that batch in first, or ask another manager to change the guidelines."),
+    )  # fmt: skip
+    return redirect("annotation:guidelines-show", project.slug)
