@@ -120,7 +120,7 @@ def read_captions(file: BinaryIO) -> Iterator[ImageCaptions]:
     line = 0
     while raw := file.readline(LONGEST_LINE + 1):
         line += 1
-        image = _image(raw, line)
+        image = read_line(raw, line)
         before = seen.setdefault(image.key, line)
         if before != line:
             raise MalformedFile(line, f"the image {image.key!r} is in line {before} already.")
@@ -129,7 +129,13 @@ def read_captions(file: BinaryIO) -> Iterator[ImageCaptions]:
         raise MalformedFile(1, "the file is empty.")
 
 
-def _image(raw: bytes, line: int) -> ImageCaptions:
+def read_line(raw: bytes, line: int) -> ImageCaptions:
+    """The image of one line.
+
+    Raises
+    ------
+    MalformedFile
+    """
     if len(raw) > LONGEST_LINE:
         raise MalformedFile(line, f"longer than {LONGEST_LINE // 2**20} MiB; each image needs a line of its own.")
     try:

@@ -214,10 +214,10 @@ class TestPeople:
         first, second = (written_rows(campaign, tmp_path, name) for name in ("one", "two"))
         assert {row["annotator"] for row in first} & {row["annotator"] for row in second} == {None}
         assert len({row["annotator"] for row in first}) == 3
-        by_caption = {row["caption"].rpartition(" ")[0]: set() for row in first if row["annotator"]}
+        by_caption: dict[str, set[str]] = {}
         for row in first:
             if row["annotator"]:
-                by_caption[row["caption"].rpartition(" ")[0]].add(row["annotator"])
+                by_caption.setdefault(row["caption"].rpartition(" ")[0], set()).add(row["annotator"])
         assert all(len(names) == 1 for names in by_caption.values())
 
     def test_a_new_user_name_changes_no_pseudonym(self, campaign, tmp_path):
@@ -256,7 +256,7 @@ class TestLeftOut:
 
     def test_where_what_counts_changes_meanwhile_the_tables_still_agree(self, campaign, tmp_path):
         release = campaign.start()
-        beats = []
+        beats: list[None] = []
 
         def beat():
             beats.append(None)

@@ -90,7 +90,7 @@ class TestStarting:
         with django_capture_on_commit_callbacks(execute=True):
             answer = of(client, campaign.manager).post(address(campaign.project, "create"), FORM)
         release = Release.objects.get()
-        assert answer.url == address(campaign.project, "show")
+        assert answer.headers["Location"] == address(campaign.project, "show")
         assert sent == [release.pk]
         assert (release.authors, release.created_by) == (AUTHORS, campaign.manager)
 

@@ -15,6 +15,7 @@ from allocation.models import Batch, BatchState
 from annotation import tasks
 from annotation.models import Caption, CaptionState, Release, RoundState
 from annotation.services import releases as services
+from annotation.services.release_files import write_release
 from annotation.services.releases import LEASE, MAX_ATTEMPTS, NUDGE_AFTER, ReleaseRefused, build, releases_waiting
 from corpus.models import Image, JobState
 from people.models import AuditEntry, Delivery, Project, Webhook, WebhookEvent
@@ -183,7 +184,7 @@ class TestBuilding:
         def breaking(name, content):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(services.files, "put", breaking)
+        monkeypatch.setattr("annotation.services.releases.files.put", breaking)
         assert built(release).state == JobState.FAILED
         assert "No space left on device" in release.error
         assert release.folder == release.checksum == ""
@@ -200,13 +201,12 @@ class TestBuilding:
 
     def test_who_lost_the_lease_changes_nothing_any_more(self, campaign, monkeypatch):
         release = campaign.start()
-        write = services.write_release
 
         def taken_over(*args, **kwargs):
             Release.objects.update(lease_until=UNTIL + 5 * MINUTE)
-            return write(*args, **kwargs)
+            return write_release(*args, **kwargs)
 
-        monkeypatch.setattr(services, "write_release", taken_over)
+        monkeypatch.setattr("annotation.services.releases.write_release", taken_over)
         assert build(release_id=release.pk, clock=lambda: UNTIL) is None
         release.refresh_from_db()
         assert (release.state, release.checksum) == (JobState.RUNNING, "")
@@ -230,9 +230,9 @@ class TestBuilding:
     def test_the_sweep_begins_what_nobody_was_told_of(self, campaign, monkeypatch):
         release = campaign.start()
         assert releases_waiting(now=UNTIL) == []
-        sent = []
+        sent: list[int] = []
         monkeypatch.setattr(tasks.build_release, "delay", sent.append)
-        monkeypatch.setattr(tasks.timezone, "now", lambda: UNTIL + NUDGE_AFTER)
+        monkeypatch.setattr("annotation.tasks.timezone.now", lambda: UNTIL + NUDGE_AFTER)
         tasks.sweep_releases()
         assert sent == [release.pk]
 

@@ -1,0 +1,108 @@
+"""`manage.py import_reference_captions FILE --collection COLLECTION --project PROJECT [--references NAME]`"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from annotation.services.caption_imports import ImportRefused, import_captions, look_through
+from corpus.management.arguments import collection_named
+from corpus.models import Collection, JobState
+from people.models import Project, User
+from scoring.models import ReferenceSet
+from scoring.services.reference_imports import import_path
+
+
+class Command(BaseCommand):
+    help = "Import captions in Crossmodal-3600's layout, all of a file or nothing: into a project, or as references."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE", help="a JSON object a line, one line for each image")
+        parser.add_argument("--collection", required=True, help="name or slug of the collection of the images")
+        parser.add_argument("--project", required=True, metavar="SLUG", help="the project's slug")
+        parser.add_argument(
+            "--references",
+            metavar="NAME",
+            help="import as references of this name, which models are scored against, not as captions of the project",
+        )
+        parser.add_argument("--source", default="", help="where the captions come from, and under which licence")
+        parser.add_argument("--by", metavar="USER", help="who imports, for the project's log")
+
+    def handle(
+        self, *, file: Path, collection: str, project: str, references: str | None, source: str, **options: Any
+    ) -> None:
+        into, images, by = _project(project), collection_named(collection), _user(options["by"])
+        try:
+            opened = file.open("rb")
+        except OSError as error:
+            raise CommandError(f"The file {file} cannot be read: {error.strerror}.") from error
+        try:
+            with opened:
+                if references is None:
+                    self._as_captions(opened, into, images, source.strip(), by)
+                else:
+                    self._as_references(opened, file, into, images, references.strip(), source.strip())
+        except ImportRefused as refused:
+            more = refused.count - len(refused.problems)
+            told = [*refused.problems, *([f"and {more} more"] if more else [])]
+            raise CommandError("Nothing was imported:\n" + "\n".join(f"- {problem}" for problem in told)) from refused
+
+    def _as_captions(
+        self, file: BinaryIO, project: Project, collection: Collection, source: str, by: User | None
+    ) -> None:
+        made = import_captions(
+            project=project, collection=collection, file=file, source=source, by=by, now=timezone.now()
+        )
+        self.stdout.write(
+            f"{made.captions:,} captions of {made.images:,} images in {', '.join(made.rounds)}, each language as an "
+            "accepted main round."
+        )
+        if made.is_export_equal:
+            self.stdout.write("An export of them in the layout xm3600 is the file, byte for byte.")
+        elif made.is_export_equal is False:
+            self.stdout.write(
+                "An export of them in the layout xm3600 differs from the file: there images come in the order of the "
+                "collection under their keys, languages by tag, and every line has every language."
+            )
+
+    def _as_references(
+        self, file: BinaryIO, path: Path, project: Project, collection: Collection, name: str, source: str
+    ) -> None:
+        longest = ReferenceSet._meta.get_field("name").max_length or 0
+        if not 1 <= len(name) <= longest or not name.isprintable():
+            raise CommandError(f"--references needs 1 to {longest} characters, none of them a control character.")
+        contents = look_through(file, collection)
+        job = import_path(
+            path=path,
+            project=project,
+            collection=collection,
+            language=None,
+            name=name,
+            source=source,
+            clock=timezone.now,
+        )
+        if job.state == JobState.FAILED:
+            raise CommandError(job.error)
+        tags = ", ".join(sorted(contents.most))
+        self.stdout.write(f"{contents.captions:,} captions of {len(contents.images):,} images as “{name}” in {tags}.")
+
+
+def _project(slug: str) -> Project:
+    found = Project.objects.filter(slug=slug).first()
+    if found is None:
+        known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
+        raise CommandError(f"There is no project {slug!r}. Those there are: {known}.")
+    return found
+
+
+def _user(name: str | None) -> User | None:
+    if name is None:
+        return None
+    found = User.objects.filter(username__iexact=name).first()
+    if found is None:
+        raise CommandError(f"There is no user {name!r}.")
+    return found

@@ -1,0 +1,254 @@
+"""Captions of people from a file in the layout of Crossmodal-3600, letter for letter: all of it or nothing.
+
+The file is read twice: first every line is looked at, so that all that is wrong with it is told of at once; then it is
+put in, some hundred images at a time, in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from typing import BinaryIO
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.downloads.captions import Layout, export_captions
+from annotation.models import Caption, Round, RoundKind, RoundState
+from annotation.services.rounds import create_round
+from corpus.models import Collection
+from inference.rules.captions import CaptionRefused, caption_text
+from inference.services.lookup import images_named
+from languages.models import Language
+from languages.rules import MalformedTag, canonical_tag
+from metrics.caption_stats import LONGEST_LINE, ImageCaptions, MalformedFile, read_line
+from people import audit
+from people.models import Project, User
+
+LINES_AT_ONCE = 500
+CAPTIONS_PER_INSERT = 2_000
+MAX_PER_IMAGE = 1_000
+"""Captions of one image in one language."""
+
+PROBLEMS_TOLD = 20
+IMPORTED = "imported"
+"""Why there is no pilot, and why the main round is accepted."""
+
+
+class ImportRefused(Exception):
+    """Nothing was taken. `problems` are the first of them, each with its line; `count` is of all."""
+
+    def __init__(self, problems: Sequence[str], count: int | None = None) -> None:
+        super().__init__(" ".join(problems))
+        self.problems, self.count = problems, len(problems) if count is None else count
+
+
+@dataclass
+class Contents:
+    """What a file was found to hold: by line the image meant, and by language how many captions an image has at most.
+
+    `names` has the tag that is meant by each that stands in the file.
+    """
+
+    images: dict[int, int] = field(default_factory=dict)
+    most: dict[str, int] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    captions: int = 0
+
+
+@dataclass(frozen=True)
+class Imported:
+    """`rounds` by the tag of the language. `is_export_equal`: None where the project has other captions too."""
+
+    rounds: Mapping[str, Round]
+    images: int
+    captions: int
+    is_export_equal: bool | None
+
+
+def look_through(file: BinaryIO, collection: Collection) -> Contents:
+    """What the file holds, once every line was found to be in order.
+
+    Raises
+    ------
+    ImportRefused
+        With what is wrong, line by line.
+    """
+    look = _Look(collection)
+    lines = _lines(file)
+    while some := list(islice(lines, LINES_AT_ONCE)):
+        look.at(some)
+    if not look.problems and not look.contents.captions:
+        look.problems.append(_("The file has no caption."))
+    if look.problems:
+        raise ImportRefused(look.problems[:PROBLEMS_TOLD], len(look.problems))
+    return look.contents
+
+
+def import_captions(
+    *, project: Project, collection: Collection, file: BinaryIO, source: str, by: User | None, now: datetime
+) -> Imported:
+    """Put the captions of a file into a project: an accepted main round for each language, its pilot skipped.
+
+    Raises
+    ------
+    ImportRefused
+        Nothing is taken then: the file is not in order, or the project has a main round in one of its languages.
+    """
+    contents = look_through(file, collection)
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        there = Round.objects.filter(project=project, language__in=contents.most)
+        if taken := sorted(set(there.values_list("language", flat=True))):
+            said = _(
+                "The project has rounds already in %(languages)s. Import into another project, or leave these out."
+            )
+            raise ImportRefused([said % {"languages": ", ".join(taken)}])
+        is_alone = not Round.objects.filter(project=project, kind=RoundKind.MAIN).exists()
+        rounds = {
+            tag: _round(project, collection, tag, most, source, by, now) for tag, most in sorted(contents.most.items())
+        }
+        captions = _captions(file, contents, rounds, now)
+        while some := list(islice(captions, CAPTIONS_PER_INSERT)):
+            Caption.objects.bulk_create(some)
+        audit.record(
+            project=project,
+            action="captions.imported",
+            about=f"{contents.captions} captions of {len(contents.images)} images",
+            by=by,
+            now=now,
+            details={"languages": sorted(rounds), "collection": collection.slug, "source": source},
+        )
+    is_equal = _is_same(file, project, now) if is_alone else None
+    return Imported(rounds, len(contents.images), contents.captions, is_equal)
+
+
+class _Look:
+    """Every line, in order; goes on after a problem."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+        self.contents = Contents()
+        self.problems: list[str] = []
+        self._known = set(Language.objects.values_list("pk", flat=True))
+        self._lines_of: dict[int, int] = {}
+
+    def at(self, lines: Sequence[tuple[int, ImageCaptions | MalformedFile]]) -> None:
+        keys = [found.key for _number, found in lines if isinstance(found, ImageCaptions)]
+        images = images_named(keys, self.collection)
+        for number, found in lines:
+            if isinstance(found, MalformedFile):
+                self.problems.append(str(found))
+                continue
+            named = images[found.key]
+            if len(named) != 1:
+                self._tell(number, _("no image of the collection has the key %(key)s.") if not named else
+                           _("several images of the collection are called %(key)s."), key=repr(found.key))  # fmt: skip
+                continue
+            before = self._lines_of.setdefault(named[0].pk, number)
+            if before != number:
+                self._tell(
+                    number, _("the image %(key)s is in line %(before)d already."), key=repr(found.key), before=before
+                )
+            self.contents.images[number] = named[0].pk
+            self._look_at_captions(number, found)
+
+    def _look_at_captions(self, number: int, image: ImageCaptions) -> None:
+        seen: dict[str, str] = {}
+        for name, texts in image.captions.items():
+            tag = self._tag(number, name)
+            if tag is None:
+                continue
+            if tag in seen:
+                self._tell(number, _("%(one)s and %(other)s are the same language."), one=seen[tag], other=name)
+            seen[tag] = name
+            if len(texts) > MAX_PER_IMAGE:
+                self._tell(number, _("%(count)d captions in %(tag)s, more than %(limit)d."), count=len(texts), tag=name,
+                           limit=MAX_PER_IMAGE)  # fmt: skip
+            for place, text in enumerate(texts, start=1):
+                try:
+                    caption_text(text, image.key)
+                except CaptionRefused as refused:
+                    self._tell(number, _("caption %(place)d in %(tag)s: %(why)s"), place=place, tag=name, why=refused)
+            if texts:
+                self.contents.most[tag] = max(self.contents.most.get(tag, 0), len(texts))
+                self.contents.captions += len(texts)
+
+    def _tag(self, number: int, name: str) -> str | None:
+        if name not in self.contents.names:
+            try:
+                tag = canonical_tag(name)
+            except MalformedTag as malformed:
+                self._tell(number, "%(why)s", why=malformed)
+                return None
+            if tag not in self._known:
+                self._tell(number, _("there is no language %(tag)s here; add it by add_language."), tag=name)
+                return None
+            self.contents.names[name] = tag
+        return self.contents.names[name]
+
+    def _tell(self, number: int, problem: str, **about: object) -> None:
+        self.problems.append(_("line %(number)d: %(problem)s") % {"number": number, "problem": problem % about})
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, ImageCaptions | MalformedFile]]:
+    file.seek(0)
+    number = 0
+    while raw := file.readline(LONGEST_LINE + 1):
+        number += 1
+        try:
+            yield number, read_line(raw, number)
+        except MalformedFile as malformed:
+            yield number, malformed
+            while len(raw) > LONGEST_LINE and not raw.endswith(b"\n"):
+                raw = file.readline(LONGEST_LINE + 1)
+
+
+def _round(
+    project: Project, collection: Collection, tag: str, most: int, source: str, by: User | None, now: datetime
+) -> Round:
+    language = Language.objects.get(pk=tag)
+    for kind, state in ((RoundKind.PILOT, RoundState.SKIPPED), (RoundKind.MAIN, RoundState.ACCEPTED)):
+        made = create_round(
+            project=project,
+            language=language,
+            collection=collection,
+            captioners=(),
+            replication=most,
+            seed=0,
+            kind=kind,
+            state=state,
+            reason=IMPORTED,
+            source=source if kind == RoundKind.MAIN else "",
+            by=by,
+            now=now,
+        )
+    return made
+
+
+def _captions(file: BinaryIO, contents: Contents, rounds: Mapping[str, Round], now: datetime) -> Iterator[Caption]:
+    for number, found in _lines(file):
+        if isinstance(found, MalformedFile):
+            raise ImportRefused([_("The file was changed while it was read.")])
+        for name, texts in found.captions.items():
+            round = rounds.get(contents.names[name])
+            for position, text in enumerate(texts, start=1):
+                assert round is not None  # as it has a caption
+                yield Caption(
+                    round=round,
+                    image_id=contents.images[number],
+                    guidelines_id=round.guidelines_id,
+                    position=position,
+                    text=text,
+                    text_as_typed=text,
+                    submitted_at=now,
+                )
+
+
+def _is_same(file: BinaryIO, project: Project, until: datetime) -> bool:
+    """Whether the project's export is the file, byte for byte."""
+    file.seek(0)
+    exported = export_captions(project, Layout.XM3600, until=until)
+    return all(file.read(len(piece)) == piece for piece in exported) and not file.read(1)

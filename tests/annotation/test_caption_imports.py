@@ -1,0 +1,249 @@
+"""Captions of people from files: all of a file or nothing, letter for letter, and the same bytes out again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from annotation.downloads.captions import Layout, export_captions
+from annotation.models import Caption, Round, RoundKind, RoundState
+from annotation.selectors.releases import released_rounds
+from annotation.services import caption_imports
+from corpus.models import Collection, CollectionImage, Image
+from people.models import AuditEntry, Project
+from scoring.models import Reference, ReferenceSet
+from tests.factories import make_collection, make_project, make_round, make_user
+from tests.published import published
+
+pytestmark = pytest.mark.django_db
+
+REAL = "xm3600/captions_6languages.jsonl"
+LINES = [
+    {"image/key": "one", "de": {"caption": ["Ein Haus", "Gru\u0308n  "]}, "fr": {"caption": ["Maison"]}},
+    {"image/key": "two", "de": {"caption": ["Ein „Baum“"]}, "fr": {"caption": []}},
+]
+
+
+def as_lines(lines) -> bytes:
+    return b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines)
+
+
+def imported(path: Path, collection: Collection, project: Project, *more: str) -> None:
+    call_command(
+        "import_reference_captions", str(path), "--collection", collection.slug, "--project", project.slug, *more
+    )
+
+
+def exported(project: Project) -> bytes:
+    return b"".join(export_captions(project, Layout.XM3600, until=Caption.objects.latest("submitted_at").submitted_at))
+
+
+def collection_of(keys) -> Collection:
+    """Images of these keys, without pictures."""
+    collection = make_collection(0)
+    images = Image.objects.bulk_create(
+        Image(sha256=f"{collection.pk}-{key}", original="x", format="JPEG", bytes=1, width=1, height=1) for key in keys
+    )
+    CollectionImage.objects.bulk_create(
+        CollectionImage(collection=collection, image=image, key=key, position=position)
+        for position, (image, key) in enumerate(zip(images, keys, strict=True), start=1)
+    )
+    return collection
+
+
+@pytest.fixture
+def collection() -> Collection:
+    return collection_of(["one", "two"])
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("lions")
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    place = tmp_path / "captions.jsonl"
+    place.write_bytes(as_lines(LINES))
+    return place
+
+
+class TestIntoAProject:
+    def test_the_export_is_the_file_byte_for_byte(self, path, collection, project, capsys):
+        imported(path, collection, project)
+        assert exported(project) == path.read_bytes()
+        said = capsys.readouterr().out
+        assert "4 captions of 2 images in de, fr" in said
+        assert "is the file, byte for byte" in said
+
+    def test_each_language_is_an_accepted_main_round_with_its_pilot_skipped(self, path, collection, project):
+        imported(path, collection, project, "--source", "Elsewhere, CC BY 4.0")
+        assert [round.language_id for round in released_rounds(project)] == ["de", "fr"]
+        main = Round.objects.get(language="de", kind=RoundKind.MAIN)
+        assert (main.state, main.source, main.replication) == (RoundState.ACCEPTED, "Elsewhere, CC BY 4.0", 2)
+        assert not main.pool.is_open
+        pilot = Round.objects.get(language="de", kind=RoundKind.PILOT)
+        assert (pilot.state, pilot.reason) == (RoundState.SKIPPED, "imported")
+
+    def test_captions_have_no_author_and_keep_their_place_and_their_letters(self, path, collection, project):
+        imported(path, collection, project)
+        captions = Caption.objects.filter(round__language="de", image__entries__key="one").order_by("position")
+        assert [(one.position, one.text, one.author, one.item) for one in captions] == [
+            (1, "Ein Haus", None, None),
+            (2, "Gru\u0308n  ", None, None),
+        ]
+
+    def test_it_stands_in_the_log(self, path, collection, project):
+        imported(path, collection, project, "--by", make_user("importer").username)
+        entry = AuditEntry.objects.get(project=project)
+        assert (entry.action, entry.by.username) == ("captions.imported", "importer")
+
+    def test_a_project_that_has_one_of_the_languages_takes_nothing(self, path, collection, project):
+        make_round(project=project, language="fr")
+        with pytest.raises(CommandError, match="has rounds already in fr"):
+            imported(path, collection, project)
+        assert not Caption.objects.exists()
+
+    def test_other_languages_may_be_there(self, path, collection, project, capsys):
+        make_round(project=project, language="sw")
+        imported(path, collection, project)
+        assert Caption.objects.count() == 4
+        assert "byte" not in capsys.readouterr().out
+
+    def test_an_alias_is_the_language_it_stands_for(self, collection, project, tmp_path, capsys):
+        path = tmp_path / "captions.jsonl"
+        path.write_bytes(as_lines([{"image/key": "one", "iw": {"caption": ["בית"]}}]))
+        imported(path, collection, project)
+        assert Round.objects.filter(language="he", state=RoundState.ACCEPTED).exists()
+        assert "differs from the file" in capsys.readouterr().out
+
+    def test_images_may_be_named_by_file_too(self, collection, project, tmp_path):
+        path = tmp_path / "captions.jsonl"
+        CollectionImage.objects.filter(key="one").update(file_name="eins.jpg")
+        path.write_bytes(as_lines([{"image/key": "eins.jpg", "de": {"caption": ["Ein Haus"]}}]))
+        imported(path, collection, project)
+        assert Caption.objects.get().image.entries.get().key == "one"
+
+    def test_pieces_make_no_difference(self, path, collection, project, monkeypatch):
+        monkeypatch.setattr(caption_imports, "LINES_AT_ONCE", 1)
+        monkeypatch.setattr(caption_imports, "CAPTIONS_PER_INSERT", 1)
+        imported(path, collection, project)
+        assert exported(project) == path.read_bytes()
+
+
+class TestAllOrNothing:
+    def refusal(self, path, content: bytes, collection, project, *more: str) -> str:
+        path.write_bytes(content)
+        with pytest.raises(CommandError) as refused:
+            imported(path, collection, project, *more)
+        said = str(refused.value)
+        assert said.startswith("Nothing was imported:")
+        assert not Caption.objects.exists()
+        assert not Round.objects.exists()
+        assert not Reference.objects.exists()
+        assert not ReferenceSet.objects.exists()
+        assert not AuditEntry.objects.exists()
+        return said
+
+    @pytest.mark.parametrize("more", [(), ("--references", "XM3600")], ids=["into a project", "as references"])
+    def test_a_line_that_is_cut_off_is_named(self, path, collection, project, more):
+        said = self.refusal(path, as_lines(LINES)[:-20], collection, project, *more)
+        assert "line 2: ends in the midst of an image: the file was cut off here." in said
+
+    @pytest.mark.parametrize(
+        ("line", "problem"),
+        [
+            (b'{"image/key": "one", "de"}', "not JSON"),
+            (b'["one"]', "an object with 'image/key' is needed"),
+            (b"", "empty; each line is one image."),
+            (b'{"de": {"caption": ["x"]}}', "'image/key' is missing"),
+            (b'{"image/key": "one", "de": ["x"]}', "no list of captions"),
+            (b'{"image/key": "one", "de": {"caption": [1]}}', "is a number, not a text"),
+            (b'{"image/key": "one", "de": {"caption": ["  "]}}', "caption 1 of 'de' is empty"),
+            (b'{"image/key": "one", "de": {"caption": ["\\u0000"]}}', "not valid"),
+            (b'{"image/key": "one", "de": {"caption": ["\xff"]}}', "is not UTF-8"),
+            (b'{"image/key": "lost", "de": {"caption": ["x"]}}', "no image of the collection has the key 'lost'"),
+            (b'{"image/key": "two", "de": {"caption": ["x"]}}', "the image 'two' is in line 1 already"),
+            (b'{"image/key": "one", "tlh": {"caption": ["x"]}}', "there is no language tlh here"),
+            (b'{"image/key": "one", "d_e": {"caption": ["x"]}}', "is not a language tag"),
+            (b'{"image/key": "one", "he": {"caption": ["x"]}, "iw": {"caption": ["y"]}}', "are the same language"),
+            (b'{"image/key": "one", "de": {"caption": ["' + b"x" * 2001 + b'"]}}', "2001 characters"),
+            (b'{"image/key": "one", "de": {"caption": [' + b'"x", ' * 1000 + b'"x"]}}', "1001 captions in de"),
+        ],
+    )
+    def test_a_line_that_is_not_in_order_is_named_with_the_reason(self, path, collection, project, line, problem):
+        said = self.refusal(path, as_lines(LINES[1:]) + line + b"\n", collection, project)
+        assert "- line 2: " in said
+        assert problem in said
+
+    def test_all_lines_are_looked_at(self, path, collection, project):
+        lines = [{"image/key": f"lost-{number}", "de": {"caption": ["x"]}} for number in range(25)]
+        said = self.refusal(path, as_lines(lines), collection, project)
+        assert said.count("\n- line ") == 20
+        assert said.endswith("- and 5 more")
+
+    @pytest.mark.parametrize("content", [b"", as_lines([{"image/key": "one", "de": {"caption": []}}])])
+    def test_a_file_without_any_caption_is_refused(self, path, collection, project, content):
+        assert "no caption" in self.refusal(path, content, collection, project)
+
+    def test_a_database_that_breaks_off_leaves_nothing(self, path, collection, project, monkeypatch):
+        monkeypatch.setattr(caption_imports, "CAPTIONS_PER_INSERT", 1)
+        monkeypatch.setattr("annotation.services.caption_imports.audit.record", _break)
+        with pytest.raises(ConnectionError):
+            imported(path, collection, project)
+        assert not Caption.objects.exists()
+        assert not Round.objects.exists()
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (("--project", "tigers"), "no project 'tigers'"),
+            (("--collection", "tigers"), "no collection tigers"),
+            (("--by", "nobody"), "no user 'nobody'"),
+            (("--references", " "), "--references needs"),
+        ],
+    )
+    def test_what_is_wrong_with_the_command_is_said(self, path, collection, project, arguments, said):
+        with pytest.raises(CommandError, match=said):
+            imported(path, collection, project, *arguments)
+
+    def test_a_file_that_is_not_there_is_said(self, tmp_path, collection, project):
+        with pytest.raises(CommandError, match="cannot be read: No such file"):
+            imported(tmp_path / "nothing", collection, project)
+
+
+def _break(**about) -> None:
+    raise ConnectionError("the database went away")
+
+
+class TestAsReferences:
+    def test_each_language_is_a_set_of_the_collection(self, path, collection, project, capsys):
+        imported(path, collection, project, "--references", "XM3600", "--source", "Elsewhere, CC BY 4.0")
+        sets = {found.language_id: found for found in ReferenceSet.objects.all()}
+        assert {tag: (found.name, found.captions, found.source) for tag, found in sets.items()} == {
+            "de": ("XM3600", 3, "Elsewhere, CC BY 4.0"),
+            "fr": ("XM3600", 1, "Elsewhere, CC BY 4.0"),
+        }
+        assert not Round.objects.exists()
+        assert "4 captions of 2 images as “XM3600” in de, fr." in capsys.readouterr().out
+
+
+class TestRealCaptions:
+    """Crossmodal-3600 itself: 45,796 captions of 21,600 pairs of image and language."""
+
+    def test_they_go_in_and_come_out_byte_for_byte(self, project, capsys):
+        path = published(REAL)
+        with path.open(encoding="utf-8") as file:
+            collection = collection_of([json.loads(line)["image/key"] for line in file])
+        with CaptureQueriesContext(connection) as queries:
+            imported(path, collection, project)
+        assert Caption.objects.count() == 45_796
+        assert exported(project) == path.read_bytes()
+        assert "is the file, byte for byte" in capsys.readouterr().out
+        # By pieces, not by images.
+        assert len(queries) < 1000
