@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
+from people.log import Wanted
 from people.models import ConsentText, Invitation, Level, OnWithdrawal, Role, User, WebhookEvent
 from people.rules import JUDGES, needs_consent
 
@@ -313,3 +314,32 @@ class WebhookForm(forms.Form):
 
     def wanted(self) -> list[WebhookEvent]:
         return [WebhookEvent(event) for event in self.cleaned_data["events"]]
+
+
+class LogForm(forms.Form):
+    """Which entries of a log are asked for; what cannot be understood is told beside its field."""
+
+    action = forms.ChoiceField(label=_("What was done"), required=False)
+    person = forms.CharField(
+        label=_("Who did it, or whom it concerns"), required=False, help_text=_("A user name, whole.")
+    )
+    since = forms.DateField(label=_("From"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(label=_("To"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    before = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, actions: list[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["action"].choices = [("", _("All")), *actions]  # type: ignore[attr-defined]
+
+    def clean_person(self) -> User | None:
+        name = self.cleaned_data["person"].strip()
+        if not name:
+            return None
+        found = User.objects.filter(username__iexact=name).first()
+        if found is None:
+            raise ValidationError(gettext("There is nobody of this name."))
+        return found
+
+    def wanted(self) -> Wanted:
+        given = self.cleaned_data
+        return Wanted(given["action"], given["person"], given["since"], given["until"])

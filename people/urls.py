@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from people.views import consent, home, invitations, members, profile, tokens, webhooks
+from people.views import consent, home, invitations, log, members, profile, tokens, webhooks
 
 app_name = "people"
 urlpatterns = [
@@ -20,6 +20,8 @@ urlpatterns = [
     path("join/<str:token>/", invitations.invitation_accept, name="invitation-accept"),
     path("projects/<slug:slug>/consent/", consent.consent_give, name="consent-give"),
     path("projects/<slug:slug>/consent/withdraw/", consent.consent_withdraw, name="consent-withdraw"),
+    path("projects/<slug:slug>/log/", log.log_show, name="log-show"),
+    path("projects/<slug:slug>/log/csv/", log.log_export, name="log-export"),
     path("projects/<slug:slug>/people/", members.member_list, name="member-list"),
     path("projects/<slug:slug>/people/<int:pk>/remove/", members.member_remove, name="member-remove"),
     path("projects/<slug:slug>/people/consent/", consent.consent_publish, name="consent-publish"),

@@ -28,6 +28,7 @@ from annotation.services.references import use_as_references
 from corpus.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
+from people import audit
 from people.models import Role
 from people.permissions import manages_anything, project_for
 from people.requests import user_of
@@ -159,6 +160,8 @@ def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpRespons
         )  # fmt: skip
         return redirect("annotation:project-show", slug)
     wanted, until = Layout(layout), timezone.now()
+    if request.method == "GET":
+        audit.record(project=project, action="captions.exported", about=layout, by=user_of(request), now=until)
     response = StreamingHttpResponse(export_captions(project, wanted, until=until), content_type=wanted.content_type)
     response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until)}"'
     response["Cache-Control"] = "private, no-store"

@@ -17,9 +17,10 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
     """
     if keeps_answers:
         return 0
+    # The project first, as where a manager changes a season.
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     removed = 0
     for season in Season.objects.filter(project=project, players__user=person).order_by("pk"):
-        # The season first, as where a manager decides.
         locked = Season.objects.select_for_update(no_key=True).get(pk=season.pk)
         player = Player.objects.select_for_update(no_key=True).get(season=locked, user=person)
         if player.standing == Standing.WITHDRAWN:

@@ -12,6 +12,8 @@ from django.db.models import F
 from gapgame.models import UNFINISHED, Attempt, Mark, Outcome, Player, Season, Standing, Turn
 from gapgame.rules.scripted import BREAK, LOOKED_AT, TIRELESS, Played, Rule, rules_broken
 from gapgame.services.standing import give_ranks
+from people import audit
+from people.models import Project, User
 
 PLAYERS_AT_ONCE = 500
 LONGEST = 200
@@ -93,18 +95,28 @@ def _on_end_since(player: Player) -> datetime | None:
     return since
 
 
-def decide(*, player_id: int, season: Season, standing: Standing) -> Player:
+def decide(*, player_id: int, season: Season, standing: Standing, by: User, now: datetime) -> Player:
     """A manager lets a player take part, or sets them aside; once the season is closed the ranks are given anew.
 
     Who withdrew consent with their answers stays out.
     """
     with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=season.project_id)
         locked = Season.objects.select_for_update(no_key=True).get(pk=season.pk)
         player = Player.objects.select_for_update(no_key=True).get(pk=player_id, season=locked)
         if player.standing == Standing.WITHDRAWN:
             return player
         player.standing = standing
         player.save(update_fields=["standing"])
+        audit.record(
+            project=season.project,
+            action="player.decided",
+            about=str(standing),
+            by=by,
+            person=player.user,
+            now=now,
+            details={"season": season.slug},
+        )
         if locked.closed_at is not None:
             give_ranks(season=locked)
     return player

@@ -14,6 +14,7 @@ from gapgame.models import Access, GameBatch, ItemSet, Season, SeasonLanguage
 from gapgame.rules.clock import time_zones
 from gapgame.selectors.setup import playable_of
 from inference.models import WordVectorSet
+from people import audit
 from people.models import Invitation, Project, Role, User
 from people.services import invite, revoke_invitation
 
@@ -84,6 +85,7 @@ def create_season(
         season = _insert(project, item_set, texts, terms, by)
         _set_languages(season, terms.vectors)
         _set_door(season, by=by, now=now)
+        audit.record(project=project, action="season.added", about=season.slug, by=by, now=now)
     return season
 
 
@@ -110,6 +112,7 @@ def change_season(*, season: Season, texts: Texts, terms: Terms | None, by: User
         if terms is not None:
             _check(terms, season.item_set, now=now, is_new_start=terms.starts_at != season.starts_at)
             _set_terms(season, terms, by=by, now=now)
+        audit.record(project=season.project, action="season.changed", about=season.slug, by=by, now=now)
     return season
 
 
@@ -121,9 +124,11 @@ def delete_season(*, season: Season, by: User, now: datetime) -> None:
     Begun
     """
     with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=season.project_id)
         season = _locked_before_start(season_id=season.pk, now=now)
         if season.invitation is not None:
             revoke_invitation(invitation=season.invitation, by=by, now=now)
+        audit.record(project=season.project, action="season.removed", about=season.slug, by=by, now=now)
         season.delete()
 
 

@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -18,6 +19,7 @@ from gapgame.selectors.skips import skips_page
 from gapgame.services import marking as services
 from people.models import Role
 from people.permissions import has_role
+from people.requests import user_of
 
 DECISIONS = (Standing.CLEARED, Standing.SET_ASIDE, Standing.PLAYING)
 
@@ -40,7 +42,9 @@ def player_decide(request: HttpRequest, slug: str, season_slug: str, player_id: 
     player = get_object_or_404(Player, pk=player_id, season=season)
     asked = request.POST.get("standing", "")
     if asked in DECISIONS:
-        player = services.decide(player_id=player.pk, season=season, standing=Standing(asked))
+        player = services.decide(
+            player_id=player.pk, season=season, standing=Standing(asked), by=user_of(request), now=timezone.now()
+        )
         messages.success(request, _said(player))
     else:
         messages.error(request, _("Choose one of the buttons."))

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from itertools import islice
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -18,6 +20,7 @@ from allocation.models import Pool, Task
 from corpus.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
+from people import audit
 from people.models import Project, User
 from sxs_eval import defaults
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Pair, Scale
@@ -121,6 +124,7 @@ def create_comparisons(
     collection: Collection,
     setting: Setting,
     by: User | None,
+    now: datetime,
 ) -> tuple[list[Comparison], list[Language]]:
     """Make a comparison in each of `languages`; also returns those in which the very same one is there already.
 
@@ -142,17 +146,17 @@ def create_comparisons(
             if language.pk in there:
                 already.append(language)
                 continue
-            made.append(
-                create_comparison(
-                    project=project,
-                    language=language,
-                    base=base,
-                    test=test,
-                    collection=collection,
-                    setting=setting,
-                    by=by,
-                )
+            comparison = create_comparison(
+                project=project,
+                language=language,
+                base=base,
+                test=test,
+                collection=collection,
+                setting=setting,
+                by=by,
             )
+            made.append(comparison)
+            _record("comparison.added", comparison, by, now, asdict(setting))
     return made, already
 
 
@@ -278,7 +282,7 @@ def _draw_gold_pairs(comparison: Comparison) -> None:
     GoldPair.objects.bulk_create(golds)
 
 
-def change_comparison(*, comparison: Comparison, settings: PoolSettings) -> Comparison:
+def change_comparison(*, comparison: Comparison, settings: PoolSettings, by: User, now: datetime) -> Comparison:
     """Change how a comparison is judged from now on; what is judged or in hand stays as it is."""
     with transaction.atomic():
         comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
@@ -291,14 +295,27 @@ def change_comparison(*, comparison: Comparison, settings: PoolSettings) -> Comp
         comparison.save(update_fields=["gold_percent", "repeat_percent", "checks_before_pause", "failures_percent"])
         if needs_gold:
             _draw_gold_pairs(comparison)
+        _record("comparison.changed", comparison, by, now, asdict(settings))
     return comparison
 
 
-def change_replication(*, comparison: Comparison, replication: int) -> int:
+def change_replication(*, comparison: Comparison, replication: int, by: User, now: datetime) -> int:
     """Ask for more or fewer raters per pair; returns how many pairs have more places than that, as people took them."""
     with transaction.atomic():
         comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
+        if comparison.pool.replication != replication:
+            _record("comparison.changed", comparison, by, now, {"replication": replication})
         return allocation.change_replication(pool=comparison.pool, replication=replication)
+
+
+def name_of(comparison: Comparison) -> str:
+    """As the log calls it: without its models, which not everybody may know."""
+    return f"comparison {comparison.pk}, {comparison.language_id}"
+
+
+def _record(action: str, comparison: Comparison, by: User | None, now: datetime, details: dict[str, Any]) -> None:
+    about = name_of(comparison)
+    audit.record(project=comparison.project, action=action, about=about, by=by, now=now, details=details)
 
 
 def ask_for_missing_pairs(*, comparison_ids: Iterable[int]) -> None:
@@ -306,14 +323,14 @@ def ask_for_missing_pairs(*, comparison_ids: Iterable[int]) -> None:
     Comparison.objects.filter(pk__in=list(comparison_ids)).update(awaits_pairs=True)
 
 
-def publish_instructions(*, project: Project, body: str, by: User) -> Instructions:
+def publish_instructions(*, project: Project, body: str, by: User, now: datetime) -> Instructions:
     """The next version of what raters are told; batches in hand keep the version that they were taken with."""
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         last = Instructions.objects.filter(project=project).order_by("-version").first()
-        return Instructions.objects.create(
-            project=project, version=last.version + 1 if last else 1, body=body, created_by=by
-        )
+        version = last.version + 1 if last else 1
+        audit.record(project=project, action="instructions.published", about=f"version {version}", by=by, now=now)
+        return Instructions.objects.create(project=project, version=version, body=body, created_by=by)
 
 
 def _chunks(values: Iterable[int], size: int) -> Iterator[list[int]]:

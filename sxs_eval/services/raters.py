@@ -7,8 +7,10 @@ from datetime import datetime
 from django.db import transaction
 
 from allocation import services as allocation
+from people import audit
 from people.models import User
 from sxs_eval.models import LEFT_OUT, Comparison, Standing, StandingState
+from sxs_eval.services.comparisons import name_of
 
 
 def restore_rater(*, comparison: Comparison, rater: User, note: str, by: User, now: datetime) -> Standing:
@@ -21,6 +23,7 @@ def restore_rater(*, comparison: Comparison, rater: User, note: str, by: User, n
         if standing.state == StandingState.PAUSED:
             standing.checks_from = now
             _decide(standing, StandingState.RESTORED, note, by, now)
+            _record("rater.restored", comparison, rater, note, by, now)
     return standing
 
 
@@ -34,9 +37,15 @@ def exclude_rater(*, comparison: Comparison, rater: User, note: str, by: User, n
         standing, _is_new = Standing.objects.get_or_create(comparison=comparison, person=rater)
         if standing.state not in LEFT_OUT:
             _decide(standing, StandingState.EXCLUDED, note, by, now)
+            _record("rater.excluded", comparison, rater, note, by, now)
     return freed
 
 
 def _decide(standing: Standing, state: StandingState, note: str, by: User, now: datetime) -> None:
     standing.state, standing.note, standing.decided_by, standing.decided_at = state, note, by, now
     standing.save(update_fields=["state", "note", "decided_by", "decided_at", "checks_from"])
+
+
+def _record(action: str, comparison: Comparison, rater: User, note: str, by: User, now: datetime) -> None:
+    about, details = name_of(comparison), {"reason": note} if note else {}
+    audit.record(project=comparison.project, action=action, about=about, by=by, person=rater, now=now, details=details)

@@ -88,6 +88,7 @@ def _create(request: HttpRequest, project: Project, collection: Collection, mode
         collection=collection,
         setting=form.setting(),
         by=user_of(request),
+        now=timezone.now(),
     )
     tasks.nudge_filling([comparison.pk for comparison in made])
     _say_what_was_made(request, made, already)
@@ -104,11 +105,12 @@ def comparison_settings(request: HttpRequest, slug: str, comparison_id: int) -> 
         context = {"form": form, "comparison": comparison, "project": comparison.project}
         context["decides"] = has_role(request.user, comparison.project, Role.MANAGER)
         return render(request, "sxs_eval/comparison_settings.html", context, status=422 if form.is_bound else 200)
-    services.change_comparison(comparison=comparison, settings=form.settings())
+    who = {"by": user_of(request), "now": timezone.now()}
+    services.change_comparison(comparison=comparison, settings=form.settings(), **who)
     messages.success(request, _("The settings are saved. They hold for batches that are handed out from now on."))
     if "replication" in form.changed_data:
         replication = form.cleaned_data["replication"]
-        above = services.change_replication(comparison=comparison, replication=replication)
+        above = services.change_replication(comparison=comparison, replication=replication, **who)
         _say_what_stays_above(request, comparison, above)
     return redirect("sxs_eval:comparison-list", slug)
 
@@ -130,7 +132,9 @@ def instructions_publish(request: HttpRequest, slug: str) -> HttpResponse:
     last = Instructions.objects.filter(project=project).order_by("version").last()
     form = InstructionsForm(request.POST or None, initial={"body": last.body if last else defaults.instructions()})
     if form.is_valid():
-        published = services.publish_instructions(project=project, body=form.cleaned_data["body"], by=user_of(request))
+        published = services.publish_instructions(
+            project=project, body=form.cleaned_data["body"], by=user_of(request), now=timezone.now()
+        )
         messages.success(request, _("Version %(version)d is in force.") % {"version": published.version})
         return redirect("sxs_eval:instructions-publish", slug)
     context = {"project": project, "form": form, "instructions": last, "html": to_html(last.body) if last else ""}

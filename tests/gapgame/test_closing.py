@@ -81,7 +81,13 @@ def test_sweeps_that_overlap_with_play_and_decisions_neither_wait_for_each_other
 
     def judge(rng: Random) -> None:
         for _ in range(20):
-            decide(player_id=rng.choice(players).pk, season=season, standing=rng.choice(DECISIONS))
+            decide(
+                player_id=rng.choice(players).pk,
+                season=season,
+                standing=rng.choice(DECISIONS),
+                by=season.project.created_by,
+                now=NOW,
+            )
 
     def check() -> None:
         for _ in range(10):

@@ -67,7 +67,7 @@ def test_who_withdrew_during_the_season_has_no_rank_when_it_closes(season: Seaso
 def test_no_manager_brings_them_back(season: Season):
     season = close(season)
     withdraw(keeps=False)
-    decide(player_id=ann().pk, season=season, standing=Standing.CLEARED)
+    decide(player_id=ann().pk, season=season, standing=Standing.CLEARED, by=season.project.created_by, now=NOW)
     assert ann().standing == Standing.WITHDRAWN
     assert named(season) == [(1, "bob")]
 

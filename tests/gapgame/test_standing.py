@@ -151,16 +151,22 @@ def test_who_is_marked_has_no_rank_until_a_manager_clears_them(season):
     close(season)
     assert list(ranks()) == ["bob", "ann", "dia", "eve"]
     assert board_page(season, AnonymousUser(), None).set_aside == 1
-    decide(player_id=cem.pk, season=season, standing=Standing.CLEARED)
+    decide(player_id=cem.pk, season=season, standing=Standing.CLEARED, by=season.project.created_by, now=NOW)
     assert ranks() == {"cem": 1, "bob": 2, "ann": 3, "dia": 4, "eve": 5}
-    decide(player_id=cem.pk, season=season, standing=Standing.SET_ASIDE)
+    decide(player_id=cem.pk, season=season, standing=Standing.SET_ASIDE, by=season.project.created_by, now=NOW)
     assert ranks() == {"bob": 1, "ann": 2, "dia": 3, "eve": 4}
     assert board_page(season, AnonymousUser(), None).set_aside == 1
 
 
 def test_a_manager_cannot_decide_about_a_player_of_another_season(season):
     with pytest.raises(Player.DoesNotExist):
-        decide(player_id=make_player(make_season()).pk, season=season, standing=Standing.SET_ASIDE)
+        decide(
+            player_id=make_player(make_season()).pk,
+            season=season,
+            standing=Standing.SET_ASIDE,
+            by=season.project.created_by,
+            now=NOW,
+        )
 
 
 def test_who_opted_out_is_not_named_on_the_board_but_sees_their_own_row(season):

@@ -146,7 +146,7 @@ class TestFilling:
 
     def test_new_pairs_have_the_places_that_are_asked_for_by_then(self):
         comparison = make_comparison(images=3)
-        services.change_replication(comparison=comparison, replication=5)
+        services.change_replication(comparison=comparison, replication=5, by=comparison.project.created_by, now=NOW)
         comparison.pairs.first().task.delete()
         services.fill_comparison(comparison_id=comparison.pk)
         assert set(Task.objects.values_list("places", flat=True)) == {5}
@@ -194,6 +194,7 @@ def test_the_same_form_sent_by_two_tabs_at_once_makes_its_comparisons_once():
         "project": project,
         "languages": [make_language("de"), make_language("bn")],
         "by": project.created_by,
+        "now": NOW,
     }
     about |= {**make_pair_of_models(collection), "setting": services.Setting(seed=9)}
     outcomes = together(lambda _: services.create_comparisons(**about), range(3))
@@ -281,11 +282,11 @@ class TestGoldPairs:
             checks_before_pause=5,
             failures_percent=40,
         )
-        services.change_comparison(comparison=plain, settings=settings)
+        services.change_comparison(comparison=plain, settings=settings, by=plain.project.created_by, now=NOW)
         assert plain.gold_pairs.exists()
         own = make_comparison(images=6)
         GoldPair.objects.create(comparison=own, image=own.pairs.first().image, better="Ein Hund", worse="Ein Boot")
-        services.change_comparison(comparison=own, settings=settings)
+        services.change_comparison(comparison=own, settings=settings, by=own.project.created_by, now=NOW)
         assert own.gold_pairs.count() == 1
 
     def test_one_that_is_switched_off_comes_no_more(self):

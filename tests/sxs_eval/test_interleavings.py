@@ -141,7 +141,12 @@ class Story:
         restore_rater(comparison=self.comparison, rater=self.rater(), note="", by=self.manager, now=self.now)
 
     def replicate(self) -> None:
-        change_replication(comparison=self.comparison, replication=self.rng.choice((1, 2, 3)))
+        change_replication(
+            comparison=self.comparison,
+            replication=self.rng.choice((1, 2, 3)),
+            by=self.comparison.project.created_by,
+            now=NOW,
+        )
 
     def fill(self) -> None:
         if self.unwritten:
@@ -155,7 +160,7 @@ class Story:
 
     def set_open(self, *, is_open: bool, failures_percent: int = 40) -> None:
         settings = PoolSettings(4, int(HOLD.total_seconds()), is_open, 20, 20, 2, failures_percent)
-        change_comparison(comparison=self.comparison, settings=settings)
+        change_comparison(comparison=self.comparison, settings=settings, by=self.comparison.project.created_by, now=NOW)
 
     def finish(self) -> None:
         """Those who are left do what is left."""

@@ -86,7 +86,9 @@ def test_batches_are_taken_up_again_while_others_lapse(comparison):
     acts: list[Callable[[], object]] = [
         partial(services.resume_batch, batch_id=batch.pk, rater=rater, now=LATER) for rater, batch in first.items()
     ]
-    acts += [partial(change_replication, comparison=comparison, replication=number) for number in (RATERS - 1, RATERS)]
+    who = {"by": comparison.project.created_by, "now": NOW}
+    changes = partial(change_replication, comparison=comparison, **who)
+    acts += [partial(changes, replication=number) for number in (RATERS - 1, RATERS)]
     acts += [partial(leave_out, comparison, rater) for rater in raters[:3]]
     acts += [partial(allocation.lapse_overdue, now=LATER)] * 2
     outcomes = together_with_errors(lambda act: act(), acts)

@@ -1,0 +1,101 @@
+"""What stands in the log of a project, in words: a sentence for each code of an action, from its details."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from people.models import AuditEntry, Role, User
+
+SENTENCES: Mapping[str, Promise] = {
+    "account.deleted": gettext_lazy("%(person)s deleted their account."),
+    "annotator.excluded": gettext_lazy("What %(person)s wrote and rated in %(about)s was excluded."),
+    "annotator.lifted": gettext_lazy("What was decided about %(person)s in %(about)s was taken back."),
+    "annotator.paused": gettext_lazy("%(person)s was paused in %(about)s."),
+    "annotator.qualified": gettext_lazy("%(person)s was qualified in %(about)s."),
+    "batch.moved": gettext_lazy("A batch of %(about)s, in the hands of %(person)s, was given to somebody else."),
+    "batch.returned": gettext_lazy("A batch of %(about)s was taken out of the hands of %(person)s."),
+    "caption.sent-back": gettext_lazy("A caption of %(about)s was sent back to %(person)s."),
+    "captions.exported": gettext_lazy("The captions were downloaded (%(about)s)."),
+    "captions.imported": gettext_lazy("Captions were imported: %(about)s."),
+    "comparison.added": gettext_lazy("A comparison was set up: %(about)s."),
+    "comparison.changed": gettext_lazy("The settings of a comparison were changed: %(about)s."),
+    "consent-text.published": gettext_lazy("Version %(version)s of the consent text was put in force."),
+    "consent.withdrawn": gettext_lazy("%(person)s withdrew their consent. The answers given before stay."),
+    "consent.withdrawn-with-answers": gettext_lazy(
+        "%(person)s withdrew their consent. The answers given before count no longer."
+    ),
+    "exclusion.undone": gettext_lazy("What %(person)s wrote and rated in %(about)s counts again."),
+    "feedback.given": gettext_lazy("%(person)s was given feedback on %(about)s."),
+    "guidelines.published": gettext_lazy("Guidelines were published: %(about)s."),
+    "instructions.published": gettext_lazy("Instructions for raters were published: %(about)s."),
+    "invitation.made": gettext_lazy("An invitation was made: %(about)s, %(places)s places."),
+    "invitation.revoked": gettext_lazy("An invitation was taken back: %(about)s."),
+    "judgements.exported": gettext_lazy("The judgements were downloaded (%(about)s)."),
+    "language.added": gettext_lazy("A language was added: %(about)s."),
+    "player.decided": gettext_lazy("It was decided about %(person)s as a player: %(about)s."),
+    "project.created": gettext_lazy("The project was started."),
+    "rater.excluded": gettext_lazy("%(person)s was left out of a comparison: %(about)s."),
+    "rater.restored": gettext_lazy("%(person)s goes on in a comparison: %(about)s."),
+    "release.done": gettext_lazy("A release is ready: %(about)s."),
+    "release.failed": gettext_lazy("A release could not be made: %(about)s."),
+    "release.started": gettext_lazy("A release was asked for: %(about)s."),
+    "role.given": gettext_lazy("%(person)s took the role %(about)s, by an invitation."),
+    "role.removed": gettext_lazy("The role %(about)s was taken from %(person)s."),
+    "round.accepted": gettext_lazy("A round was accepted: %(about)s."),
+    "round.changed": gettext_lazy("The settings of a round were changed: %(about)s."),
+    "round.closed": gettext_lazy("A round was closed: %(about)s."),
+    "round.opened": gettext_lazy("A round was opened: %(about)s."),
+    "round.planned": gettext_lazy("A round was planned: %(about)s."),
+    "round.rejected": gettext_lazy("A round was found not good enough: %(about)s."),
+    "round.reopened": gettext_lazy("A round was opened again: %(about)s."),
+    "round.skipped": gettext_lazy("A round was skipped: %(about)s."),
+    "round.taken-back": gettext_lazy("What was in hand of a round was taken back: %(about)s."),
+    "season.added": gettext_lazy("A season of the game was set up: %(about)s."),
+    "season.changed": gettext_lazy("A season of the game was changed: %(about)s."),
+    "season.closed": gettext_lazy("A season of the game was closed: %(about)s."),
+    "season.removed": gettext_lazy("A season of the game was taken back: %(about)s."),
+    "tasks.asked-for": gettext_lazy("Images that got an English caption since were taken in."),
+    "turns.exported": gettext_lazy("The turns of a season were downloaded: %(about)s."),
+    "webhook.added": gettext_lazy("A webhook was added: %(about)s."),
+    "webhook.removed": gettext_lazy("A webhook was turned off: %(about)s."),
+}
+UNSAID = frozenset({"reason", "places", "version", "answers_kept"})
+"""Details that stand in a sentence or beside it."""
+
+
+class _Values(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        return "–"
+
+
+def said(entry: AuditEntry) -> str:
+    """The sentence of `entry`, whose `person` is at hand."""
+    code = entry.action
+    if code == "consent.withdrawn" and entry.details.get("answers_kept") is False:
+        code = "consent.withdrawn-with-answers"
+    values = _Values({name: str(value) for name, value in entry.details.items()})
+    values["about"], values["person"] = _about(entry), name_of(entry.person)
+    sentence = SENTENCES.get(code)
+    return str(sentence) % values if sentence else f"{entry.action}: {entry.about}"
+
+
+def more_of(entry: AuditEntry) -> list[tuple[str, Any]]:
+    """What the sentence does not say: names as they are stored, in English."""
+    return sorted((name.replace("_", " "), value) for name, value in entry.details.items() if name not in UNSAID)
+
+
+def name_of(person: User | None) -> str:
+    """As the log calls people; of whom nobody knows any more who they were, that."""
+    if person is None:
+        return _("the installation")
+    return _("somebody whose account is deleted") if person.deleted_at else person.username
+
+
+def _about(entry: AuditEntry) -> str:
+    is_role = entry.action.startswith(("role.", "invitation.")) and entry.about in Role.values
+    return str(Role(entry.about).label) if is_role else entry.about

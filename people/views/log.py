@@ -1,0 +1,43 @@
+"""A manager's page of what was changed in a project, and by whom."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from people.forms import LogForm
+from people.log import Wanted, actions_in, log_as_csv, log_page
+from people.models import Role
+from people.permissions import project_for
+from people.requests import user_of
+from people.spreadsheets import CSV_TYPE
+
+
+@require_safe
+@never_cache
+@login_required
+def log_show(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    form = LogForm(request.GET, actions=actions_in(project))
+    is_valid = form.is_valid()
+    wanted = form.wanted() if is_valid else Wanted()
+    page = log_page(project, wanted, before=form.cleaned_data.get("before"))
+    context = {"project": project, "form": form, "page": page, "is_filtered": wanted != Wanted()}
+    return render(request, "people/log.html", context, status=200 if is_valid else 422)
+
+
+@require_safe
+@never_cache
+@login_required
+def log_export(request: HttpRequest, slug: str) -> HttpResponseBase:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    form = LogForm(request.GET, actions=actions_in(project))
+    if not form.is_valid():
+        return log_show(request, slug)
+    response = StreamingHttpResponse(log_as_csv(project, form.wanted()), content_type=CSV_TYPE)
+    response["Content-Disposition"] = f'attachment; filename="{project.slug}-log.csv"'
+    return response

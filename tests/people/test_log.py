@@ -1,0 +1,212 @@
+"""The page of what was changed in a project, its file, and the command that checks it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from people import audit, sentences, services
+from people.log import ENTRIES_PER_PAGE, Wanted, log_page
+from people.models import AuditEntry, Project, Role, User
+from people.rules import OVERSEERS
+from tests.factories import NOW, make_project, make_user
+
+pytestmark = pytest.mark.django_db
+SignIn = Callable[[User], Client]
+ROOT = Path(__file__).parents[2]
+APPS = ("people", "corpus", "allocation", "inference", "scoring", "annotation", "sxs_eval", "gapgame", "operations")
+OF_WEBHOOKS = {"webhook.test"}
+PAGE = reverse("people:log-show", args=["lions"])
+FILE = reverse("people:log-export", args=["lions"])
+
+
+def record(project: Project, action: str = "round.opened", about: str = "pilot 1, de", **fields: Any) -> AuditEntry:
+    values: dict[str, Any] = {"by": project.created_by, "now": NOW}
+    return audit.record(project=project, action=action, about=about, **(values | fields))
+
+
+def shown(client: Client, **filters: str) -> str:
+    response = client.get(PAGE, filters)
+    assert response.status_code == 200
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))
+
+
+def test_every_action_that_the_code_records_has_a_sentence():
+    found = set[str]()
+    for app in APPS:
+        for path in (ROOT / app).rglob("*.py"):
+            source = path.read_text(encoding="utf-8")
+            if "import audit" not in source and "audit.record" not in source:
+                continue
+            found |= set(re.findall(r'"((?:[a-z]+-)*[a-z]+\.[a-z-]+)"', source))
+            if path.name == "campaign.py" and "record_of_round" in source:
+                found |= {f"round.{what}" for what in re.findall(r'record_of_round\(\w+, "([a-z-]+)"', source)}
+    assert len(found) > 20
+    assert found - OF_WEBHOOKS - set(sentences.SENTENCES) == set()
+
+
+def test_every_sentence_can_be_said_of_an_entry_without_details(project: Project):
+    for code in sentences.SENTENCES:
+        said = sentences.said(record(project, code, person=project.created_by))
+        assert "%(" not in said
+        assert said.endswith(".")
+
+
+def test_the_page_says_who_did_what_to_whom_and_why(
+    manager: User, annotator: User, project: Project, signed_in: SignIn
+):
+    record(project, "annotator.paused", "de", person=annotator, details={"reason": "Too quick <b>", "batches": 2})
+    page = shown(signed_in(manager))
+    assert "mia ann was paused in de. Reason: Too quick &lt;b&gt;" in page
+    assert "batches 2" in page
+
+
+def test_of_a_deleted_account_the_log_says_so(manager: User, annotator: User, project: Project, signed_in: SignIn):
+    record(project, "annotator.paused", "de", person=annotator)
+    User.objects.filter(pk=annotator.pk).update(deleted_at=NOW, username="deleted-1")
+    assert "somebody whose account is deleted was paused" in shown(signed_in(manager))
+
+
+def test_a_long_log_is_read_stretch_by_stretch(manager: User, project: Project, signed_in: SignIn):
+    for number in range(ENTRIES_PER_PAGE + 1):
+        record(project, about=f"pilot {number}, de")
+    first = log_page(project, Wanted())
+    assert [line.number for line in first.lines] == list(range(ENTRIES_PER_PAGE + 1, 1, -1))
+    assert [line.number for line in log_page(project, Wanted(), before=first.older).lines] == [1]
+    client = signed_in(manager)
+    assert "Older" in shown(client)
+    assert "Older" not in shown(client, before="2")
+
+
+def test_entries_are_filtered_by_action_person_and_day(
+    manager: User, annotator: User, project: Project, signed_in: SignIn
+):
+    record(project, "annotator.paused", "de", person=annotator, now=NOW)
+    record(project, "round.closed", "main 1, fr", now=NOW + timedelta(days=1))
+    client = signed_in(manager)
+    paused, closed = "was paused in de", "closed: main 1, fr"
+    for filters, expected in (
+        ({"action": "round.closed"}, {closed}),
+        ({"person": "ANN"}, {paused}),
+        ({"person": "mia"}, {paused, closed}),
+        ({"since": "2026-03-03"}, {closed}),
+        ({"until": "2026-03-02"}, {paused}),
+        ({"since": "2026-03-04"}, set()),
+    ):
+        page = shown(client, **filters)
+        assert {said for said in (paused, closed) if said in page} == expected, filters
+
+
+@pytest.mark.parametrize("filters", [{"person": "nobody"}, {"since": "soon"}, {"action": "x"}, {"before": "-1"}])
+def test_a_filter_that_cannot_be_understood_is_told_beside_its_field(
+    manager: User, project: Project, signed_in: SignIn, filters: dict[str, str]
+):
+    record(project)
+    for address in (PAGE, FILE):
+        assert signed_in(manager).get(address, filters).status_code == 422
+
+
+def test_the_file_has_every_entry_from_the_first_and_no_formula(
+    manager: User, annotator: User, project: Project, signed_in: SignIn
+):
+    record(project, "annotator.paused", "de", person=annotator, details={"reason": "=1+1"})
+    record(project)
+    response = signed_in(manager).get(FILE)
+    rows = list(csv.DictReader(io.StringIO(b"".join(response).decode("utf-8-sig"))))
+    assert [row["number"] for row in rows] == ["1", "2"]
+    assert rows[0]["reason"] == "'=1+1"
+    assert (rows[0]["by"], rows[0]["person"], rows[0]["at"]) == ("mia", "ann", NOW.isoformat())
+    assert "no-store" in response["Cache-Control"]
+
+
+def test_the_page_asks_as_much_for_many_entries_as_for_few(manager: User, project: Project, signed_in: SignIn):
+    client = signed_in(manager)
+    counts = []
+    for _ in range(2):
+        for _ in range(10):
+            record(project, person=make_user(), by=make_user())
+        with CaptureQueriesContext(connection) as queries:
+            client.get(PAGE)
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("address", [PAGE, FILE])
+def test_only_managers_of_the_project_see_it(
+    annotator: User, outsider: User, project: Project, signed_in: SignIn, client: Client, address: str
+):
+    record(project)
+    researcher = make_user()
+    services.add_member(project=project, user=researcher, role=Role.RESEARCHER)
+    assert Role.RESEARCHER in OVERSEERS
+    for person in (annotator, outsider, researcher):
+        assert signed_in(person).get(address).status_code == 404
+    assert client.get(address).status_code == 302
+
+
+def test_nothing_of_another_project_is_in_it(manager: User, project: Project, signed_in: SignIn):
+    record(make_project("zebras"), about="pilot 9, xx")
+    assert "pilot 9" not in shown(signed_in(manager))
+
+
+def test_what_managers_do_with_people_stands_in_the_log(manager: User, annotator: User, project: Project):
+    invitation = services.invite(
+        project=project, role=Role.RATER, expires_at=NOW + timedelta(1), created_by=manager, now=NOW
+    )
+    newcomer = make_user()
+    services.accept_invitation(
+        token=invitation.token, user=newcomer, levels={}, reads_english=False, consent_version=1, now=NOW
+    )
+    services.revoke_invitation(invitation=invitation, by=manager, now=NOW)
+    services.revoke_invitation(invitation=invitation, by=manager, now=NOW)
+    services.remove_member(membership=newcomer.memberships.get(), by=manager, now=NOW)
+    services.publish_consent_text(project=project, body="New.", by=manager, now=NOW)
+    entries = AuditEntry.objects.filter(project=project).order_by("number")
+    assert list(entries.values_list("action", "person")) == [
+        ("invitation.made", None),
+        ("role.given", newcomer.pk),
+        ("invitation.revoked", None),
+        ("role.removed", newcomer.pk),
+        ("consent-text.published", None),
+    ]
+    assert list(audit.broken(project)) == []
+
+
+def test_players_who_come_by_an_open_door_do_not_fill_the_log(manager: User, project: Project):
+    door = services.invite(
+        project=project, role=Role.PLAYER, places=9, expires_at=NOW + timedelta(1), created_by=manager, now=NOW
+    )
+    services.accept_invitation(
+        token=door.token, user=make_user(), levels={}, reads_english=False, consent_version=1, now=NOW
+    )
+    assert not AuditEntry.objects.filter(action="role.given").exists()
+
+
+def test_the_command_says_how_far_the_logs_go_and_fails_where_one_was_edited(project: Project):
+    zebras = make_project("zebras")
+    record(project)
+    last = record(zebras)
+    out = io.StringIO()
+    call_command("check_audit_log", stdout=out)
+    assert out.getvalue().splitlines() == [
+        f"lions: 1 entries, the last one {AuditEntry.objects.get(project=project).digest}",
+        f"zebras: 1 entries, the last one {last.digest}",
+    ]
+    AuditEntry.objects.filter(pk=last.pk).update(about="main 1, de")
+    with pytest.raises(CommandError, match="zebras 1"):
+        call_command("check_audit_log", stdout=out)
+    call_command("check_audit_log", "lions", stdout=out)
+    with pytest.raises(CommandError, match="no project tigers"):
+        call_command("check_audit_log", "tigers", stdout=out)
