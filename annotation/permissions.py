@@ -28,7 +28,7 @@ from inference import exposure
 from languages.models import Language
 from people.models import Membership, Project, Role, User
 from people.permissions import project_for
-from people.qualification import Blocker, NotQualified, Work, blockers_of
+from people.qualification import Blocker, NotQualified, Work, blockers_of, still_takes_part
 
 # Who may rate what others wrote: those who may write, and those who were invited for nothing but judging.
 RATERS = (Role.ANNOTATOR, Role.RATER)
@@ -153,7 +153,9 @@ def blockers_of_rounds(user: User, rounds: list[Round]) -> dict[int, list[Blocke
 
 
 def check_not_stopped(user: User, round: Round) -> None:
-    """Ask once more within the transaction that hands out, which holds the person: a manager may have been quicker.
+    """Ask once more within the transaction that hands out, which holds the person.
+
+    A manager may have been quicker, or the person themselves, who withdrew consent or deleted the account.
 
     Raises
     ------
@@ -161,6 +163,9 @@ def check_not_stopped(user: User, round: Round) -> None:
     """
     if stop := _stops(user, [round])[round.pk]:
         raise NotQualified([stop])
+    roles = (Role.ANNOTATOR, Role.RATER) if round.kind == RoundKind.VERIFICATION else (Role.ANNOTATOR,)
+    if not any(still_takes_part(user, round.project_id, role) for role in roles):
+        raise NotQualified(blockers(user, round))
 
 
 def _stops(user: User, rounds: list[Round]) -> dict[int, Blocker | None]:

@@ -11,6 +11,7 @@ from annotation.models import Caption, CaptionState, Item, Round, RoundFigures, 
 from annotation.services import batches
 from annotation.services.references import use_as_references
 from people import personal
+from people.deletion import delete_account
 from people.models import Consent, ConsentText, OnWithdrawal, User
 from people.qualification import NotQualified
 from people.services import give_consent
@@ -185,3 +186,23 @@ def test_nothing_of_another_project_is_touched(round: Round, ann: User):
     assert states(outsider) == [CaptionState.COUNTED]
     assert Round.objects.get(pk=other.pk).state == RoundState.OPEN
     assert make_user().consents.count() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("how", ["withdraw", "delete"])
+def test_nothing_is_handed_to_who_is_leaving_at_that_moment(how: str):
+    round = make_round(images=4, replication=2, batch_size=2)
+    ann = make_annotator(round, "ann")
+
+    def act(what: str) -> object:
+        if what == "take":
+            return take(round, ann, now=LATER)
+        if how == "delete":
+            return delete_account(user=ann, now=LATER)
+        return withdraw_consent(project=round.project, user=ann, keeps_answers=True, now=LATER)
+
+    left, taken = together_with_errors(act, ["leave", "take"])
+    assert not isinstance(left, BaseException)
+    assert not isinstance(taken, BaseException) or isinstance(taken, NotQualified)
+    assert not Batch.objects.filter(person=ann, state=BatchState.OPEN).exists()
+    assert places_taken(round) == 0
