@@ -19,6 +19,8 @@ import pytest
 import yaml
 
 from config.environment import OPTIONAL, REQUIRED
+from inference.services.running import SLICE_S
+from inference.tasks import SHORT_SLICE_S
 from tests.servers import ROOT, embedded_environment, free_port
 from tests.test_config_environment import PRODUCTION
 
@@ -65,7 +67,7 @@ def send_sweep(environment: Mapping[str, str]) -> None:
 
 
 def manage(environment: Mapping[str, str], *arguments: str) -> None:
-    subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=environment, check=True, timeout=WAIT_S)
+    subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=environment, check=True, timeout=3 * WAIT_S)
 
 
 @pytest.fixture
@@ -125,26 +127,132 @@ def status_of(port: int, path: str, headers: Mapping[str, str] | None = None) ->
         return None
 
 
+OURS = ("web", "worker", "gpu-worker", "beat")
+SERVERS = ("proxy", "postgres", "redis")
+
+
 def compose() -> dict[str, Any]:
     return yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 
 
-@pytest.mark.parametrize("service", ["web", "worker", "gpu-worker", "beat"])
+@pytest.mark.parametrize("service", OURS)
 def test_compose_gives_each_process_every_variable_it_needs(service):
     given = compose()["services"][service]["environment"]
 
     assert set(REQUIRED) <= set(given)
-    # The last is not ours, but the hub's: where what it fetches lies.
-    assert set(given) <= {*REQUIRED, *OPTIONAL, "HF_HOME"}
+    # The last two are not ours: where the hub keeps what it fetches, and how many processes the web server has.
+    assert set(given) <= {*REQUIRED, *OPTIONAL, "HF_HOME", "GRANIAN_WORKERS"}
 
 
 def test_compose_has_no_secret_in_it_and_waits_for_health():
     services = compose()["services"]
 
-    assert {"web", "worker", "beat", "postgres", "redis"} <= set(services)
+    assert set(services) == {*OURS, *SERVERS, "migrate"}
     assert all("healthcheck" in services[name] for name in ("web", "postgres", "redis"))
-    assert services["web"]["environment"]["SECRET_KEY"].startswith("${SECRET_KEY:?")
+    assert services["proxy"]["depends_on"]["web"]["condition"] == "service_healthy"
+    for variable in ("SECRET_KEY", "ALLOWED_HOSTS", "EMAIL_URL", "DEFAULT_FROM_EMAIL"):
+        assert services["web"]["environment"][variable].startswith(f"${{{variable}:?")
+    for name in OURS:
+        assert "${POSTGRES_PASSWORD:?" in services[name]["environment"]["DATABASE_URL"]
 
 
-def test_the_image_runs_as_nobody_special():
-    assert re.search(r"^USER (?!root)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+def test_only_the_proxy_can_be_reached_from_outside():
+    described = compose()
+    services = described["services"]
+
+    assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
+    assert described["networks"]["back"]["internal"] is True
+    assert services["proxy"]["networks"] == ["front"]
+    assert services["postgres"]["networks"] == services["redis"]["networks"] == ["back"]
+
+
+def test_what_compose_keeps_is_in_volumes_that_it_names():
+    described = compose()
+    mounted = {
+        re.sub(r"^\$\{\w+:-(\w+)\}", r"\1", volume).partition(":")[0]
+        for service in described["services"].values()
+        for volume in service.get("volumes", [])
+    }
+
+    assert {name for name in mounted if not name.startswith(".")} == set(described["volumes"])
+
+
+def test_workers_are_given_the_time_to_come_to_an_end():
+    services = compose()["services"]
+
+    def grace_s(name: str) -> int:
+        return int(services[name]["stop_grace_period"].removesuffix("s"))
+
+    assert grace_s("worker") > SHORT_SLICE_S
+    assert grace_s("gpu-worker") > SLICE_S
+    # Compose kills the server later than the server its own processes.
+    seconds = re.search(r'"--workers-kill-timeout", "(\d+)s"', dockerfile())
+    assert seconds is not None
+    assert grace_s("web") > int(seconds[1])
+
+
+def test_every_service_ends_its_logs_somewhere_and_the_platforms_have_no_rights():
+    services = compose()["services"]
+
+    assert all(service["logging"]["options"]["max-size"] for service in services.values())
+    for name in OURS:
+        assert services[name]["cap_drop"] == ["ALL"]
+        assert services[name]["init"] is True
+
+
+def dockerfile() -> str:
+    return (ROOT / "Dockerfile").read_text()
+
+
+def test_the_image_runs_as_nobody_special_and_has_no_tools_to_build_with():
+    last = dockerfile().rpartition("\nFROM ")[2]
+
+    assert re.search(r"^USER \d{4,}$", last, re.MULTILINE)
+    assert "pip install" not in last
+    assert not re.search(r"\b(gcc|g\+\+|build-essential|\w+-dev)\b", last)
+    assert "HEALTHCHECK" in last
+
+
+def test_the_image_has_the_programs_of_the_server_that_compose_starts():
+    server = compose()["services"]["postgres"]["image"].partition(":")[2]
+
+    assert f"postgresql-client-{server}" in dockerfile()
+
+
+def test_every_folder_that_compose_mounts_is_the_users_own_in_the_image():
+    folders = [volume.rpartition(":")[2] for volume in compose()["services"]["web"]["volumes"]]
+
+    made = dockerfile().replace("\\\n", " ")
+    owned = re.search(r"chown -R 10001 ([^&\n]+)", made)
+    assert owned is not None
+    assert [folder for folder in folders if not any(folder.startswith(each) for each in owned[1].split())] == []
+
+
+def test_the_image_is_told_the_version_of_everything_it_installs():
+    constraints = dict(
+        line.lower().split("==")
+        for line in (ROOT / "deploy" / "constraints.txt").read_text().splitlines()
+        if not line.startswith("#")
+    )
+    wanted = re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==(\S+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
+
+    def plain(name: str) -> str:
+        return re.sub(r"[-_.]+", "-", name.lower())
+
+    known = {plain(name): version for name, version in constraints.items()}
+    assert wanted
+    differing = [name for name, version in wanted if known.get(plain(name)) != version]
+    assert differing == [], "Run: python -m scripts.constraints"
+    assert len(known) > len(wanted)
+
+
+def test_the_proxy_passes_on_what_the_platform_counts_on():
+    caddyfile = (ROOT / "deploy" / "Caddyfile").read_text()
+
+    for line in ("flush_interval -1", "encode zstd gzip", "header_up X-Request-ID {http.request.uuid}", "max_size"):
+        assert line in caddyfile
+    # Said once, by Django.
+    assert "Strict-Transport-Security" not in caddyfile
+    assert caddyfile.count("{") == caddyfile.count("}")
+    given = compose()["services"]["proxy"]["environment"]
+    assert set(re.findall(r"\{\$(\w+)", caddyfile)) - {"WEB"} == set(given)

@@ -1,0 +1,14 @@
+"""What says how lines look before there are settings: the web server's own."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from config.environment import from_process
+from operations.logs import formatter
+
+
+def as_set() -> logging.Formatter:
+    """For deploy/granian-logs.json."""
+    return formatter(from_process(Path(__file__).resolve().parent.parent).log_format())
