@@ -108,7 +108,7 @@ def _counted(project: Project, times: int) -> dict[str, dict[str, float]]:
     return {
         "project": _summary([_timed(lambda: _count_progress(project)) for _ in range(times)]),
         "annotators": _summary([_timed(lambda: _count_people(project)) for _ in range(times)]),
-        "statistics": _summary([_timed(lambda: dict(project_statistics(project))) for _ in range(2)]),
+        "statistics": _summary([_timed(lambda: dict(project_statistics(project))) for _ in range(3)]),
     }
 
 
@@ -142,7 +142,7 @@ def _seed(options: argparse.Namespace) -> Project:
         for number in range(options.people)
     )
     Membership.objects.bulk_create(Membership(project=project, user=one, role=Role.ANNOTATOR) for one in people)
-    tags = ["de", *Language.objects.exclude(pk__in=["de", "en"]).order_by("pk").values_list("pk", flat=True)]
+    tags = ["de", *Language.objects.exclude(pk="de").order_by("pk").values_list("pk", flat=True)]
     tags = tags[: options.languages]
     rng, now = random.Random(1), timezone.now()
     for number, tag in enumerate(tags):
@@ -317,7 +317,7 @@ def _timed(act: Callable[[], object]) -> float:
 
 def _summary(times: list[float]) -> dict[str, float]:
     ordered = sorted(times)
-    p95 = ordered[max(0, int(0.95 * len(ordered)) - 1)]
+    p95 = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
     return {"median_ms": round(statistics.median(ordered), 1), "p95_ms": round(p95, 1)}
 
 

@@ -66,7 +66,10 @@ class RoundOfOne:
 
 
 def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
-    """By name, then by language. Who is an annotator and speaks a language well enough is there from the first day."""
+    """By name, then by language. Who is an annotator and speaks a language well enough is there from the first day.
+
+    Raters are there once they have rated captions.
+    """
     rounds = {round.pk: round for round in project.rounds.select_related("language").order_by("pk")}
     languages = {round.language_id: round.language for round in rounds.values()}
     kept = computed_figures(project)
@@ -85,9 +88,9 @@ def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
         hands[person_id, rounds[round_id].language_id].append(hand)
     for (round_id, person_id), number in sent_back(project).items():
         back[person_id, rounds[round_id].language_id] += number
-    members = set(Membership.objects.filter(project=project, role=Role.ANNOTATOR).values_list("user", flat=True))
+    members = dict(_members(project))
     standings, excluded = _standings(project)
-    keys = {*wrote, *rated, *hands, *_able(members, languages)}
+    keys = {*wrote, *rated, *hands, *_able([pk for pk, role in members.items() if role == Role.ANNOTATOR], languages)}
     people = User.objects.in_bulk({person for person, _ in keys})
     today = now.astimezone(UTC).date()
     rows = []
@@ -113,6 +116,12 @@ def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
     return sorted(rows, key=lambda row: (row.person.username.casefold(), row.language.english_name))
 
 
+def _members(project: Project) -> Iterable[tuple[int, str]]:
+    """Those who write, and those who only rate what others wrote."""
+    members = Membership.objects.filter(project=project, role__in=[Role.ANNOTATOR, Role.RATER])
+    return members.order_by("-role").values_list("user", "role")
+
+
 def _able(members: Iterable[int], languages: Mapping[str, Language]) -> Iterable[tuple[int, str]]:
     skills = LanguageSkill.objects.filter(user__in=members, language__in=languages, level__in=WORKING_LEVELS)
     return skills.values_list("user", "language")
@@ -135,7 +144,7 @@ def _together(shared: Sequence[Shared]) -> Shared | None:
 def is_of_project(person: User, project: Project) -> bool:
     """Whether a person is, or ever was, among those who caption or rate captions in a project."""
     return (
-        Membership.objects.filter(project=project, user=person, role=Role.ANNOTATOR).exists()
+        Membership.objects.filter(project=project, user=person, role__in=[Role.ANNOTATOR, Role.RATER]).exists()
         or Tally.objects.filter(round__project=project, person=person).exists()
         or Batch.objects.filter(pool__round__project=project, person=person).exists()
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -70,11 +70,16 @@ def in_hand(project: Project, *, now: datetime) -> dict[Key, InHand]:
     return found
 
 
-def sent_back(project: Project) -> dict[Key, int]:
+def sent_back(project: Project) -> Mapping[Key, int]:
     """Captions that wait for their authors to write them anew."""
-    waiting = SentBack.objects.filter(answered_at=None, caption__round__project=project)
-    counted = waiting.order_by().values_list("caption__round", "caption__author").annotate(number=Count("pk"))
-    return {(round, author): number for round, author, number in counted if author is not None}
+    # Those of all projects are few. Asked for one project's, a database may begin with all of its captions.
+    waiting = SentBack.objects.filter(answered_at=None).order_by()
+    rows = waiting.values_list("caption__round__project", "caption__round", "caption__author")
+    found: Counter[Key] = Counter()
+    for project_id, round, author in rows:
+        if project_id == project.pk and author is not None:
+            found[round, author] += 1
+    return found
 
 
 def computed_figures(project: Project) -> dict[int, RoundFigures]:

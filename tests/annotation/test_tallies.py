@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
+from random import Random
+from threading import Barrier
+from typing import Any
 
 import pytest
+from django.db import transaction
 
 from annotation.models import (
     Caption,
     CaptionState,
+    Exclusion,
     Item,
     Rating,
     Round,
     RoundFigures,
     Tally,
 )
+from annotation.rules.tallies import Sums
 from annotation.services import batches as services
-from annotation.services import tallies
+from annotation.services import corrections, standings, tallies
+from annotation.services.leaving import withdraw_answers
 from annotation.services.projects import RoundSettings, change_round
+from tests.annotation import verifying
 from tests.annotation.handing_in import hand_in, take, write
+from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_annotator, make_round
 
 pytestmark = pytest.mark.django_db
@@ -128,3 +138,180 @@ class TestPlaces:
             now=NOW,
         )
         assert RoundFigures.objects.get(round=round).wanted == 12
+
+
+class Walk:
+    """Everything that can happen to captions of one language, in an order drawn by a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng, self.now, self.late = Random(seed), NOW, 0
+        self.round = make_round(images=8, replication=2, batch_size=2)
+        self.people = [make_annotator(self.round) for _ in range(4)]
+        self.boss = self.round.project.created_by
+        self.seen: Counter[str] = Counter()
+
+    def step(self) -> None:
+        self.now += timedelta(minutes=10)
+        act = self.rng.choice(
+            [self.hand_in, self.hand_in, self.come_late, self.exclude, self.undo, self.send_back, self.rewrite]
+        )
+        self.seen[act.__name__] += bool(act())
+
+    def hand_in(self, *, wait: timedelta = timedelta(0)) -> bool:
+        person = self.rng.choice(self.people)
+        try:
+            batch = services.take_batch(round=self.round, annotator=person, now=self.now, rng=self.rng)
+        except services.NotQualified:
+            return False
+        if batch is None:
+            return False
+        write(batch, person, self.rng.choice(["kurz", TEXT, "Ein sehr viel längerer Satz über das Bild"]), now=self.now)
+        self.now += wait
+        services.submit_batch(batch_id=batch.pk, annotator=person, now=self.now)
+        return True
+
+    def come_late(self) -> bool:
+        return self.hand_in(wait=timedelta(days=2))
+
+    def exclude(self) -> bool:
+        person = self.rng.choice(self.people)
+        return bool(standings.exclude(person=person, reason="A test.", **self._decision()).captions)
+
+    def undo(self) -> bool:
+        exclusion = Exclusion.objects.filter(undone_at=None, project=self.round.project).order_by("at").first()
+        return bool(exclusion and standings.undo_exclusion(exclusion=exclusion, by=self.boss, now=self.now).restored)
+
+    def send_back(self) -> bool:
+        caption = self._one(CaptionState.COUNTED)
+        if caption is None:
+            return False
+        try:
+            corrections.send_back(caption_id=caption.pk, note="Say more.", by=self.boss, now=self.now)
+        except corrections.CannotSendBack:
+            return False
+        return True
+
+    def rewrite(self) -> bool:
+        caption = self._one(CaptionState.SENT_BACK)
+        if caption is None:
+            return False
+        try:
+            corrections.rewrite(
+                caption_id=caption.pk, author=caption.author, text="Nun steht hier mehr davon", now=self.now
+            )
+        except corrections.CannotRewrite:
+            return False
+        return True
+
+    def _one(self, state: CaptionState) -> Caption | None:
+        captions = Caption.objects.filter(round=self.round, state=state).select_related("author")
+        found = list(captions.order_by("submitted_at", "image"))
+        return self.rng.choice(found) if found else None
+
+    def _decision(self) -> dict[str, Any]:
+        about = {"project": self.round.project, "language": self.round.language}
+        return {**about, "by": self.boss, "now": self.now}
+
+
+class TestWhateverHappens:
+    def test_the_tally_says_what_counting_would(self):
+        seen: Counter[str] = Counter()
+        for seed in range(3):
+            walk = Walk(seed)
+            for _ in range(8):
+                for _ in range(3):
+                    walk.step()
+                assert list(tallies.recount_all(walk.round.project)) == []
+            seen += walk.seen
+        assert set(seen) == {"hand_in", "come_late", "exclude", "undo", "send_back", "rewrite"}
+
+    def test_what_withdraws_with_its_author_leaves_the_tally(self, round, ann):
+        hand_in(round, ann, TEXT)
+        withdraw_answers(project=round.project, person=ann, keeps_answers=False, now=NOW)
+        assert Tally.objects.get(person=ann).captions == 0
+        assert list(tallies.recount_all(round.project)) == []
+
+
+class TestVerdicts:
+    @pytest.fixture
+    def rating(self, round):
+        hand_in(round, make_annotator(round), TEXT)
+        return verifying.make_verification(round)
+
+    def test_captions_that_were_rated_are_in_the_tally_of_the_rater(self, rating):
+        rater = verifying.make_caption_rater(rating)
+        verifying.rate_all(rating, rater, Rating.MEDIUM)
+
+        tally = Tally.objects.get(round=rating, person=rater)
+        assert (tally.batches, tally.captions, tally.words) == (1, 2, 0)
+        assert (tally.ratings, tally.days) == ({Rating.MEDIUM: 2}, {"2026-03-02": 2})
+        assert list(tallies.recount_all(rating.project)) == []
+
+    def test_what_came_late_or_was_set_aside_is_not(self, rating):
+        late, excluded = (verifying.make_caption_rater(rating) for _ in range(2))
+        batch = verifying.take(rating, late)
+        verifying.rate(batch, late)
+        verifying.submit(batch, late, now=NOW + timedelta(days=3))
+        verifying.rate_all(rating, excluded)
+        about = {"project": rating.project, "language": rating.language, "by": rating.project.created_by, "now": NOW}
+        exclusion = standings.exclude(person=excluded, reason="A test.", **about)
+
+        counts = Tally.objects.filter(round=rating).values_list("person", "captions", "late")
+        assert set(counts) == {(late.pk, 0, 2), (excluded.pk, 0, 0)}
+        standings.undo_exclusion(exclusion=exclusion, by=rating.project.created_by, now=NOW)
+        assert Tally.objects.get(person=excluded).captions == 2
+        assert list(tallies.recount_all(rating.project)) == []
+
+
+class TestAtTheSameTime:
+    @pytest.mark.django_db(transaction=True)
+    def test_handing_in_while_a_manager_recounts_is_counted_once(self):
+        round = make_round(images=12, replication=1, batch_size=1)
+        ann = make_annotator(round)
+        for number in range(3):
+            hand_in(round, ann, TEXT, now=NOW + number * MINUTE)
+        batch = take(round, ann, now=NOW)
+        write(batch, ann, TEXT, now=NOW)
+
+        def act(what: str) -> None:
+            if what == "hand in":
+                services.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW)
+            else:
+                tallies.recount(round=round, person=ann)
+
+        together(act, ["recount", "hand in", "recount", "recount"])
+
+        assert Tally.objects.get(person=ann).captions == 4
+        assert list(tallies.recount_all(round.project)) == []
+
+    @pytest.mark.django_db(transaction=True)
+    def test_without_the_lock_one_of_two_additions_is_lost(self, monkeypatch):
+        """The control: read first, then written by both, as without a lock."""
+        round = make_round(images=2, replication=1)
+        ann = make_annotator(round)
+        Tally.objects.create(round=round, person=ann)
+        read = Barrier(2)
+
+        def unlocked(round_id: int, person_id: int) -> Tally:
+            tally = Tally.objects.get(round_id=round_id, person_id=person_id)
+            read.wait(30)
+            return tally
+
+        monkeypatch.setattr(tallies, "_locked", unlocked)
+        answers = Sums(captions=1)
+        together(lambda _: tallies._add(round.pk, ann.pk, answers), [1, 2])
+
+        assert Tally.objects.get(person=ann).captions == 1
+
+    @pytest.mark.django_db(transaction=True)
+    def test_with_it_none_is(self):
+        round = make_round(images=2, replication=1)
+        ann = make_annotator(round)
+
+        def add(_: int) -> None:
+            with transaction.atomic():
+                tallies._add(round.pk, ann.pk, Sums(captions=1))
+
+        together(add, range(6))
+
+        assert Tally.objects.get(person=ann).captions == 6
