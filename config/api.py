@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from django.urls import include, path
+from django.urls import include, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import AllowAny
 
 from people.api.docs import docs_show
+from people.api.views import NothingView
 
 app_name = "api"
 urlpatterns = [
@@ -15,4 +16,6 @@ urlpatterns = [
     path("docs/", docs_show, name="docs"),
     path("", include("people.api.urls")),
     path("", include("annotation.api.urls")),
+    # Whatever is not there is told in the shape of all else; without the slash at the end one is sent on as on pages.
+    re_path(r"^.*/$", NothingView.as_view(), name="nothing"),
 ]

@@ -64,10 +64,10 @@ def refusals() -> Iterator[None]:
         missing = ", ".join(map(str, stopped.positions))
         said = _("Rate every caption first. Not rated yet: %(missing)s.") % {"missing": missing}
         errors = {str(position): [_("Not rated yet.")] for position in stopped.positions}
-        raise Problem(422, "not-all-rated", said, errors) from None
+        raise Problem(409, "not-all-rated", said, errors) from None
     except batches.Unfinished as stopped:
         errors = {str(position): [str(problem.message)] for position, problem in stopped.problems.items()}
-        raise Problem(422, "unfinished", _("Some captions cannot be handed in yet."), errors) from None
+        raise Problem(409, "unfinished", _("Some captions cannot be handed in yet."), errors) from None
     except batches.Refused as refused:
         said = str(refused.problem.message)
         raise Problem(422, "bad-text", said, {"text": [said]}) from None
@@ -87,7 +87,7 @@ def refusals() -> Iterator[None]:
         said = _("Finish or give back the batch that you have in hand first; here it is.")
         raise Problem(409, "batch-in-hand", said, batch=str(stopped.batch.pk)) from None
     except ReleaseRefused as refused:
-        raise Problem(422, "release-refused", str(refused), {"release": refused.problems}) from None
+        raise Problem(409, "release-refused", str(refused), {"release": refused.problems}) from None
 
 
 def nothing_left(sentence: str) -> Problem:

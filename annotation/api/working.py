@@ -22,6 +22,7 @@ from allocation.models import BatchState
 from annotation.api.refusals import nothing_left, refusals
 from annotation.models import Caption, CaptionBatch, CaptionState, Feedback, Rating, Round, RoundKind, Stage
 from annotation.permissions import batch_for, readable_feedback, round_for
+from annotation.rules.text_checks import LONGEST_DRAFT
 from annotation.selectors import work
 from annotation.services import batches, feedback
 from corpus.api import PictureSerializer
@@ -104,7 +105,7 @@ class RatedSerializer(serializers.Serializer[Any]):
 
 
 class DraftSerializer(serializers.Serializer[Any]):
-    text = serializers.CharField(trim_whitespace=False, allow_blank=True)
+    text = serializers.CharField(trim_whitespace=False, allow_blank=True, max_length=LONGEST_DRAFT)
     revision = serializers.IntegerField(
         min_value=0, max_value=2**31 - 1, help_text="Of the text that this one was made from; 0 for the first."
     )

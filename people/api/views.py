@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.http import Http404
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -30,6 +33,16 @@ class ApiView(APIView):
 def asker(request: Request) -> User:
     """The person who asks, by token or session; for views that only they reach."""
     return user_of(request)  # type: ignore[arg-type]
+
+
+class NothingView(ApiView):
+    """Where there is no address."""
+
+    permission_classes = (AllowAny,)
+    schema = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        raise Http404(_("There is no such address."))
 
 
 class ProjectSerializer(serializers.Serializer[Any]):

@@ -42,7 +42,7 @@ class Seeded:
         return {
             "slug": [self.project.slug],
             "round_id": [self.main.pk, self.verification.pk],
-            "batch_id": [batch.pk for batch in (self.rating, self.writing, self.handed_in, self.to_rate)],
+            "batch_id": [str(batch.pk) for batch in (self.rating, self.writing, self.handed_in, self.to_rate)],
             "position": [1, 2],
             "layout": ["jsonl", "csv", "xm3600"],
             "feedback_id": [self.feedback.pk],

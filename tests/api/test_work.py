@@ -112,7 +112,7 @@ def test_a_text_is_kept_letter_for_letter(seeded, ann, text):
 def test_what_cannot_be_kept_or_is_missing_is_refused_by_field(seeded, ann):
     where = address("draft-save", seeded.writing.pk, 1)
     too_long = ann.put(where, text="a" * 10_001, revision=0)
-    assert code(too_long) == (422, "bad-text")
+    assert code(too_long) == (422, "invalid")
     assert list(too_long.json()["errors"]) == ["text"]
     wrong = ann.put(where, text="a\0b", revision=-1, active_ms="soon")
     assert code(wrong) == (422, "invalid")
@@ -123,7 +123,7 @@ def test_what_cannot_be_kept_or_is_missing_is_refused_by_field(seeded, ann):
 def test_writing_opens_when_all_is_rated_and_not_before(seeded, ann):
     ann.put(address("rating-save", seeded.rating.pk, 1), rating="BAD")
     refused = ann.post(address("writing-open", seeded.rating.pk))
-    assert code(refused) == (422, "not-all-rated")
+    assert code(refused) == (409, "not-all-rated")
     assert set(refused.json()["errors"]) == {"2", "3"}
     assert code(ann.put(address("rating-save", seeded.rating.pk, 1), rating="SUPERB")) == (422, "invalid")
 
@@ -131,7 +131,7 @@ def test_writing_opens_when_all_is_rated_and_not_before(seeded, ann):
 def test_what_is_unfinished_is_not_handed_in(seeded, ann):
     ann.put(address("draft-save", seeded.writing.pk, 2), text="Ein Hund auf der Wiese", revision=0)
     refused = ann.post(address("batch-submit", seeded.writing.pk))
-    assert code(refused) == (422, "unfinished")
+    assert code(refused) == (409, "unfinished")
     assert set(refused.json()["errors"]) == {"1", "3"}
 
 
@@ -203,7 +203,7 @@ def test_captions_are_rated_from_taking_to_handing_in(seeded):
     assert set(batch["captions"][0]) == {"position", "picture", "text", "rating"}
     positions = [caption["position"] for caption in batch["captions"]]
     refused = rae.post(address("rating-batch-submit", batch["id"]))
-    assert code(refused) == (422, "not-all-rated")
+    assert code(refused) == (409, "not-all-rated")
     for position in positions:
         rae.put(address("verdict-save", batch["id"], position), rating="MEDIUM")
     first = rae.post(address("rating-batch-submit", batch["id"])).json()

@@ -1,0 +1,74 @@
+"""The OpenAPI document is whole and valid, the page of it is ours alone, and every refusal has its meaning there."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from people.api.problems import ALL_CODES
+from tests.api.test_work import code
+from tests.factories import make_user
+from tests.leak_walk import routes
+
+UNTOLD = {"api:schema", "api:docs", "api:nothing"}
+"""Addresses that are no operations."""
+
+
+def test_the_schema_is_valid_and_made_without_a_warning():
+    call_command("spectacular", "--validate", "--fail-on-warn", stdout=StringIO())
+
+
+def schema() -> dict[str, dict[str, dict[str, object]]]:
+    found = Client().get(reverse("api:schema"), headers={"Accept": "application/json"})
+    paths: dict[str, dict[str, dict[str, object]]] = found.json()["paths"]
+    return paths
+
+
+@pytest.mark.django_db
+def test_every_address_is_in_the_schema():
+    there = {route.name for route in routes() if route.name.startswith("api:")} - UNTOLD
+    assert len(there) == len(schema()) >= 30
+
+
+@pytest.mark.django_db
+def test_every_operation_says_what_it_does_and_how_it_refuses():
+    for path, operations in schema().items():
+        for method, operation in operations.items():
+            assert operation["summary"], (method, path)
+            assert {"401", "403", "404"} <= set(operation["responses"]), (method, path)
+            assert operation["security"] == [{"token": []}, {"cookieAuth": []}], (method, path)
+
+
+@pytest.mark.django_db
+def test_the_page_explains_every_operation_and_every_refusal():
+    client = Client()
+    client.force_login(make_user())
+    page = client.get(reverse("api:docs")).content.decode()
+    for operations in schema().values():
+        assert all(f'id="{operation["operationId"]}"' in page for operation in operations.values())
+    assert all(f'id="{name}"' in page for name in ALL_CODES)
+
+
+@pytest.mark.django_db
+def test_the_page_needs_no_other_host_and_no_script():
+    client = Client()
+    client.force_login(make_user())
+    page = client.get(reverse("api:docs")).content.decode()
+    assert "<script" not in page
+    assert "https://" not in page
+    assert "cdn" not in page
+
+
+def test_the_page_is_for_who_is_signed_in():
+    assert Client().get(reverse("api:docs")).status_code == 302
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["nowhere/", "projects/a b/", "work/batches/x/"])
+def test_where_nothing_is_a_problem_says_so(path):
+    for method in ("get", "post", "put", "delete"):
+        assert code(getattr(Client(), method)(f"/api/v1/{path}")) == (404, "not-found")
