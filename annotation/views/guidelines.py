@@ -123,14 +123,14 @@ class _Editor:
         is_more = self.request.POST.get("do") == "more"
         viewer = user_of(self.request)
         chooser = selectors.pictures_to_choose(self.project, viewer, find=find, after=after if is_more else "")
+        examples = list(forms["examples"])
+        pictures = selectors.pictures_by_id(self.images, [form["image"].value() for form in examples], viewer)
         context = {
             "project": self.project,
             "last": self.last,
             "chooser": chooser,
             "find": find,
-            "pictures": selectors.pictures_by_id(
-                self.images, [form["image"].value() for form in forms["examples"]], viewer
-            ),
+            "examples": list(zip(examples, pictures, strict=True)),
         }
         return render(self.request, "annotation/guidelines_edit.html", forms | context, status=status)
 

@@ -1,0 +1,255 @@
+"""The manager's pages of a campaign: a language's steps, decisions about people."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation import tasks
+from annotation.models import Caption, Exclusion, Round, RoundState, Standing
+from annotation.services import batches
+from annotation.services.campaign import Beginning
+from annotation.services.projects import NewRound, add_languages
+from annotation.services.rounds import fill_round
+from people.models import Membership, Project, Role, User
+from tests.annotation.handing_in import hand_in, take
+from tests.factories import (
+    NOW,
+    make_annotator,
+    make_captioner,
+    make_collection,
+    make_language,
+    make_project,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_sent(monkeypatch):
+    monkeypatch.setattr(tasks.fill_round, "delay", lambda round_id: None)
+
+
+def client_of(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def pilot() -> Round:
+    collection = make_collection(6)
+    project = make_project()
+    (first,) = add_languages(
+        project=project,
+        collection=collection,
+        captioners=[make_captioner(collection)],
+        languages=[NewRound(make_language("de"), 1)],
+        batch_size=2,
+        hold_s=3600,
+        seed=1,
+        beginning=Beginning(pilot_images=4),
+        by=project.created_by,
+        now=NOW,
+    )
+    fill_round(round_id=first.pk)
+    return first
+
+
+@pytest.fixture
+def manager(pilot: Round) -> Client:
+    return client_of(pilot.project.created_by)
+
+
+def language_page(project: Project) -> str:
+    return reverse("annotation:language-show", args=[project.slug, "de"])
+
+
+def step(manager: Client, round: Round, action: str, **data: str):
+    address = reverse("annotation:round-step", args=[round.project.slug, round.pk, action])
+    return manager.post(address, data, follow=True)
+
+
+def text_of(response) -> str:
+    return " ".join(response.content.decode().split())
+
+
+def decide(manager: Client, round: Round, person: User, decision: str, **data: str):
+    address = reverse("annotation:standing-decide", args=[round.project.slug, "de", person.pk])
+    return manager.post(address, {"decision": decision} | data, follow=True)
+
+
+class TestOneLanguage:
+    def test_its_steps_stand_in_order_with_what_each_waits_for(self, pilot, manager):
+        text = text_of(manager.get(language_page(pilot.project)))
+        titles = ("Pilot 1", "Rating of pilot 1", "Main", "Verification")
+        places = [text.index(f"<h2>{title}</h2>") for title in titles]
+        assert places == sorted(places)
+        assert "Pilot 1 is not accepted yet. Accept it first, or skip it and say why." in text
+        assert "0 of 4 captions" in text
+
+    def test_every_step_is_taken_through_the_page(self, pilot, manager):
+        step(manager, pilot, "close")
+        rating, main = (Round.objects.get(**which) for which in ({"verifies": pilot}, {"kind": "main"}))
+        step(manager, rating, "open")
+        step(manager, rating, "close")
+        assert "Pilot 1: Accepted." in text_of(step(manager, pilot, "accept", reason="Good."))
+        assert "Main: Open." in text_of(step(manager, main, "open", needs_qualification="on"))
+        main.refresh_from_db()
+        assert (main.state, main.needs_qualification, main.awaits_tasks) == (RoundState.OPEN, True, True)
+
+    def test_a_step_that_may_not_be_taken_says_why_and_keeps_what_was_typed(self, pilot, manager):
+        step(manager, pilot, "close")
+        refused = step(manager, pilot, "accept", reason="They did <well>.")
+        assert refused.status_code == 409
+        assert "Its captions were not rated yet." in text_of(refused)
+        assert "They did &lt;well&gt;." in text_of(refused)
+
+    def test_a_pilot_is_not_rejected_without_a_reason(self, pilot, manager):
+        step(manager, pilot, "close")
+        assert step(manager, pilot, "reject").status_code == 409
+        assert "Not good enough" in text_of(step(manager, pilot, "reject", reason="Too short."))
+        pilot.refresh_from_db()
+        assert pilot.reason == "Too short."
+
+    def test_work_in_hand_is_named_and_the_page_asks_what_becomes_of_it(self, pilot, manager):
+        take(pilot, make_annotator(pilot, "mina"), now=timezone.now())
+        text = text_of(step(manager, pilot, "close"))
+        assert "1 batch is in hand, of mina." in text
+        assert 'name="in_hand" value="take-back"' in text
+        step(manager, pilot, "close", in_hand="let-finish")
+        address = reverse("annotation:round-take-back", args=[pilot.project.slug, pilot.pk])
+        assert "1 batch was taken back." in text_of(manager.post(address, follow=True))
+
+    def test_another_pilot_is_planned_after_one_that_was_not_good_enough(self, pilot, manager):
+        add = reverse("annotation:pilot-plan", args=[pilot.project.slug, "de"])
+        assert "Pilot 1 is not decided yet" in text_of(manager.post(add, {"sample_size": 2}, follow=True))
+        step(manager, pilot, "close")
+        step(manager, pilot, "reject", reason="Too short.")
+        assert manager.post(add, {"sample_size": "none"}).status_code == 422
+        assert "Pilot 2 is planned" in text_of(manager.post(add, {"sample_size": 2}, follow=True))
+        assert Round.objects.filter(kind="pilot", number=2, sample_size=2, state="planned").exists()
+
+    def test_or_none_with_the_reason_why(self, pilot, manager):
+        step(manager, pilot, "close")
+        step(manager, pilot, "reject", reason="Too short.")
+        skip = reverse("annotation:pilot-skip", args=[pilot.project.slug, "de"])
+        assert manager.post(skip, {"reason": ""}).status_code == 422
+        manager.post(skip, {"reason": "We talked."})
+        assert Round.objects.get(kind="pilot", number=2).reason == "We talked."
+
+    def test_a_skipped_verification_gives_way_to_another(self, pilot, manager):
+        main = Round.objects.get(kind="main")
+        step(manager, Round.objects.get(verifies=main), "skip", reason="Another sample.")
+        plan = reverse("annotation:verification-plan", args=[pilot.project.slug, main.pk])
+        manager.post(plan, {"sample_size": "5"})
+        assert Round.objects.filter(verifies=main, state="planned", sample_size=5).count() == 1
+
+    def test_how_far_it_is_comes_by_itself(self, pilot, manager):
+        hand_in(pilot, make_annotator(pilot))
+        address = reverse("annotation:language-progress", args=[pilot.project.slug, "de"])
+        assert address in text_of(manager.get(language_page(pilot.project)))
+        assert "2 of 4 captions" in text_of(manager.get(address))
+
+    def test_a_step_that_does_not_exist_is_not_found(self, pilot, manager):
+        assert step(manager, pilot, "burn").status_code == 404
+
+    def test_nothing_is_counted_over_captions_items_or_tasks(self, pilot, manager):
+        hand_in(pilot, make_annotator(pilot))
+        with CaptureQueriesContext(connection) as asked:
+            manager.get(language_page(pilot.project))
+        tables = ("annotation_caption", "annotation_item", "allocation_task")
+        queries = [query["sql"] for query in asked.captured_queries]
+        assert not [sql for sql in queries if any(f'FROM "{table}"' in sql for table in tables)]
+        assert len(queries) < 40
+
+
+class TestPeople:
+    def test_who_is_paused_has_their_batch_returned_and_is_told_on_their_page(self, pilot, manager):
+        mina = make_annotator(pilot, "mina")
+        take(pilot, mina, now=timezone.now())
+        assert decide(manager, pilot, mina, "pause").status_code == 422
+        text = text_of(decide(manager, pilot, mina, "pause", reason="Too fast."))
+        assert "mina: paused; 1 batch in hand was returned." in text
+        work = text_of(client_of(mina).get(reverse("annotation:work-show")))
+        assert "A manager has paused your work in German." in work
+        assert "Too fast." not in work
+        decide(manager, pilot, mina, "lift")
+        assert not Standing.objects.exists()
+
+    def test_what_is_excluded_counts_again_as_far_as_nobody_else_wrote_it(self, pilot, manager):
+        mina, noor = make_annotator(pilot, "mina"), make_annotator(pilot)
+        hand_in(pilot, mina)
+        hand_in(pilot, mina)
+        text = text_of(decide(manager, pilot, mina, "exclude", reason="Machine-made."))
+        assert "4 captions do not count any more" in text
+        assert "Ask them about it" in text_of(client_of(mina).get(reverse("annotation:work-show")))
+        hand_in(pilot, noor)
+        text = text_of(decide(manager, pilot, mina, "undo"))
+        assert "2 captions count again. 2 stay out, as others have written those by now." in text
+        assert Caption.objects.counted().filter(round=pilot).count() == 4
+        assert "Machine-made." in text_of(
+            manager.get(reverse("annotation:standing-show", args=[pilot.project.slug, "de", mina.pk]))
+        )
+
+    def test_a_round_for_qualified_people_waits_for_the_manager(self, pilot, manager):
+        mina = make_annotator(pilot, "mina")
+        Round.objects.filter(pk=pilot.pk).update(needs_qualification=True)
+        round = Round.objects.select_related("pool", "project", "language").get(pk=pilot.pk)
+        with pytest.raises(batches.NotQualified, match="qualified in German"):
+            batches.take_batch(round=round, annotator=mina, now=NOW, rng=Random(0))
+        decide(manager, pilot, mina, "qualify")
+        assert batches.take_batch(round=round, annotator=mina, now=NOW, rng=Random(0))
+
+    def test_nothing_is_decided_about_who_has_nothing_to_do_with_the_language(self, pilot, manager):
+        stranger = make_user()
+        assert decide(manager, pilot, stranger, "pause", reason="Why not.").status_code == 404
+
+    def test_of_pages_in_two_tabs_the_second_undoes_nothing_more(self, pilot, manager):
+        mina = make_annotator(pilot, "mina")
+        hand_in(pilot, mina)
+        decide(manager, pilot, mina, "exclude", reason="Machine-made.")
+        decide(manager, pilot, mina, "undo")
+        assert "nothing is excluded" in text_of(decide(manager, pilot, mina, "undo"))
+        assert Exclusion.objects.get().undone_at
+
+
+class TestOutsiders:
+    @pytest.mark.parametrize("role", [None, Role.ANNOTATOR, Role.RESEARCHER])
+    def test_the_pages_are_for_the_projects_managers(self, pilot, role):
+        person = make_user()
+        if role:
+            Membership.objects.create(project=pilot.project, user=person, role=role)
+        slug, client = pilot.project.slug, client_of(person)
+        mina = make_annotator(pilot, "mina")
+        shown = (
+            ("language-show", [slug, "de"]),
+            ("language-progress", [slug, "de"]),
+            ("standing-show", [slug, "de", mina.pk]),
+            ("guidelines-edit", [slug]),
+        )
+        done = (
+            ("round-step", [slug, pilot.pk, "close"]),
+            ("round-take-back", [slug, pilot.pk]),
+            ("verification-plan", [slug, pilot.pk]),
+            ("pilot-plan", [slug, "de"]),
+            ("pilot-skip", [slug, "de"]),
+            ("standing-decide", [slug, "de", mina.pk]),
+            ("guidelines-edit", [slug]),
+        )
+        for name, arguments in shown:
+            assert client.get(reverse(f"annotation:{name}", args=arguments)).status_code == 404, name
+        for name, arguments in done:
+            assert client.post(reverse(f"annotation:{name}", args=arguments)).status_code == 404, name
+        pilot.refresh_from_db()
+        assert pilot.state == RoundState.OPEN
+
+    def test_a_language_that_the_project_does_not_have_is_not_found(self, pilot, manager):
+        assert manager.get(reverse("annotation:language-show", args=[pilot.project.slug, "sw"])).status_code == 404
