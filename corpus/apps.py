@@ -4,3 +4,9 @@ from django.apps import AppConfig
 class CorpusConfig(AppConfig):
     name = "corpus"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from corpus.selectors import own_data
+        from people import personal
+
+        personal.register("corpus", export=own_data)

@@ -13,11 +13,13 @@ from django.db.models import Count, Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.translation import gettext as _
 
 from corpus.models import Collection, CollectionImage, Image, ImportJob, JobState, Outcome
 from corpus.rules.records import csv_safe
 from corpus.rules.sizes import sizes_of
 from people.models import User
+from people.personal import Part
 
 ADDRESS_DAYS = 2
 """An address holds for the rest of its day and the day after, UTC; so it is the same all day, and browsers cache it."""
@@ -148,3 +150,12 @@ def report_table(job: ImportJob) -> Iterator[list[object]]:
     yield ["number", "name", "outcome", "reason"]
     for row in job.rows.order_by("number").iterator(chunk_size=1000):
         yield csv_safe([row.number, row.name, row.outcome, row.reason])
+
+
+def own_data(person: User) -> Iterator[Part]:
+    """What a person brought in."""
+    collections = Collection.objects.filter(created_by=person).order_by("created_at", "pk")
+    yield Part("collections", _("Collections that you made."), collections.values("slug", "name", "created_at"))
+    imports = ImportJob.objects.filter(created_by=person).order_by("created_at", "pk")
+    columns = ("kind", "source_name", "state", "created_at", "finished_at")
+    yield Part("imports", _("Files that you imported; not what was in them."), imports.values(*columns))

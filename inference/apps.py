@@ -4,3 +4,9 @@ from django.apps import AppConfig
 class InferenceConfig(AppConfig):
     name = "inference"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from inference.selectors.own_data import own_data
+        from people import personal
+
+        personal.register("inference", export=own_data)

@@ -4,3 +4,9 @@ from django.apps import AppConfig
 class ScoringConfig(AppConfig):
     name = "scoring"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from people import personal
+        from scoring.selectors.own_data import own_data
+
+        personal.register("scoring", export=own_data)

@@ -1,0 +1,20 @@
+"""What a person set up to be scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from people.models import User
+from people.personal import Part
+from scoring.models import ReferenceSet, Scoring
+
+
+def own_data(person: User) -> Iterator[Part]:
+    project = {"project_slug": F("project__slug")}
+    sets = ReferenceSet.objects.filter(created_by=person).order_by("created_at", "pk")
+    yield Part("reference-sets", _("Sets of references that you made."), sets.values("name", "created_at", **project))
+    scorings = Scoring.objects.filter(created_by=person).order_by("created_at", "pk")
+    yield Part("scorings", _("Scores that you asked for, by number."), scorings.values("id", "created_at", **project))
