@@ -22,6 +22,7 @@ from html.parser import HTMLParser
 from itertools import product
 from typing import Any
 from urllib.parse import unquote_plus, urlencode, urljoin, urlsplit
+from zipfile import ZipFile
 
 from django.conf import settings
 from django.core import mail
@@ -50,6 +51,8 @@ TRIES = 3
 PAGES_LOOKED_AT_AGAIN = 3
 # Refused before anything of theirs runs, to whoever is not of the staff: it is enough to see that they all are.
 GUARDED = "/admin/"
+API = "/api/"
+"""Where programs send and are sent JSON."""
 WRITES = re.compile(r'^\s*(?:INSERT|UPDATE|DELETE)[^"]*"(?!django_session|axes_|account_)', re.IGNORECASE)
 TOKEN = re.compile(rb"\b[A-Za-z0-9]{64}\b|\b[A-Za-z0-9]{32}\b")
 
@@ -158,10 +161,12 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """All that the browser is sent, and what is hidden in a picture."""
+        """All that the browser is sent, and what is hidden in a picture or packed in an archive."""
         parts = [f"{name}: {value}" for name, value in self.headers.items()] + [self.cookies]
         if self.body and self.kind.startswith("image/") and self.kind != "image/svg+xml":
             parts += [self.body.decode("latin-1"), _metadata(self.body)]
+        elif self.body and self.kind == "application/zip":
+            parts += _packed(self.body)
         else:
             parts.append(self.body.decode(errors="replace"))
         return "\n".join(parts)
@@ -172,6 +177,11 @@ class Answer:
 
     def __str__(self) -> str:
         return f"{self.method} {self.address} ({self.status})"
+
+
+def _packed(archive: bytes) -> list[str]:
+    with ZipFile(io.BytesIO(archive)) as opened:
+        return [opened.read(name).decode(errors="replace") for name in opened.namelist()]
 
 
 def _metadata(picture: bytes) -> str:
@@ -260,6 +270,8 @@ class Walk:
             if not address.startswith((settings.STATIC_URL, GUARDED)):
                 for data in (SENSIBLE, {}):
                     self._send("POST", address, data, pages)
+            if address.startswith(API):
+                self._send("PUT", address, SENSIBLE, pages)
         for method, address, data in list(self._forms.values()):
             self._send(method, address, data, pages)
         for message in mail.outbox:
@@ -396,8 +408,9 @@ class Walk:
     ) -> Answer:
         cache.clear()  # limits of how often something may be asked for
         send = getattr(self.client, method.lower())
+        shape = {"content_type": "application/json"} if data is not None and address.startswith(API) else {}
         with connection.execute_wrapper(self._watch):
-            response = send(address, data, headers=headers) if data is not None else send(address, headers=headers)
+            response = send(address, *([] if data is None else [data]), headers=headers, **shape)
             body = b"".join(response.streaming_content) if response.streaming else response.content
         cookies = "\n".join(morsel.OutputString() for morsel in response.cookies.values())
         return Answer(method, address, response.status_code, dict(response.headers), cookies, body)
@@ -421,7 +434,9 @@ def _pages(answers: Sequence[Answer]) -> list[str]:
     return [
         answer.address
         for answer in answers
-        if answer.status == 200 and answer.kind == "text/html" and not answer.address.startswith("/accounts/")
+        if answer.status == 200
+        and (answer.kind == "text/html" or answer.address.startswith(API))
+        and not answer.address.startswith("/accounts/")
     ]
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 from uuid import UUID, uuid4
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -109,6 +110,14 @@ UNSTEADY = {
     "mfa_activate_totp": "offers a new key each time",
     "annotation:batch-take": "leads to a new batch, which has a new id",
     "sxs_eval:batch-take": "leads to a new batch, which has a new id",
+    "people:token-list": "makes a new token each time",
+    "api:batch-take": "leads to a new batch, which has a new id",
+    "api:rating-batch-take": "leads to a new batch, which has a new id",
+    "api:batch-submit": "says when it was handed in",
+    "api:batch-resume": "says until when it is to be handed in",
+    "api:rating-batch-submit": "says when it was handed in",
+    "api:rating-batch-resume": "says until when it is to be handed in",
+    "api:feedback-acknowledge": "says when it was read",
     "sxs_eval:plan-show": "proposes a new seed each time",
     "sxs_eval:comparison-create": "proposes a new seed each time",
 }
@@ -214,6 +223,13 @@ class World:
             "pk": [*Membership.objects.filter(user=self.annotator).values_list("pk", flat=True), 1],
             "tag": ["de", "ja", "fr"],
             "layout": ["jsonl", "csv", "xm3600", "tex", "json"],
+            "token_id": [1],
+            "webhook_id": [1],
+            "delivery_id": [1],
+            "number": [1],
+            "name": ["manifest.json"],
+            "person_id": [self.annotator.pk, self.other.pk],
+            "action": ["close", "open"],
             "token": ["guessed"],
             "key": ["guessed"],
             "uidb36": ["1"],
@@ -434,8 +450,10 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(stand: Callable[[World], Non
     assert walk.unsteady == set()
     assert walk.spared == (set(MANAGERS_MAY_KNOW) if is_manager else set())
     reached = {"annotation:work-show", "annotation:guidelines-show", "corpus:picture-show", "people:profile-show"}
+    reached |= {"people:data-download", "people:account-delete"}
     if stand in (in_screen_2, in_screen_2_with_other_rounds, in_screen_2_and_overdue):
         reached |= {"annotation:caption-write", "annotation:batch-review"}
+    reached |= {"api:work-show", "api:batch-show", "api:own-caption-list", "api:own-feedback-list", "api:docs"}
     if stand is in_screen_2_of_pictures_that_managers_wrote_about:
         reached |= {"annotation:feedback-list", "annotation:feedback-show", "annotation:caption-rewrite"}
     if is_manager:
@@ -445,10 +463,11 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(stand: Callable[[World], Non
         reached |= {"inference:gallery", "inference:model-try", "inference:model-stabilisers"}
         reached |= {"inference:stabilisers-export", "inference:trial-show", "inference:embedding-list"}
         reached |= {"inference:embedding-show", "inference:embedding-neighbours"}
+        reached |= {"api:progress-show", "api:round-list", "api:image-list", "api:language-list"}
     assert reached <= walk.reached()
     of_batches = [answer for answers in walk.answers.values() for answer in answers if answer.status == 200]
     for answer in of_batches:
-        if answer.address.startswith("/batches/"):
+        if answer.address.startswith(("/batches/", "/api/v1/work/")):
             assert "no-store" in answer.headers["Cache-Control"], answer
 
 
@@ -541,6 +560,13 @@ def leak_in_answer(request: HttpRequest) -> HttpResponse:
     return HttpResponse(_item(request).rating[:1] if request.method == "POST" else "")
 
 
+def leak_in_archive(request: HttpRequest) -> HttpResponse:
+    archive = io.BytesIO()
+    with ZipFile(archive, "w", ZIP_DEFLATED) as packed:
+        packed.writestr("captions.json", _item(request).english.text)
+    return HttpResponse(archive.getvalue(), content_type="application/zip")
+
+
 def leak_in_picture(request: HttpRequest) -> HttpResponse:
     picture, exif = io.BytesIO(), Pillow.Exif()
     exif[0x010E] = words_of(_number(_item(request)))[0]
@@ -574,6 +600,7 @@ LEAKS = [
     leak_of_rating,
     leak_in_answer,
     leak_in_picture,
+    leak_in_archive,
     leak_behind_links,
     leak_once_changed,
 ]
