@@ -1,4 +1,7 @@
-"""What annotation holds of one person, for themselves: nothing of others, and nothing that screen 2 must not show."""
+"""What annotation holds of one person, for themselves: nothing of others, and nothing of screen 1 while they write.
+
+English captions are never in it: they are no data about the person, and no file is to hold what screen 2 hides.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,9 @@ def own_data(person: User) -> Iterator[Part]:
     yield Part("batches", _("Batches of pictures that you took, to rate and to write about."), _batches(person))
     yield Part(
         "pictures",
-        _("Every picture of them: how you rated its English caption, and what you typed, handed in or not. Of pictures "
-          "that you have in hand, in whatever kind of work, the English caption and your rating are left out."),
+        _("Every picture of them: how you rated its English caption, and what you typed, handed in or not. The English "
+          "captions are not here: a program wrote them. Of pictures that you have in hand, in whatever kind of work, your "
+          "rating is left out."),
         _items(person, hidden),
     )  # fmt: skip
     yield Part(
@@ -91,12 +95,11 @@ def _items(person: User, hidden: set[int]) -> Iterator[dict[str, Any]]:
         "saved_at",
         "writing_ms",
         image_key=_key("batch__round__collection"),
-        english_caption=F("english__text"),
         **_of_round("batch__round"),
     )
     for row in rows.iterator():
         if row.pop("image") in hidden:
-            for name in ("english_caption", "rating", "rated_at", "rating_ms"):
+            for name in ("rating", "rated_at", "rating_ms"):
                 del row[name]
         yield row
 

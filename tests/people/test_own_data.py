@@ -71,7 +71,8 @@ def test_the_archive_has_what_the_person_did_in_every_kind_of_work(round: Round,
     pictures = data["annotation/pictures.json"]
     keys = set(round.collection.entries.values_list("key", flat=True))
     assert {row["image_key"] for row in pictures} < keys
-    assert all(row["rating"] == "GOOD" and "english caption" in row["english_caption"] for row in pictures)
+    assert all(row["rating"] == "GOOD" for row in pictures)
+    assert "english caption" not in json.dumps(data)
     assert data["annotation/feedback.json"][0]["text"] == "Well done"
     assert data["annotation/batches.json"][0]["state"] == "done"
 
@@ -84,16 +85,16 @@ def test_every_file_is_told_of_in_the_text_and_an_empty_one_is_an_empty_list(ann
     assert {name.split("/")[0] for name in data} == {"account", "corpus", "inference", "scoring", *personal._kinds}
 
 
-def test_of_pictures_in_hand_there_is_no_english_caption_and_no_rating_and_the_draft_is_there(round: Round, ann: User):
+def test_of_pictures_in_hand_there_is_no_rating_and_the_draft_is_there(round: Round, ann: User):
     done = hand_in(round, ann)
     batch = take(round, ann)
     write(batch, ann, "Ein Entwurf")
     pictures = archive_of(ann)["annotation/pictures.json"]
     in_hand = [row for row in pictures if row["batch"] == str(batch.pk)]
     assert len(in_hand) == 2
-    assert not [row for row in in_hand if {"english_caption", "rating", "rated_at", "rating_ms"} & row.keys()]
+    assert not [row for row in in_hand if {"rating", "rated_at", "rating_ms"} & row.keys()]
     assert {row["text"] for row in in_hand} == {"Ein Entwurf 1", "Ein Entwurf 2"}
-    assert all("english_caption" in row for row in pictures if row["batch"] == str(done.pk))
+    assert all("rating" in row for row in pictures if row["batch"] == str(done.pk))
 
 
 def test_what_is_in_hand_in_another_project_counts_as_in_hand(round: Round, ann: User):
@@ -114,7 +115,7 @@ def test_what_is_in_hand_in_another_project_counts_as_in_hand(round: Round, ann:
     assert "It is a zebra" in str(archive_of(ann))
     take(elsewhere, ann)
     data = archive_of(ann)
-    assert not [row for row in data["annotation/pictures.json"] if "english_caption" in row]
+    assert not [row for row in data["annotation/pictures.json"] if "rating" in row]
     assert "It is a zebra" not in str(data)
 
 
