@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 
 from allocation.models import AssignmentState, Batch, BatchState
-from annotation.models import Round, RoundFigures, SentBack, Stage, Tally
+from annotation.models import Caption, Round, RoundFigures, SentBack, Stage, Tally
 from annotation.rules.tallies import COLUMNS, Sums
 from people.models import Project
 
@@ -72,11 +72,11 @@ def in_hand(project: Project, *, now: datetime) -> dict[Key, InHand]:
 
 def sent_back(project: Project) -> Mapping[Key, int]:
     """Captions that wait for their authors to write them anew."""
-    # Those of all projects are few. Asked for one project's, a database may begin with all of its captions.
-    waiting = SentBack.objects.filter(answered_at=None).order_by()
-    rows = waiting.values_list("caption__round__project", "caption__round", "caption__author")
+    # In two steps, as a database may begin with all captions where it is asked at once; those that wait are few.
+    waiting = list(SentBack.objects.filter(answered_at=None).order_by().values_list("caption", flat=True))
+    captions = Caption.objects.filter(pk__in=waiting, author__isnull=False).order_by()
     found: Counter[Key] = Counter()
-    for project_id, round, author in rows:
+    for project_id, round, author in captions.values_list("round__project", "round", "author"):
         if project_id == project.pk and author is not None:
             found[round, author] += 1
     return found

@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 
-from gapgame.models import Mark, Player, Season, SkipReason, Standing
 from corpus.pages.stacked import Shares, stacked_plot
+from gapgame.models import Mark, Player, Season, SkipReason, Standing
 from gapgame.rules.scripted import Rule as ScriptRule
 from gapgame.rules.turns import Rule
 from gapgame.services import playing

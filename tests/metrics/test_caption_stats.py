@@ -7,7 +7,7 @@ import json
 from io import BytesIO
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.caption_stats import (
@@ -91,6 +91,7 @@ class TestCounting:
         row = {"image/key": "a", "image/locale": "de", "de": {"caption": ["ja"], "caption/tokenized": [["ja"]]}}
         assert list(statistics(json.dumps(row).encode())) == ["de"]
 
+    @settings(deadline=None)
     @given(st.lists(st.lists(st.lists(st.sampled_from("ab "), min_size=1).map("".join), max_size=4), max_size=5))
     def test_adding_image_by_image_is_counting_all_at_once(self, images):
         found = CaptionStatistics()
