@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from django import forms
@@ -11,11 +12,11 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hold_field, hours, is_open_field
-from annotation.models import Round
+from annotation.models import Round, RoundKind, RoundState
 from annotation.rules.campaign import MAIN, PILOT, PILOT_IMAGES
 from annotation.selectors.overview import Coverage
 from annotation.services.campaign import Beginning
-from annotation.services.projects import NewRound, RoundSettings
+from annotation.services.projects import NewRound, RoundSettings, settings_of
 from corpus.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
@@ -164,22 +165,39 @@ class RoundForm(_Batches):
         help_text=_("Each by a different person. Lowering it takes nothing away that is written or in hand."),
     )
     is_open = is_open_field()
-    field_order = ("replication", "batch_size", "hold_h", "is_open")
+    needs_qualification = forms.BooleanField(
+        label=_("Only for people whom you qualified"),
+        required=False,
+        help_text=_("Others get no new batches. You qualify people on the page of the language."),
+    )
+    sample_size = forms.IntegerField(label=_("Images drawn"), min_value=1, max_value=1_000_000, required=False)
+    field_order = ("sample_size", "replication", "batch_size", "hold_h", "needs_qualification", "is_open")
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, round: Round) -> None:
-        initial = {
-            "replication": round.replication,
-            "batch_size": round.pool.batch_size,
-            "hold_h": hours(round.pool.hold_s),
-            "is_open": round.pool.is_open,
-        }
-        super().__init__(data, initial=initial)
+        settings = {name: value for name, value in asdict(settings_of(round)).items() if value is not None}
+        super().__init__(data, initial=settings | {"hold_h": hours(settings.pop("hold_s"))})
         self.round = round
+        if round.state != RoundState.OPEN:
+            del self.fields["is_open"]
+        if round.kind == RoundKind.VERIFICATION:
+            self.fields["replication"].label = _("Raters per caption")
+            self.fields["replication"].help_text = _("Each a different person, and none of them its author.")
+            self.fields["batch_size"].label = _("Captions per batch")
+            self.fields["batch_size"].help_text = ""
+            self.fields["sample_size"].label = _("Captions to be rated")
+            self.fields["sample_size"].help_text = _(
+                "One of each of so many images, drawn at random. Empty for all captions."
+            )
+        if round.state != RoundState.PLANNED or round.kind == RoundKind.MAIN:
+            del self.fields["sample_size"]
 
     def settings(self) -> RoundSettings:
+        before, said = settings_of(self.round), self.cleaned_data
         return RoundSettings(
-            replication=self.cleaned_data["replication"],
-            batch_size=self.cleaned_data["batch_size"],
+            replication=said["replication"],
+            batch_size=said["batch_size"],
             hold_s=self.hold_s(before=self.round.pool.hold_s),
-            is_open=self.cleaned_data["is_open"],
+            is_open=said.get("is_open", before.is_open),
+            needs_qualification=said["needs_qualification"],
+            sample_size=said.get("sample_size", before.sample_size),
         )

@@ -143,11 +143,28 @@ class TestCreatingInTheBrowser:
             response = manager.post(path, answers)
         project = Project.objects.get(name="Tigers")
         assert response["Location"] == reverse("annotation:project-show", args=[project.slug])
-        assert set(project.rounds.values_list("language", "pool__replication", "pool__batch_size", "pool__hold_s")) == {
+        mains = project.rounds.filter(kind="main", state="planned")
+        assert set(mains.values_list("language", "pool__replication", "pool__batch_size", "pool__hold_s")) == {
             ("de", 2, 5, 5400),
             ("bn", 1, 5, 5400),
         }
-        assert sorted(nudged) == sorted(project.rounds.values_list("pk", flat=True))
+        pilots = project.rounds.filter(kind="pilot", state="open", sample_size=150)
+        assert sorted(nudged) == sorted(pilots.values_list("pk", flat=True))
+        assert len(nudged) == 2
+
+    def test_a_pilot_is_left_out_for_a_reason_only(self, manager, path, answers):
+        refused = manager.post(path, answers | {"begin": "main"})
+        assert refused.status_code == 422
+        assert "Say why these languages need no pilot." in refused.content.decode()
+        manager.post(path, answers | {"begin": "main", "why_no_pilot": "The same people wrote last year."})
+        project = Project.objects.get(name="Tigers")
+        assert project.rounds.filter(kind="main", state="open").count() == 2
+        skipped = project.rounds.filter(kind="pilot", state="skipped", reason="The same people wrote last year.")
+        assert skipped.count() == 2
+
+    def test_the_pilot_is_as_large_as_was_asked_for(self, manager, path, answers):
+        manager.post(path, answers | {"begin": "pilot", "pilot_images": "2"})
+        assert Round.objects.filter(kind="pilot", sample_size=2).count() == 2
 
     def test_models_are_offered_with_how_many_images_they_described(self, manager, path, collection, answers):
         ModelCaption.objects.filter(image=collection.entries.first().image).delete()
