@@ -58,6 +58,14 @@ def make_round(name: str, images: int, *, batch_size: int = 15, replication: int
     return round
 
 
+def lay_out(round: Round, *, model: CaptioningModel) -> None:
+    """A task for each image that `model` has described, of a round without any."""
+    about = {"model": model.pk, "round": round.pk, "pool": round.pool_id, "places": round.replication}
+    with transaction.atomic(), connection.cursor() as cursor:
+        for statement in _statements()[-2:]:
+            cursor.execute(statement, about | {"name": model.name})
+
+
 def make_comparison(name: str, images: int, *, replication: int = 3) -> Comparison:
     """A comparison of German captions of two models over `images` invented images."""
     round = make_round(name, images)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from datetime import date
 from functools import lru_cache
+from json.encoder import encode_basestring
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 TEXT, NUMBER, DAY, TEXTS = pa.string(), pa.int32(), pa.date32(), pa.list_(pa.string())
 """Kinds of columns. A day is a text in JSON, of the form 2026-11-21."""
 
-ROWS_PER_GROUP = 20_000
+ROWS_PER_GROUP = 10_000
 PIECE_CHARACTERS = 1 << 16
 
 
@@ -26,12 +26,11 @@ class Table:
 
     def __init__(self, folder: Path, name: str, columns: Mapping[str, pa.DataType]) -> None:
         self.count = 0
-        self._columns = columns
-        self._days = [place for place, kind in enumerate(columns.values()) if kind == DAY]
+        self._kinds = list(columns.values())
+        self._texts_of = [(f'"{column}": ', TEXT_OF.get(kind, _list)) for column, kind in columns.items()]
         self._waiting: list[tuple[Any, ...]] = []
         self._lines: list[str] = []
         self._characters = 0
-        self._encode = json.JSONEncoder(ensure_ascii=False).encode
         self._schema = pa.schema([pa.field(column, kind) for column, kind in columns.items()])
         with ExitStack() as stack:
             self._json = stack.enter_context((folder / f"{name}.jsonl").open("w", encoding="utf-8", newline="\n"))
@@ -54,7 +53,9 @@ class Table:
         self._files.close()
 
     def add(self, row: tuple[Any, ...]) -> None:
-        line = self._encode(dict(zip(self._columns, row, strict=True)))
+        # As json.dumps would write it, in a third of the time.
+        values = [f"{name}{text_of(value)}" for (name, text_of), value in zip(self._texts_of, row, strict=True)]
+        line = f"{{{', '.join(values)}}}"
         self._lines.append(line)
         self._characters += len(line)
         if self._characters > PIECE_CHARACTERS:
@@ -72,14 +73,28 @@ class Table:
     def _write_group(self) -> None:
         if not self._waiting:
             return
-        values: list[Iterable[Any]] = list(zip(*self._waiting, strict=True))
-        for place in self._days:
-            values[place] = [day and _date(day) for day in values[place]]
-        arrays = [pa.array(column, kind) for column, kind in zip(values, self._columns.values(), strict=True)]
+        values = zip(*self._waiting, strict=True)
+        arrays = [_array(column, kind) for column, kind in zip(values, self._kinds, strict=True)]
         self._parquet.write_table(pa.Table.from_arrays(arrays, schema=self._schema), row_group_size=ROWS_PER_GROUP)
         self._waiting.clear()
 
 
-@lru_cache(maxsize=4096)
-def _date(day: str) -> date:
-    return date.fromisoformat(day)
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    return pa.array(values, TEXT).cast(DAY) if kind == DAY else pa.array(values, kind)
+
+
+def _text(value: str | None) -> str:
+    return "null" if value is None else encode_basestring(value)
+
+
+def _number(value: int | None) -> str:
+    return "null" if value is None else str(value)
+
+
+@lru_cache(maxsize=1024)
+def _list(values: tuple[str, ...]) -> str:
+    return json.dumps(values, ensure_ascii=False)
+
+
+TEXT_OF: Mapping[pa.DataType, Callable[[Any], str]] = {TEXT: _text, DAY: _text, NUMBER: _number}
+"""How a value of a kind stands in JSON."""

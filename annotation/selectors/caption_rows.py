@@ -1,7 +1,7 @@
 """Captions of whole rounds, some images at a time, for files of many of them.
 
 Rows come as the database's driver gives them, past what Django would make of each value, which takes several times as
-long as reading it: moments are texts on SQLite, JSON is a text on both. `iso_of`, `day_of` and `list_of` know.
+long as reading it: moments have no time zone on SQLite, JSON is a text. `iso_of`, `day_of` and `list_of` know.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from django.db.models import QuerySet
 
 from annotation.models import Caption, Round
 from corpus.models import Collection, CollectionImage
-from corpus.rules.downloads import as_iso
 from corpus.selectors import keys_in_order
 
 Row = tuple[Any, ...]
 
 FIRST_COLUMNS = ("image_id", "round__language_id", "author_id", "position")
 """With which the row of a caption begins."""
+ISO_CHARACTERS, DAY_CHARACTERS = 23, 10
 IMAGE, LANGUAGE, AUTHOR, POSITION = range(len(FIRST_COLUMNS))
 
 
@@ -75,18 +75,19 @@ def raw_rows(query: QuerySet[Any], columns: Sequence[str]) -> list[Row]:
         return cursor.fetchall()
 
 
-def iso_of(moment: datetime | str | None) -> str | None:
-    """As `corpus.rules.downloads.as_iso` writes it."""
-    if isinstance(moment, str):
-        return f"{moment[:10]}T{moment[11:19]}.{moment[20:23] or '000'}Z"
-    return None if moment is None else as_iso(moment)
+def iso_of(moment: datetime | None) -> str | None:
+    """As `corpus.rules.downloads.as_iso` writes it; without a time zone, as SQLite has it, it is in UTC."""
+    if moment is None:
+        return None
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC)
+    return f"{moment.isoformat(timespec='milliseconds')[:ISO_CHARACTERS]}Z"
 
 
-def day_of(moment: datetime | str | None) -> str | None:
-    """The day in UTC."""
-    if isinstance(moment, str):
-        return moment[:10]
-    return None if moment is None else moment.astimezone(UTC).date().isoformat()
+def day_of(moment: datetime | None) -> str | None:
+    """The day in UTC, such as 2026-11-21."""
+    iso = iso_of(moment)
+    return iso and iso[:DAY_CHARACTERS]
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,272 @@
+"""How fast captions are exported and released: `python -m benchmarks.exports`, in an empty database.
+
+    python -m benchmarks.exports [--captions 1000000] [--runs 3]
+
+Run in the environment of the database to measure. Every image has two captions in each of 36 languages, written in
+batches of 15 by 200 people. Each way to a file runs in a process of its own, which says how fast it was and how far its
+memory grew above what it had before; the ways take turns, run by run, and medians are told. Beside ours, the same rows
+by Django's `values()` and `json.dumps`, one after the other, and by pandas from SQL, where it is installed. Prints one
+JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import django
+
+django.setup()
+
+import psutil
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from annotation.downloads.captions import FIELDS, Layout, export_captions
+from annotation.models import Caption, Release, Round, RoundState
+from annotation.services.release_files import write_release
+from annotation.services.releases import start_release
+from annotation.services.rounds import create_round
+from benchmarks import seed
+from corpus.models import Image
+from languages.models import Language
+from people.models import Project, User
+
+NAME = "exports"
+LANGUAGES, PEOPLE, BATCH = 36, 200, 15
+TEXT = "Ein kleiner Hund läuft über die grüne Wiese und spielt mit einem roten Ball, sagt Nummer "
+HANDED_IN = datetime(2026, 3, 2, 9, 30, 15, 250_000, tzinfo=UTC)
+MEGABYTE = 1 << 20
+
+Way = Callable[[Project, Path], Callable[[], None]]
+"""Makes ready what is measured: writing a file into a folder."""
+
+
+def main() -> None:
+    options = _options()
+    if options.way:
+        print(json.dumps(_measure(options.way)))
+        return
+    call_command("migrate", verbosity=0)
+    began = time.perf_counter()
+    _seed(max(BATCH, round(options.captions / LANGUAGES / 2)))
+    found: dict[str, Any] = {
+        "database": connection.vendor,
+        "captions": Caption.objects.count(),
+        "seeding_s": round(time.perf_counter() - began),
+    }
+    connection.close()
+    runs: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS if way != "pandas" or find_spec("pandas")}
+    for _ in range(options.runs):
+        for way, measured in runs.items():
+            measured.append(_in_a_process(way))
+    found["ways"] = {
+        way: {name: statistics.median(run[name] for run in measured) for name in measured[0]}
+        for way, measured in runs.items()
+    }
+    print(json.dumps(found))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--captions", type=int, default=1_000_000)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _in_a_process(way: str) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.exports", "--way", way]
+    done = subprocess.run(command, env=os.environ, stdout=subprocess.PIPE, check=True, text=True)
+    measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    print(way, measured, file=sys.stderr)
+    return measured
+
+
+def _measure(way: str) -> dict[str, float]:
+    project = Project.objects.get(slug=NAME)
+    expected = Caption.objects.filter(round__project=project).count()
+    with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as place:
+        folder = Path(place)
+        act = WAYS[way](project, folder)
+        before, began, cpu = psutil.Process().memory_info().rss, time.perf_counter(), time.process_time()
+        act()
+        took, worked = time.perf_counter() - began, time.process_time() - cpu
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        lines = sum(piece.count(b"\n") for piece in _pieces(folder / FILES.get(way, "file")))
+        assert lines == (Image.objects.count() if way == "xm3600" else expected + (way == "csv")), (way, lines)
+    return {
+        "seconds": round(took, 2),
+        "cpu_s": round(worked, 2),
+        "rows_per_s": round(expected / took),
+        "rows_per_cpu_s": round(expected / worked),
+        "grew_mb": round(max(0, peak - before) / MEGABYTE),
+    }
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield from iter(lambda: file.read(MEGABYTE), b"")
+
+
+def _export(layout: Layout) -> Way:
+    def prepare(project: Project, folder: Path) -> Callable[[], None]:
+        return lambda: _write(folder, export_captions(project, layout, until=timezone.now()))
+
+    return prepare
+
+
+def _release(project: Project, folder: Path) -> Callable[[], None]:
+    release = Release.objects.select_related("project").get(project=project)
+
+    def act() -> None:
+        write_release(release, folder, beat=lambda: None)
+
+    return act
+
+
+def _plain(project: Project, folder: Path) -> Callable[[], None]:
+    """As one would write it without looking at the clock, in constant memory too."""
+    rows = _ordered(project).values(*PLAIN).iterator(chunk_size=2000)
+    lines = ((json.dumps(row, ensure_ascii=False, default=str) + "\n").encode() for row in rows)
+    return lambda: _write(folder, lines)
+
+
+def _by_pandas(project: Project, folder: Path) -> Callable[[], None]:
+    import pandas
+
+    sql, parameters = _ordered(project).values_list(*PLAIN).query.sql_with_params()
+
+    def act() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(sql, parameters)
+            frame = pandas.DataFrame.from_records(cursor.fetchall(), columns=PLAIN)
+        frame.to_json(folder / "file", orient="records", lines=True, force_ascii=False, date_format="iso")
+
+    return act
+
+
+WAYS: dict[str, Way] = {
+    **{layout.value: _export(layout) for layout in Layout},
+    "release": _release,
+    "plain": _plain,
+    "pandas": _by_pandas,
+}
+FILES = {"release": "captions.jsonl"}
+PLAIN = ("image__sha256", "round__language", "author", *FIELDS.values())
+
+
+def _ordered(project: Project) -> QuerySet[Caption]:
+    captions = Caption.objects.counted().filter(round__project=project)
+    return captions.order_by("image", "round__language", "author")
+
+
+def _write(folder: Path, pieces: Iterable[bytes]) -> None:
+    with (folder / "file").open("wb") as file:
+        file.writelines(pieces)
+
+
+def _seed(images: int) -> None:
+    first = seed.make_round(NAME, images)
+    project, model = first.project, first.captioners.get()
+    people = User.objects.bulk_create(
+        User(username=f"writer-{number}", email=f"w{number}@example.org", password="!") for number in range(PEOPLE)
+    )
+    tags = Language.objects.exclude(pk__in=["de"]).order_by("pk").values_list("pk", flat=True)
+    rounds = [first]
+    for tag in tags[: LANGUAGES - 1]:
+        language = Language.objects.get(pk=tag)
+        rounds.append(
+            create_round(
+                project=project,
+                language=language,
+                collection=first.collection,
+                captioners=[model],
+                seed=1,
+                with_tasks=False,
+            )
+        )
+        seed.lay_out(rounds[-1], model=model)
+    for number, one in enumerate(rounds):
+        _write_captions(one, people[0].pk, number)
+    now = timezone.now()
+    Round.objects.filter(project=project).update(state=RoundState.ACCEPTED, decided_at=now, awaits_tasks=False)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    start_release(project=project, title=NAME, licence="CC0-1.0", authors="A", by=project.created_by, now=now)
+
+
+def _write_captions(round: Round, first_person: int, number: int) -> None:
+    """Two captions of every image; the groups of images that make a batch go round among the people."""
+    is_postgres = connection.vendor == "postgresql"
+    # A batch is numbered by its round, its group of images and which of the two captions it is.
+    batch = "%(first_batch)s + (k / %(size)s) * 2 + a"
+    batch_id = f"lpad(to_hex({batch}), 32, '0')::uuid" if is_postgres else f"printf('%%032x', {batch})"
+    person = f"%(person)s + a * {PEOPLE // 2} + (k / %(size)s) %% {PEOPLE // 2}"
+    tasks = (
+        "(SELECT task_id, image_id, english_id, row_number() OVER (ORDER BY task_id) - 1 AS k"
+        " FROM annotation_captiontask WHERE round_id = %(round)s) AS task"
+        " CROSS JOIN (SELECT 0 AS a UNION ALL SELECT 1) AS place"
+    )
+    statements = [
+        (
+            "INSERT INTO allocation_batch (id, pool_id, person_id, state, taken_at, hold_s, due_at, closed_at)"
+            f" SELECT {batch_id}, %(pool)s, {person}, 'done', %(at)s, 1, %(at)s, %(at)s FROM {tasks}"
+            " WHERE k %% %(size)s = 0"
+        ),
+        (
+            "INSERT INTO annotation_captionbatch (batch_id, round_id, guidelines_id, stage, writing_opened_at,"
+            " submitted_at) SELECT id, %(round)s, %(guidelines)s, 'submitted', %(at)s, %(at)s FROM allocation_batch"
+            " WHERE pool_id = %(pool)s"
+        ),
+        (
+            "INSERT INTO allocation_assignment (task_id, batch_id, person_id, position, state)"
+            f" SELECT task_id, {batch_id}, {person}, k %% %(size)s + 1, 'done' FROM {tasks}"
+        ),
+        (
+            "INSERT INTO annotation_item (assignment_id, batch_id, person_id, position, image_id, english_id, rating,"
+            " rated_at, rating_ms, text, revision, saved_at, writing_ms)"
+            " SELECT one.id, one.batch_id, one.person_id, one.position, task.image_id, task.english_id, 'GOOD', %(at)s,"
+            " 5000, '', 1, %(at)s, 30000 FROM annotation_captiontask AS task"
+            " JOIN allocation_assignment AS one ON one.task_id = task.task_id WHERE task.round_id = %(round)s"
+        ),
+        (
+            "INSERT INTO annotation_caption (item_id, round_id, image_id, author_id, guidelines_id, position, text,"
+            " text_as_typed, warnings, state, submitted_at)"
+            " SELECT item.assignment_id, %(round)s, item.image_id, item.person_id, %(guidelines)s, 0,"
+            " %(text)s || item.assignment_id, %(text)s || item.assignment_id, '[]', 'counted', %(at)s"
+            " FROM annotation_item AS item JOIN annotation_captionbatch AS batch ON batch.batch_id = item.batch_id"
+            " WHERE batch.round_id = %(round)s"
+        ),
+    ]
+    about = {
+        "first_batch": (number + 1) * 10**6,
+        "size": BATCH,
+        "person": first_person,
+        "round": round.pk,
+        "pool": round.pool_id,
+        "guidelines": round.guidelines_id,
+        "text": TEXT,
+        "at": HANDED_IN,
+    }
+    with transaction.atomic(), connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement, about)
+
+
+if __name__ == "__main__":
+    main()
