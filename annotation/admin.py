@@ -4,7 +4,26 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from annotation.models import Caption, CaptionBatch, CaptionTask, Guidelines, Item, Round
+from annotation.models import (
+    Caption,
+    CaptionBatch,
+    CaptionTask,
+    Exclusion,
+    Feedback,
+    GuidelineExample,
+    Guidelines,
+    Item,
+    Release,
+    Round,
+    RoundFigures,
+    SentBack,
+    SpotCheck,
+    Standing,
+    Tally,
+    Verdict,
+    VerificationBatch,
+    VerificationTask,
+)
 from people.admin import LookUpAdmin
 
 
@@ -17,8 +36,8 @@ class GuidelinesAdmin(LookUpAdmin):
 
 @admin.register(Round)
 class RoundAdmin(LookUpAdmin):
-    list_display = ("project", "language", "kind", "number", "collection", "pool__replication", "awaits_tasks")
-    list_filter = ("project", "kind")
+    list_display = ("project", "language", "kind", "number", "state", "collection", "pool__replication", "awaits_tasks")
+    list_filter = ("project", "kind", "state")
     list_select_related = ("project", "language", "collection")
 
 
@@ -47,3 +66,85 @@ class CaptionAdmin(LookUpAdmin):
     list_filter = ("state", "round__project")
     search_fields = ("text",)
     list_select_related = ("round__project", "round__language", "author")
+
+
+@admin.register(GuidelineExample)
+class GuidelineExampleAdmin(LookUpAdmin):
+    list_display = ("guidelines", "position", "image")
+    list_select_related = ("guidelines__project", "image")
+
+
+@admin.register(SentBack)
+class SentBackAdmin(LookUpAdmin):
+    list_display = ("caption", "by", "at", "answered_at")
+    list_select_related = ("caption", "by")
+
+
+@admin.register(SpotCheck)
+class SpotCheckAdmin(LookUpAdmin):
+    list_display = ("caption", "by", "at", "is_rating_right", "level")
+    list_select_related = ("caption", "by")
+
+
+@admin.register(Feedback)
+class FeedbackAdmin(LookUpAdmin):
+    list_display = ("round", "person", "by", "at", "acknowledged_at")
+    list_filter = ("project",)
+    list_select_related = ("round__project", "round__language", "person", "by")
+
+
+@admin.register(Standing)
+class StandingAdmin(LookUpAdmin):
+    list_display = ("project", "language", "person", "state", "by", "at")
+    list_filter = ("project", "state")
+    list_select_related = ("project", "language", "person", "by")
+
+
+@admin.register(Exclusion)
+class ExclusionAdmin(LookUpAdmin):
+    list_display = ("project", "language", "person", "captions", "by", "at", "undone_at")
+    list_filter = ("project",)
+    list_select_related = ("project", "language", "person", "by")
+
+
+@admin.register(Tally)
+class TallyAdmin(LookUpAdmin):
+    list_display = ("round", "person", "batches", "captions", "late", "last_at")
+    list_filter = ("round__project",)
+    list_select_related = ("round__project", "round__language", "person")
+
+
+@admin.register(RoundFigures)
+class RoundFiguresAdmin(LookUpAdmin):
+    list_display = ("round", "tasks", "wanted", "is_stale", "computed_at")
+    list_filter = ("is_stale",)
+    list_select_related = ("round__project", "round__language")
+
+
+@admin.register(VerificationTask)
+class VerificationTaskAdmin(LookUpAdmin):
+    list_display = ("task", "round", "caption")
+    list_select_related = ("task", "round__project", "round__language", "caption")
+
+
+@admin.register(VerificationBatch)
+class VerificationBatchAdmin(LookUpAdmin):
+    list_display = ("batch", "round", "submitted_at")
+    list_filter = ("round__project",)
+    list_select_related = ("batch", "round__project", "round__language")
+
+
+@admin.register(Verdict)
+class VerdictAdmin(LookUpAdmin):
+    list_display = ("batch", "position", "person", "caption", "rating", "rated_at")
+    list_select_related = ("batch", "person", "caption")
+
+
+@admin.register(Release)
+class ReleaseAdmin(LookUpAdmin):
+    """The salt would lead from pseudonyms back to people."""
+
+    list_display = ("project", "number", "title", "state", "until", "created_by", "finished_at")
+    exclude = ("salt",)
+    list_filter = ("project", "state")
+    list_select_related = ("project", "created_by")

@@ -10,7 +10,20 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from people.models import Consent, ConsentText, Invitation, InvitationUse, LanguageSkill, Membership, Project, User
+from people.models import (
+    ApiToken,
+    AuditEntry,
+    Consent,
+    ConsentText,
+    Delivery,
+    Invitation,
+    InvitationUse,
+    LanguageSkill,
+    Membership,
+    Project,
+    User,
+    Webhook,
+)
 
 
 class LookUpOnly:
@@ -55,8 +68,10 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
     fieldsets = (
         *(UserAdmin.fieldsets or ()),
         (_("Languages"), {"fields": ("reads_english", "interface_language")}),
+        (_("Account"), {"fields": ("deleted_at",)}),
     )
-    list_display = ("username", "email", "is_active", "is_staff", "last_login")
+    list_display = ("username", "email", "is_active", "is_staff", "last_login", "deleted_at")
+    readonly_fields = ("deleted_at",)
     inlines = (MembershipInline, LanguageSkillInline)
 
 
@@ -86,6 +101,36 @@ class InvitationAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Consent)
 class ConsentAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("user", "text", "given_at", "withdrawn_at")
+    list_display = ("user", "text", "given_at", "withdrawn_at", "answers_kept")
     search_fields = ("user__username", "text__project__name")
     list_select_related = ("user", "text__project")
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(LookUpAdmin):
+    list_display = ("project", "number", "at", "by", "person", "action", "about")
+    list_filter = ("project", "action")
+    search_fields = ("about",)
+    list_select_related = ("project", "by", "person")
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(LookUpAdmin):
+    list_display = ("user", "name", "prefix", "may_write", "created_at", "expires_at", "last_used_at", "revoked_at")
+    exclude = ("digest",)
+    list_select_related = ("user",)
+
+
+@admin.register(Webhook)
+class WebhookAdmin(LookUpAdmin):
+    list_display = ("project", "url", "is_active", "created_at", "created_by")
+    exclude = ("secret",)
+    list_filter = ("project", "is_active")
+    list_select_related = ("project", "created_by")
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(LookUpAdmin):
+    list_display = ("webhook", "event", "state", "attempts", "next_at", "answer", "done_at")
+    list_filter = ("state", "event")
+    list_select_related = ("webhook",)

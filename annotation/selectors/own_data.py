@@ -31,8 +31,8 @@ def own_data(person: User) -> Iterator[Part]:
     yield Part(
         "pictures",
         _("Every picture of them: how you rated its English caption, and what you typed, handed in or not. The English "
-          "captions are not here: a program wrote them. Of pictures that you have in hand, in whatever kind of work, your "
-          "rating is left out."),
+          "captions are not here: a program wrote them. Of pictures that you have in hand, in whatever kind of work, "
+          "your rating is left out."),
         _items(person, hidden),
     )  # fmt: skip
     yield Part(
