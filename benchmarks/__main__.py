@@ -50,6 +50,7 @@ def main() -> None:
     results["game"] = _measure_game(options)
     results["word_movers"] = _module("word_movers", env={})
     results["standing"] = [_measure_standing(options, {})]
+    results["manage"] = [_measure_manage(options, {})]
     results["metrics"] = metrics.measure(runs=options.runs, growth=metrics.GROWTH[: 2 if options.skip_million else 3])
     results["runs"] = _measure_runs()
     with contextlib.suppress(ImportError), _postgres() as production:
@@ -58,6 +59,8 @@ def main() -> None:
         results["reports"].append(_measure_report(production))
     with contextlib.suppress(ImportError), _postgres() as production:
         results["standing"].append(_measure_standing(options, production))
+    with contextlib.suppress(ImportError), _postgres() as production:
+        results["manage"].append(_measure_manage(options, production))
     _report(results)
     (ROOT / "var" / "bench").mkdir(parents=True, exist_ok=True)
     (ROOT / "var" / "bench" / "latest.json").write_text(json.dumps(results, indent=1))
@@ -145,6 +148,12 @@ def _measure_standing(options: argparse.Namespace, env: dict[str, str]) -> dict[
     many = 100_000 if options.skip_million else 1_000_000
     with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
         return _module("standing", many, env={"CROSSLENS_VAR": var, **env})
+
+
+def _measure_manage(options: argparse.Namespace, env: dict[str, str]) -> dict[str, Any]:
+    size = ("--languages", 4, "--people", 24) if options.skip_million else ()
+    with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
+        return _module("manage", *size, env={"CROSSLENS_VAR": var, **env})
 
 
 def _measure_report(env: dict[str, str]) -> dict[str, Any]:
@@ -260,6 +269,14 @@ def _report(results: dict[str, Any]) -> None:
             f"Report over {report['judgements']:,} judgements, {report['database']}: {report['report_s']} s; bootstrap "
             f"of 3,600 pairs: {report['bootstrap_ms']} ms, {faster:.0f} times as fast as one resample after the other"
         )
+    for manage in results["manage"]:
+        print(
+            f"Managers' pages, {manage['captions']:,} captions in {manage['languages']} languages, {manage['database']}:"
+        )
+        for name, page in manage["pages"].items():
+            print(f"  {name:22} p50 {page['median_ms']:7.1f} ms   p95 {page['p95_ms']:7.1f} ms")
+        for name, counted in manage["counted"].items():
+            print(f"  the numbers of {name!r} by counting, without a page: {counted['median_ms']:.0f} ms")
     _report_runs(results["runs"])
     metrics.report(results["metrics"])
     for taking in results["taking"]:

@@ -30,6 +30,8 @@ SMALL, LARGE = 90, 180
 """Pixels."""
 SHOWN_LENGTHS = 0.99
 """Of all captions: the longest hundredth stand together in the last column."""
+LONGEST_BESIDE = 20
+"""Characters of a name that a phone has room for beside a bar."""
 ANY = "any"
 
 
@@ -160,7 +162,10 @@ def _day(day: date) -> str:
 
 
 def _levels(id: str, title: str, series: Sequence[RoundSeries]) -> Figure | None:
-    rows = [_shares(_named(one.round), one.sums) for one in series if one.sums.ratings]
+    rated = [one for one in series if one.sums.ratings]
+    # Where each language has one round, its name says enough.
+    is_plain = len({one.round.language_id for one in rated}) == len(rated) > 1
+    rows = [_shares(one.round.language.name if is_plain else _named(one.round), one.sums) for one in rated]
     return _stacked(id, title, rows) if rows else None
 
 
@@ -170,7 +175,8 @@ def _stacked(id: str, title: str, rows: Sequence[Shares]) -> Figure:
         [_("Round"), *(label for _, label in kinds), _("Ratings")],
         [(row.name, *(shown.percent(share, 1) for share in row.percent), row.note) for row in rows],
     )
-    return Figure(id, title, "", None, stacked_plot(title, kinds, rows, has_names_beside=True), table)
+    is_short = all(len(row.name) <= LONGEST_BESIDE for row in rows)
+    return Figure(id, title, "", None, stacked_plot(title, kinds, rows, has_names_beside=is_short), table)
 
 
 def _named(round: Round) -> str:
@@ -205,7 +211,7 @@ def _lengths(series: Sequence[RoundSeries]) -> tuple[list[Figure], PlotTable | N
                 summary=_about(sums[language]),
                 height=SMALL,
                 highest=highest,
-                written=lambda value: shown.percent(value, 0),
+                as_percent=True,
             ),
             stacked=None,
             table=None,

@@ -130,7 +130,7 @@ def _row(row: RoundProgress) -> ProgressRow:
     return ProgressRow(
         progress=row,
         pace=shown.plain(row.pace.per_day, 1),
-        ends_on=date_format(row.ends_on, "DATE_FORMAT") if row.ends_on else NOTHING,
+        ends_on=date_format(row.ends_on, "j M Y") if row.ends_on else NOTHING,
         minutes=minutes(row.minutes),
         exact=exact(row.shared),
         alpha=alpha(row.shared),

@@ -6,8 +6,9 @@ on a wide screen; down the page they are in pixels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from corpus.pages import shown
 from corpus.pages.plots import round_end
@@ -15,6 +16,8 @@ from corpus.pages.plots import round_end
 START, END = 13.0, 99.0
 """Percent of the width: left of it stand the numbers of the axis."""
 TOP, AXIS = 10, 24
+WHOLE = 0.05
+"""What is nearer to a whole number has no decimals."""
 COLUMN_SHARE = 0.84
 """Of the room that a column has, with the gap after it."""
 
@@ -63,9 +66,10 @@ def column_plot(
     summary: str,
     height: int = 180,
     highest: float | None = None,
-    written: Callable[[float], str] = lambda value: shown.plain(value, 0),
+    as_percent: bool = False,
 ) -> ColumnPlot:
     """`columns`: what each is of, and its value. Plots that are to be compared share `highest`."""
+    written = partial(_written, as_percent=as_percent)
     end = round_end(highest if highest is not None else max((value for _, value in columns), default=0))
     bottom = TOP + height
     room = (END - START) / max(1, len(columns))
@@ -97,6 +101,11 @@ def column_plot(
             for share in (0.5, 1.0)
         ],
     )
+
+
+def _written(value: float, *, as_percent: bool) -> str:
+    write = shown.percent if as_percent else shown.plain
+    return write(value, 0 if abs(value - round(value)) < WHOLE else 1)
 
 
 def _labels(names: Sequence[str], room: float) -> list[Label]:
