@@ -52,6 +52,8 @@ def _levels(loglevel: int | None, **_about: Any) -> None:
     root = logging.getLogger()
     if loglevel:
         logging.getLogger("celery").setLevel(loglevel)
+        # That a task came is told again when it ends, and sweeps come every few seconds.
+        logging.getLogger("celery.worker.strategy").setLevel(max(loglevel, logging.WARNING))
     # It tells of processes that were killed, and passes nothing up.
     if ended := get_multiprocessing_logger():
         ended.handlers, ended.level = root.handlers, logging.ERROR

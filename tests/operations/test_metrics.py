@@ -1,0 +1,218 @@
+"""What Prometheus is told, whom it is told, and that all processes are counted."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from corpus.models import ImportJob, ImportKind
+from operations import metrics, selectors
+from operations.slots import Slots
+from people.models import Delivery, Project, User, Webhook
+from tests.servers import ROOT
+
+TOKEN = "mQ8sT2vX5zR7bN1cK4dF"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> None:
+    selectors.kept.forget()
+
+
+def samples() -> dict[str, float]:
+    lines = [line for line in metrics.exposition().decode().splitlines() if line and not line.startswith("#")]
+    return {name: float(value) for name, _blank, value in (line.rpartition(" ") for line in lines)}
+
+
+def difference(before: dict[str, float], name: str) -> float:
+    return samples().get(name, 0.0) - before.get(name, 0.0)
+
+
+@pytest.mark.django_db
+def test_requests_are_counted_by_the_name_of_their_address(client):
+    before = samples()
+
+    client.get("/healthz")
+    client.get("/nowhere/at/all/")
+    client.generic("INVENTED", "/nowhere/")
+
+    assert difference(before, 'crosslens_requests_total{method="GET",status="200",view="health-show"}') == 1
+    assert difference(before, 'crosslens_requests_total{method="GET",status="404",view="unresolved"}') == 1
+    assert not any("INVENTED" in name or "nowhere" in name for name in samples())
+    assert difference(before, 'crosslens_request_seconds_count{view="health-show"}') == 1
+
+
+@pytest.mark.django_db
+def test_what_the_database_refuses_is_counted_once(client):
+    before = samples()
+
+    with pytest.raises(DatabaseError), connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM nothing_of_that_name")
+
+    assert (
+        sum(difference(before, name) for name in samples() if name.startswith("crosslens_database_errors_total")) == 1
+    )
+
+
+@pytest.mark.django_db
+def test_what_waits_is_told_with_how_long_the_oldest_has_waited():
+    now = timezone.now()
+    job = ImportJob.objects.create(kind=ImportKind.IMAGES, source_name="lions.zip")
+    ImportJob.objects.filter(pk=job.pk).update(created_at=now - timedelta(minutes=10))
+    ann = User.objects.create_user("ann")
+    project = Project.objects.create(slug="lions", name="Lions", created_by=ann)
+    hook = Webhook.objects.create(
+        project=project, url="https://example.org/", secret="s", created_at=now, created_by=ann
+    )
+    for due in (now - timedelta(seconds=30), now + timedelta(hours=1)):
+        Delivery.objects.create(webhook=hook, event="round.closed", payload={}, next_at=due, created_at=now)
+
+    found = samples()
+
+    assert found['crosslens_jobs_waiting{kind="imports"}'] == 1
+    assert 600 <= found['crosslens_oldest_waiting_seconds{kind="imports"}'] < 700
+    # One is to be tried again in an hour; it does not wait for us.
+    assert found['crosslens_jobs_waiting{kind="deliveries"}'] == 1
+    assert found['crosslens_jobs_waiting{kind="releases"}'] == 0
+    assert found['crosslens_queue_messages{queue="default"}'] >= 0
+
+
+@pytest.mark.django_db
+def test_the_same_figures_are_given_for_some_seconds(django_assert_num_queries):
+    samples()
+    with django_assert_num_queries(0):
+        samples()
+
+
+@pytest.mark.django_db
+def test_figures_cost_a_few_queries_however_much_there_is(django_assert_max_num_queries):
+    with django_assert_max_num_queries(12):
+        samples()
+
+
+@pytest.mark.django_db
+def test_without_a_broker_or_database_the_counts_are_still_told(monkeypatch):
+    def broken(*_arguments: Any) -> Any:
+        raise selectors.Unreachable
+
+    def refused(*_arguments: Any) -> Any:
+        raise DatabaseError("gone")
+
+    monkeypatch.setattr(selectors, "messages_waiting", broken)
+    monkeypatch.setattr(selectors, "_jobs", refused)
+    metrics.count_request(view="health-show", method="GET", status=200, duration_s=0.1)
+
+    found = samples()
+
+    assert not any(name.startswith(("crosslens_queue_messages", "crosslens_jobs_waiting")) for name in found)
+    assert any(name.startswith("crosslens_requests_total") for name in found)
+
+
+@pytest.mark.parametrize(
+    ("address", "token", "sent", "status"),
+    [
+        ("10.0.0.7", "", "", 200),
+        ("127.0.0.1", "", "", 200),
+        ("8.8.8.8", "", "", 404),
+        ("8.8.8.8", TOKEN, f"Bearer {TOKEN}", 200),
+        ("8.8.8.8", TOKEN, "Bearer another", 404),
+        ("8.8.8.8", TOKEN, f"Basic {TOKEN}", 404),
+        ("8.8.8.8", TOKEN, "", 404),
+        ("10.0.0.7", TOKEN, "", 404),
+        ("8.8.8.8", "", "Bearer ", 404),
+    ],
+)
+@pytest.mark.django_db
+def test_metrics_are_for_private_addresses_or_for_a_token(client, settings, address, token, sent, status):
+    settings.METRICS_TOKEN = token
+
+    answer = client.get("/metrics", REMOTE_ADDR=address, headers={"Authorization": sent})
+
+    assert answer.status_code == status
+    assert ("crosslens_" in answer.content.decode()) is (status == 200)
+    assert status == 200 or "private addresses" in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_an_address_that_a_proxy_tells_of_is_the_one_that_counts(client, settings):
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
+
+    def status(forwarded: str) -> int:
+        return int(client.get("/metrics", REMOTE_ADDR="10.0.0.2", headers={"X-Forwarded-For": forwarded}).status_code)
+
+    assert status("8.8.8.8") == 404
+    # What somebody outside made up stands before what the proxy adds.
+    assert status("10.0.0.7, 8.8.8.8") == 404
+    assert status("10.0.0.7") == 200
+
+
+COUNTER = """
+import sys
+sys.path.insert(0, {root!r})
+from pathlib import Path
+from operations.slots import Slots
+slots = Slots(Path({folder!r}))
+print(f"{{slots.number()}} {{slots.number()}}\\n", end="", flush=True)
+sys.stdin.read()
+"""
+
+
+def counting(folder: Path) -> tuple[subprocess.Popen[str], int]:
+    program = COUNTER.format(root=str(ROOT), folder=str(folder))
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    first, second = map(int, process.stdout.readline().split())
+    assert first == second
+    return process, first
+
+
+def test_processes_have_different_numbers_and_the_next_has_that_of_one_that_was_killed(tmp_path):
+    mine = Slots(tmp_path).number()
+    first, of_first = counting(tmp_path)
+    second, of_second = counting(tmp_path)
+    first.kill()
+    first.wait()
+    third, of_third = counting(tmp_path)
+    for process in (second, third):
+        process.kill()
+        process.wait()
+
+    assert len({mine, of_first, of_second}) == 3
+    assert of_third == of_first
+
+
+def test_a_process_that_was_forked_off_has_a_number_of_its_own(tmp_path):
+    program = COUNTER.format(root=str(ROOT), folder=str(tmp_path)).replace(
+        "print(", "import os; slots.number(); os.fork(); print("
+    )
+    done = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True, check=True)
+
+    assert sorted(done.stdout.split()) == ["0", "0", "1", "1"]
+
+
+def test_the_rules_for_alerts_ask_for_figures_that_there_are():
+    rules = yaml.safe_load((ROOT / "deploy" / "alerts.yml").read_text())
+    asked = {
+        name
+        for group in rules["groups"]
+        for rule in group["rules"]
+        for name in re.findall(r"crosslens_\w+", rule["expr"])
+    }
+    described = Path(metrics.__file__).read_text() + Path(selectors.__file__).read_text()
+    known = set(re.findall(r'"(crosslens_\w+)"', described))
+
+    assert asked
+    assert {re.sub(r"_(total|bucket|sum|count)$", "", name) for name in asked} <= known
+    guide = (ROOT / "docs" / "operators.md").read_text()
+    assert [name for name in known if name not in guide] == []
