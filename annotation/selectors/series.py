@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
+
+from django.db.models import QuerySet
 
 from annotation.models import Round, RoundKind
 from annotation.rules.tallies import Sums, total
@@ -39,5 +40,5 @@ def round_series(project: Project, *, language: Language | None = None) -> list[
     return [one for one in series if one.sums.captions]
 
 
-def languages_of(project: Project) -> Sequence[Language]:
+def languages_of(project: Project) -> QuerySet[Language]:
     return Language.objects.filter(pk__in=project.rounds.values("language")).order_by("english_name", "pk")

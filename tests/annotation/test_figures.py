@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def computed(round) -> Round:
     return round
 
 
-def of(round: Round) -> dict:
+def of(round: Round) -> dict[str, Any]:
     figures.compute(round_id=round.pk, now=NOW)
     return RoundFigures.objects.get(round=round).figures
 

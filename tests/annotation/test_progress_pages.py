@@ -60,7 +60,7 @@ def ann(round):
     return person
 
 
-def get(client: Client, name: str, /, *arguments: object, **query: object) -> str:
+def get(client: Client, name: str, /, *arguments: object, **query: str | int) -> str:
     response = client.get(reverse(f"annotation:{name}", args=["lions", *arguments]), query)
     assert response.status_code == 200
     return response.content.decode()

@@ -17,7 +17,7 @@ from tests.factories import make_annotator, make_project, make_round
 pytestmark = pytest.mark.django_db
 
 
-def said(*arguments: object) -> str:
+def said(*arguments: str) -> str:
     out = StringIO()
     call_command(*arguments, stdout=out)
     return out.getvalue()

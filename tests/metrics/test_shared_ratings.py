@@ -28,7 +28,7 @@ def columns(rows):
 
 
 def pairs_by_hand(rows, *, of=None):
-    by_thing = defaultdict(dict)
+    by_thing: defaultdict[int, dict[int, int]] = defaultdict(dict)
     for (thing, rater), rating in rows.items():
         by_thing[thing][rater] = rating
     pairs = [
@@ -67,7 +67,7 @@ class TestAgreementOfAll:
         near = agreement(things, [GOOD, EXCELLENT, BAD, MEDIUM, BAD, BAD])
         far = agreement(things, [BAD, EXCELLENT, BAD, EXCELLENT, BAD, BAD])
         assert near.exact == far.exact
-        assert near.alpha > far.alpha
+        assert float(near.alpha) > float(far.alpha)
 
     def test_where_nobody_shares_anything_there_is_none_of_it_and_why(self):
         found = agreement([1, 2], [GOOD, BAD])
