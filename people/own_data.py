@@ -142,5 +142,5 @@ def _log(person: User) -> Iterator[dict[str, Any]]:
     found = AuditEntry.objects.filter(Q(by=person) | Q(person=person)).order_by("at", "project", "number")
     rows = found.values("number", "at", "action", "about", "by", "person", project_slug=F("project__slug"))
     for row in rows.iterator(chunk_size=ROWS_AT_ONCE):
-        by, about = row.pop("by"), row.pop("person")
-        yield row | {"you_did_it": by == person.pk, "it_concerns_you": about == person.pk}
+        who = {"you_did_it": row["by"] == person.pk, "it_concerns_you": row["person"] == person.pk}
+        yield {name: value for name, value in row.items() if name not in ("by", "person")} | who

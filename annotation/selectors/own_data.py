@@ -18,6 +18,8 @@ from inference import exposure
 from people.models import User
 from people.personal import Part
 
+LEFT_OUT_IN_HAND = ("image", "rating", "rated_at", "rating_ms")
+
 
 def _of_round(path: str) -> dict[str, F]:
     """Columns that say which round, at `path`, a row is of."""
@@ -98,10 +100,8 @@ def _items(person: User, hidden: set[int]) -> Iterator[dict[str, Any]]:
         **_of_round("batch__round"),
     )
     for row in rows.iterator():
-        if row.pop("image") in hidden:
-            for name in ("rating", "rated_at", "rating_ms"):
-                del row[name]
-        yield row
+        left_out = LEFT_OUT_IN_HAND if row["image"] in hidden else ("image",)
+        yield {name: value for name, value in row.items() if name not in left_out}
 
 
 def _captions(person: User) -> QuerySet[Any, Any]:

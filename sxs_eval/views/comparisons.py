@@ -105,12 +105,12 @@ def comparison_settings(request: HttpRequest, slug: str, comparison_id: int) -> 
         context = {"form": form, "comparison": comparison, "project": comparison.project}
         context["decides"] = has_role(request.user, comparison.project, Role.MANAGER)
         return render(request, "sxs_eval/comparison_settings.html", context, status=422 if form.is_bound else 200)
-    who = {"by": user_of(request), "now": timezone.now()}
-    services.change_comparison(comparison=comparison, settings=form.settings(), **who)
+    by, now = user_of(request), timezone.now()
+    services.change_comparison(comparison=comparison, settings=form.settings(), by=by, now=now)
     messages.success(request, _("The settings are saved. They hold for batches that are handed out from now on."))
     if "replication" in form.changed_data:
         replication = form.cleaned_data["replication"]
-        above = services.change_replication(comparison=comparison, replication=replication, **who)
+        above = services.change_replication(comparison=comparison, replication=replication, by=by, now=now)
         _say_what_stays_above(request, comparison, above)
     return redirect("sxs_eval:comparison-list", slug)
 
