@@ -123,7 +123,7 @@ class Row:
     is_sent_back: bool
     may_be_sent_back: bool
     verdicts: Sequence[Said]
-    mine: Found | None
+    mine: Found
     others: Sequence[Found]
     feedback: Sequence[Feedback]
     returns: Sequence[Return]
@@ -258,6 +258,7 @@ def _rows(captions: Sequence[Caption], round: Round, viewer: User) -> list[Row]:
     for verdict in _counted_verdicts().filter(**about).select_related("person").order_by("person__username"):
         said = Said(verdict.person.username, verdict.rating, verdict.get_rating_display())
         verdicts[verdict.caption_id].append(said)
+    nothing = Found(viewer.username, None, "", "")
     mine: dict[int, Found] = {}
     others: dict[int, list[Found]] = defaultdict(list)
     for check in SpotCheck.objects.filter(**about).select_related("by").order_by("by__username"):
@@ -289,7 +290,7 @@ def _rows(captions: Sequence[Caption], round: Round, viewer: User) -> list[Row]:
             and caption.state == CaptionState.COUNTED
             and caption.pk not in rated_by_others,
             verdicts=verdicts[caption.pk],
-            mine=mine.get(caption.pk),
+            mine=mine.get(caption.pk) or nothing,
             others=others[caption.pk],
             feedback=feedback[caption.pk],
             returns=returns[caption.pk],

@@ -77,7 +77,8 @@ addEventListener("focusin", follow);
 addEventListener("pointerdown", follow);
 
 // What was swapped in is the same caption: the keys stay with it, and so does the focus, unless something was refused.
-document.body.addEventListener("htmx:afterSwap", () => {
+// Sooner than when it has settled its class would be put back to what the server sent.
+document.body.addEventListener("htmx:afterSettle", () => {
   mark();
   const refused = row()?.querySelector("textarea[aria-invalid=true]");
   (refused ?? row())?.focus({ preventScroll: true });

@@ -78,6 +78,7 @@ class TestWhatIsShown:
             assert caption.text in html
             assert caption.item.english.text in html
         assert html.count("<figure") == 3
+        assert 'aria-pressed="true"' not in html
 
     def test_the_other_caption_of_a_picture_stands_beside_the_one_asked_for(self, round, manager):
         ann = User.objects.get(username="ann")

@@ -1,0 +1,138 @@
+"""Spot checks in a browser: by keys alone, without scripts, on a phone; a caption written anew outlives its page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from annotation.models import Caption, Feedback, Round, SentBack, SpotCheck
+from annotation.selectors import checks as selectors
+from annotation.services import corrections
+from annotation.services.feedback import give_feedback
+from people.models import User
+from tests.annotation.handing_in import hand_in
+from tests.browser.annotator import barriers, make_pictures, sign_in
+from tests.factories import make_annotator, make_captioner, make_collection, make_round
+
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
+PATIENCE_MS = 20_000
+TEXT = "قاربان صغيران على شاطئ رملي تحت سماء رمادية، وخلفهما بيوت بيضاء"
+
+
+@pytest.fixture
+def round() -> Round:
+    """Three pictures described in Arabic by two people."""
+    collection = make_collection(images=3)
+    make_pictures(collection)
+    made = make_round(collection=collection, captioners=[make_captioner(collection)], language="ar")
+    for name in ("ann", "bea"):
+        hand_in(made, make_annotator(made, name), TEXT, now=timezone.now())
+    return made
+
+
+def address(live_server: Any, round: Round) -> str:
+    return str(live_server.url + reverse("annotation:check-show", args=[round.project.slug, "ar"]))
+
+
+def test_a_round_is_gone_through_with_the_keyboard_alone(
+    live_server: Any, page: Page, context: BrowserContext, round: Round, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selectors, "IMAGES_AT_ONCE", 2)
+    sign_in(context, round.project.created_by, live_server.url)
+    said: list[str] = []
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(address(live_server, round))
+    current = page.locator(".check__row.is-current")
+    captions = list(Caption.objects.order_by("image", "author__username"))
+    expect(current).to_have_attribute("id", f"caption-{captions[0].pk}")
+
+    page.keyboard.press("r")
+    expect(current.get_by_role("button", name="right")).to_have_attribute("aria-pressed", "true", timeout=PATIENCE_MS)
+    page.keyboard.press("3")
+    expect(current.get_by_role("button", name="Medium")).to_have_attribute("aria-pressed", "true", timeout=PATIENCE_MS)
+    page.keyboard.press("j")
+    expect(current).to_have_attribute("id", f"caption-{captions[1].pk}")
+    expect(current).to_be_focused()
+    page.keyboard.press("f")
+    page.keyboard.type("jkrw: the colours, please.")
+    page.keyboard.press("Control+Enter")
+    expect(current.get_by_text("They see it before their next batch.")).to_be_visible(timeout=PATIENCE_MS)
+    page.keyboard.press("b")
+    page.keyboard.press("Control+Enter")
+    expect(current.get_by_role("alert")).to_have_text("Write what you want to say first.", timeout=PATIENCE_MS)
+    page.keyboard.type("Which boats?")
+    page.keyboard.press("Control+Enter")
+    expect(current.get_by_text("sent back", exact=True)).to_be_visible(timeout=PATIENCE_MS)
+    page.keyboard.press("k")
+    page.keyboard.press("w")
+    expect(current.get_by_role("button", name="wrong")).to_have_attribute("aria-pressed", "true", timeout=PATIENCE_MS)
+    assert barriers(page) == []
+    for _ in range(4):
+        page.keyboard.press("j")
+    page.wait_for_url("**after=*")
+    expect(page.locator(".check__image")).to_have_count(1)
+
+    check = SpotCheck.objects.get()
+    assert (check.caption, check.is_rating_right, check.level) == (captions[0], False, "MEDIUM")
+    assert Feedback.objects.get().text == "jkrw: the colours, please."
+    assert SentBack.objects.get().caption == captions[1]
+    assert said == []
+
+
+@pytest.mark.parametrize("width", [390, 1366])
+def test_without_javascript_it_is_all_there_and_nothing_is_wider_than_the_screen(
+    live_server: Any, browser: Browser, round: Round, width: int
+) -> None:
+    context = browser.new_context(java_script_enabled=False, viewport={"width": width, "height": 844})
+    sign_in(context, round.project.created_by, live_server.url)
+    page = context.new_page()
+    page.goto(address(live_server, round))
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_label("Annotator").select_option(label="bea")
+    page.get_by_role("button", name="Show").click()
+    row = page.locator("[data-row]").first
+    row.get_by_role("button", name="Excellent").click()
+    expect(page.get_by_role("button", name="Excellent", pressed=True)).to_have_count(1)
+    assert "annotator=" in page.url
+    row.get_by_text("Send back").first.click()
+    row.get_by_label("Send back").fill("Which boats?")
+    row.get_by_role("button", name="Send back").click()
+    expect(page.get_by_text("The caption was sent back to its author.")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert SpotCheck.objects.get().level == "EXCELLENT"
+    context.close()
+
+
+def test_a_caption_written_anew_outlives_a_page_that_was_closed(
+    live_server: Any, page: Page, context: BrowserContext, round: Round
+) -> None:
+    caption, now = Caption.objects.filter(author__username="ann").order_by("pk").first(), timezone.now()
+    assert caption is not None
+    ann, by = User.objects.get(username="ann"), {"by": round.project.created_by, "now": now}
+    corrections.send_back(caption_id=caption.pk, note="Which boats?", **by)
+    give_feedback(round=round, person=ann, text="Name the colours.", caption=caption, **by)
+    sign_in(context, ann, live_server.url)
+    page.goto(f"{live_server.url}{reverse('annotation:work-show')}")
+    assert barriers(page) == []
+    page.get_by_role("link", name="Read it").first.click()
+    page.get_by_role("link", name="Read it").click()
+    expect(page.get_by_text("Name the colours.")).to_be_visible()
+    assert barriers(page) == []
+    page.get_by_role("button", name="I have read this").click()
+    page.locator(f"a[href='{reverse('annotation:caption-rewrite', args=[caption.pk])}']").click()
+    page.get_by_label("Caption in").fill(f"{TEXT} والبحر")
+    assert barriers(page) == []
+    page.close()
+
+    page = context.new_page()
+    page.goto(f"{live_server.url}{reverse('annotation:caption-rewrite', args=[caption.pk])}")
+    expect(page.get_by_label("Caption in")).to_have_value(f"{TEXT} والبحر")
+    page.get_by_role("button", name="Hand in").click()
+    expect(page.get_by_text("Your new caption was handed in.")).to_be_visible()
+    caption.refresh_from_db()
+    assert caption.text == f"{TEXT} والبحر"
