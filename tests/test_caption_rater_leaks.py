@@ -36,7 +36,7 @@ from tests.test_leaks import HOLD, make_sizes
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
-IMAGES, BATCH = 6, 3
+IMAGES, BATCH = 4, 2
 AUTHOR, SECOND_AUTHOR = "zwibbelquast", "plomferdink"
 UNSTEADY = {
     "mfa_activate_totp": "offers a new key each time",
@@ -45,11 +45,18 @@ UNSTEADY = {
 }
 
 
+class NoGuess(tuple[object, ...]):
+    """No value at all, where the walk would stop at an empty one."""
+
+    def __bool__(self) -> bool:
+        return True
+
+
 class Guesses(dict[str, Sequence[object]]):
-    """What nobody told a value for is guessed: here nothing hangs on it, and tests/test_leaks.py asks for all."""
+    """Addresses with other arguments are left out: they show no caption of a round, and tests/test_leaks.py has all."""
 
     def get(self, name: str, default: Any = None) -> Any:
-        return super().get(name, default if " " in name else [1])
+        return super().get(name, default if " " in name else NoGuess())
 
 
 @dataclass
@@ -94,23 +101,17 @@ class World:
         theirs = batches.exclude(person=self.rater).values_list("pk", flat=True)[:1]
         signature = picture_of(first, self.rater).large.split("/")[-2]
         return Guesses(
-            batch_id=[*batches.filter(person=self.rater).values_list("pk", flat=True), *theirs, uuid4()],
-            position=[1, 2, 99],
-            round_id=[self.pilot.pk, self.rating.pk, self.elsewhere.pk],
-            slug=[self.pilot.project.slug, self.elsewhere.project.slug, self.pilot.collection.slug],
+            batch_id=[*batches.filter(person=self.rater).values_list("pk", flat=True), *theirs],
+            position=[1, 99],
+            round_id=[self.rating.pk, self.elsewhere.pk],
+            slug=[self.pilot.project.slug, self.elsewhere.project.slug],
             tag=["de"],
             public_id=[first.public_id],
-            size=[320, 800, 1600],
+            size=[320],
             signature=[signature, "guessed"],
-            caption_id=[*Caption.objects.values_list("pk", flat=True)[:2]],
-            person_id=[self.rater.pk, *User.objects.filter(username=AUTHOR).values_list("pk", flat=True)],
-            id=[self.rater.pk],
-            pk=[*Membership.objects.filter(user=self.rater).values_list("pk", flat=True)],
-            layout=["jsonl", "csv", "xm3600", "json"],
-            key=["guessed"],
-            app_label=["annotation"],
-            object_id=[*Verdict.objects.values_list("pk", flat=True)[:1]],
-            url=["", "annotation/verdict/"],
+            caption_id=[*Caption.objects.values_list("pk", flat=True)[:1]],
+            person_id=[self.rater.pk],
+            layout=["jsonl", "json"],
         )
 
     def walk(self) -> Walk:

@@ -26,6 +26,8 @@ WHY_NO_ALPHA: Mapping[str, StrPromise] = {
 }
 LEVEL_NAMES = {level.value: level.label for level in Rating}
 FROM_THE_BEST = tuple(reversed(LEVELS))
+KINDS = {"EXCELLENT": "better", "GOOD": "better", "BAD": "worse"}
+"""How bars are coloured."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def table_of(table: QualityTable) -> list[tuple[LanguageQuality, list[Line]]]:
 
 
 def levels_plot(row: QualityRow) -> plots.BarPlot:
-    bars = [(str(LEVEL_NAMES[level]), row.levels[level], "part") for level in FROM_THE_BEST]
+    bars = [(str(LEVEL_NAMES[level]), row.levels[level], KINDS.get(level, "similar")) for level in FROM_THE_BEST]
     return plots.bar_plot(_("Captions by the median of their ratings"), bars)
 
 
