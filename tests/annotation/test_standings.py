@@ -1,0 +1,204 @@
+"""What a manager decides about somebody in a language, and that it can be undone."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from allocation.models import AssignmentState, BatchState, Task
+from annotation.models import Caption, CaptionState, Item, Round, SentBack, Standing, StandingState, Tally, Verdict
+from annotation.services import batches, standings, verification
+from people.models import AuditEntry, Consent, User
+from people.qualification import NotQualified
+from tests.allocation.test_exact_replication import assert_exact
+from tests.annotation import verifying
+from tests.annotation.handing_in import hand_in, take, write
+from tests.factories import NOW, make_annotator, make_language, make_round
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def round() -> Round:
+    return make_round(images=4, replication=1, batch_size=2)
+
+
+@pytest.fixture
+def ann(round: Round) -> User:
+    return make_annotator(round, "ann")
+
+
+def about(round: Round, person: User) -> dict[str, Any]:
+    who = {"project": round.project, "person": person, "language": round.language}
+    return who | {"by": round.project.created_by, "now": NOW}
+
+
+def exclude(round: Round, person: User):
+    return standings.exclude(reason="Machine-made.", **about(round, person))
+
+
+def undo(exclusion) -> standings.Undone:
+    return standings.undo_exclusion(exclusion=exclusion, by=exclusion.by, now=NOW)
+
+
+def states_of(round: Round, person: User) -> list[str]:
+    return sorted(Caption.objects.filter(round=round, author=person).values_list("state", flat=True))
+
+
+class TestPausing:
+    def test_what_is_in_hand_goes_back_with_its_drafts_and_what_was_handed_in_counts(self, round, ann):
+        hand_in(round, ann)
+        batch = take(round, ann)
+        write(batch, ann, "Ein Bild davon")
+        assert standings.pause(reason="Too fast.", **about(round, ann)) == 1
+        batch.batch.refresh_from_db()
+        assert batch.batch.state == BatchState.RETURNED
+        assert set(Item.objects.filter(batch=batch).values_list("text", flat=True)) == {
+            "Ein Bild davon 1",
+            "Ein Bild davon 2",
+        }
+        assert states_of(round, ann) == ["counted", "counted"]
+        assert_exact(round.pool)
+
+    def test_nothing_is_taken_or_taken_up_again_before_it_is_lifted(self, round, ann):
+        batch = take(round, ann)
+        standings.pause(reason="Too fast.", **about(round, ann))
+        for again in (
+            lambda: take(round, ann),
+            lambda: batches.resume_batch(batch_id=batch.pk, annotator=ann, now=NOW),
+        ):
+            with pytest.raises(NotQualified, match="A manager has paused your work in German"):
+                again()
+        standings.lift(**about(round, ann))
+        assert batches.resume_batch(batch_id=batch.pk, annotator=ann, now=NOW).state == BatchState.OPEN
+
+    def test_captions_to_rate_go_back_too(self):
+        main, _authors = verifying.make_captioned_round()
+        rating = verifying.make_verification(main)
+        rater = verifying.make_caption_rater(rating)
+        batch = verifying.take(rating, rater)
+        assert standings.pause(reason="Too fast.", **about(main, rater)) == 1
+        batch.batch.refresh_from_db()
+        assert batch.batch.state == BatchState.RETURNED
+        with pytest.raises(NotQualified, match="paused"):
+            verification.take_batch(round=rating, rater=rater, now=NOW, rng=Random(0))
+
+    def test_other_languages_go_on(self, round, ann):
+        standings.pause(reason="Too fast.", **(about(round, ann) | {"language": make_language("sw")}))
+        assert take(round, ann)
+
+    def test_qualifying_ends_a_pause(self, round, ann):
+        standings.pause(reason="Too fast.", **about(round, ann))
+        standings.qualify(**about(round, ann))
+        assert Standing.objects.get().state == StandingState.QUALIFIED
+        assert take(round, ann)
+
+    def test_the_log_says_whom_it_concerns_without_a_name(self, round, ann):
+        standings.pause(reason="Too fast.", **about(round, ann))
+        entry = AuditEntry.objects.get(action="annotator.paused")
+        assert (entry.person, entry.about, entry.details) == (ann, "de", {"reason": "Too fast.", "batches": 0})
+
+
+class TestExcluding:
+    def test_places_are_free_for_others_and_the_tally_forgets_what_does_not_count(self, round, ann):
+        hand_in(round, ann)
+        open_batch = take(round, ann)
+        exclusion = exclude(round, ann)
+        assert exclusion.captions == 2
+        assert states_of(round, ann) == ["excluded", "excluded"]
+        assert Tally.objects.get(round=round, person=ann).captions == 0
+        open_batch.batch.refresh_from_db()
+        assert open_batch.batch.state == BatchState.RETURNED
+        bob = make_annotator(round)
+        hand_in(round, bob)
+        hand_in(round, bob)
+        assert Caption.objects.counted().filter(round=round).count() == 4
+        with pytest.raises(NotQualified, match="does not count at present"):
+            take(round, ann)
+        assert_exact(round.pool)
+
+    def test_undone_what_nobody_else_wrote_counts_again(self, round, ann):
+        hand_in(round, ann)
+        exclusion = exclude(round, ann)
+        assert undo(exclusion) == standings.Undone(2, 0)
+        assert states_of(round, ann) == ["counted", "counted"]
+        assert Tally.objects.get(round=round, person=ann).captions == 2
+        assert undo(exclusion) == standings.Undone(0, 0)
+        assert_exact(round.pool)
+
+    def test_what_others_wrote_since_stays_and_the_rest_is_said(self, round, ann):
+        hand_in(round, ann)
+        hand_in(round, ann)
+        exclusion = exclude(round, ann)
+        hand_in(round, make_annotator(round))
+        assert undo(exclusion) == standings.Undone(2, 2)
+        assert states_of(round, ann) == ["counted", "counted", "excluded", "excluded"]
+        assert_exact(round.pool)
+
+    def test_somebody_may_be_excluded_again(self, round, ann):
+        hand_in(round, ann)
+        first = exclude(round, ann)
+        undo(first)
+        second = exclude(round, ann)
+        assert (second.pk == first.pk, second.captions) == (False, 2)
+        assert exclude(round, ann) == second
+
+    def test_a_caption_that_was_sent_back_is_sent_back_again_when_it_is_undone(self, round, ann):
+        hand_in(round, ann)
+        caption = Caption.objects.filter(author=ann).first()
+        Caption.objects.filter(pk=caption.pk).update(state=CaptionState.SENT_BACK)
+        SentBack.objects.create(caption=caption, note="Who?", by=round.project.created_by, at=NOW, text_before="x")
+        undo(exclude(round, ann))
+        assert states_of(round, ann) == ["counted", "sent-back"]
+
+    def test_a_late_caption_stays_late(self, round, ann):
+        hand_in(round, ann)
+        Caption.objects.filter(author=ann).update(state=CaptionState.LATE)
+        undo(exclude(round, ann))
+        assert states_of(round, ann) == ["late", "late"]
+
+    def test_what_was_withdrawn_with_consent_does_not_come_back(self, round, ann):
+        hand_in(round, ann)
+        exclusion = exclude(round, ann)
+        Caption.objects.filter(author=ann).update(state=CaptionState.WITHDRAWN)
+        assert undo(exclusion).restored == 0
+        assert states_of(round, ann) == ["withdrawn", "withdrawn"]
+        assert_exact(round.pool)
+
+
+class TestRatings:
+    def rated(self) -> tuple[Round, Round, User]:
+        main, _authors = verifying.make_captioned_round()
+        rating = verifying.make_verification(main)
+        rater = verifying.make_caption_rater(rating)
+        verifying.rate_all(rating, rater)
+        return main, rating, rater
+
+    def verdicts(self, rater: User) -> set[str]:
+        return set(Verdict.objects.filter(person=rater).values_list("assignment__state", flat=True))
+
+    def test_they_cease_to_count_and_count_again(self):
+        main, rating, rater = self.rated()
+        exclusion = exclude(main, rater)
+        assert self.verdicts(rater) == {AssignmentState.REJECTED}
+        assert Tally.objects.get(round=rating, person=rater).captions == 0
+        undo(exclusion)
+        assert self.verdicts(rater) == {AssignmentState.DONE}
+        assert_exact(rating.pool)
+
+    def test_those_of_who_withdrew_their_answers_since_do_not(self):
+        main, _rating, rater = self.rated()
+        exclusion = exclude(main, rater)
+        Consent.objects.filter(user=rater).update(withdrawn_at=NOW, answers_kept=False)
+        undo(exclusion)
+        assert self.verdicts(rater) == {AssignmentState.REJECTED}
+
+    def test_captions_that_ceased_to_count_are_looked_for_in_an_open_sample(self):
+        main, authors = verifying.make_captioned_round()
+        Task.objects.filter(pool=main.pool).update(places_taken=2)
+        rating = verifying.make_verification(main)
+        exclude(main, authors[0])
+        rating.refresh_from_db()
+        assert rating.awaits_tasks
