@@ -63,7 +63,7 @@ def main() -> None:
         return
     call_command("migrate", verbosity=0)
     began = time.perf_counter()
-    _seed(max(BATCH, round(options.captions / LANGUAGES / 2)))
+    seed_captions(max(BATCH, round(options.captions / LANGUAGES / 2)))
     found: dict[str, Any] = {
         "database": connection.vendor,
         "captions": Caption.objects.count(),
@@ -180,7 +180,7 @@ def _write(folder: Path, pieces: Iterable[bytes]) -> None:
         file.writelines(pieces)
 
 
-def _seed(images: int) -> None:
+def seed_captions(images: int) -> None:
     first = seed.make_round(NAME, images)
     project, model = first.project, first.captioners.get()
     people = User.objects.bulk_create(
