@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,13 +37,17 @@ def _channel() -> Iterator[Any]:
         connection.release()
 
 
-def messages_waiting(queue: str) -> int:
+def messages_waiting(queues: Iterable[str]) -> dict[str, int]:
     with _channel() as channel:
-        try:
-            return int(channel.queue_declare(queue, passive=True).message_count)
-        except ChannelError:
-            # Redis has no empty queues.
-            return 0
+        return {queue: _waiting(channel, queue) for queue in queues}
+
+
+def _waiting(channel: Any, queue: str) -> int:
+    try:
+        return int(channel.queue_declare(queue, passive=True).message_count)
+    except ChannelError:
+        # Redis has no empty queues.
+        return 0
 
 
 def require() -> None:

@@ -114,7 +114,7 @@ def _jobs(now: datetime) -> tuple[Samples, Samples]:
 
 def _of_the_broker() -> Level:
     try:
-        samples = [({"queue": queue}, float(messages_waiting(queue))) for queue in (DEFAULT, GPU)]
+        samples = [({"queue": queue}, float(count)) for queue, count in messages_waiting((DEFAULT, GPU)).items()]
     except Unreachable:
         samples = []
     return Level("crosslens_queue_messages", "Messages that no worker has taken.", samples)

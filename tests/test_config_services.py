@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -105,9 +106,15 @@ def test_the_processes_of_a_production_installation_work_together(tmp_path, prod
         assert status_of(port, "/accounts/login/", {"X-Forwarded-Proto": "https"}) == 200
         assert status_of(port, "/accounts/login/") == 301  # to https
         assert status_of(port, "/healthz", {"Host": "evil.example.net"}) == 400
+        # Asked from inside, without TLS.
+        assert status_of(port, "/readyz") == status_of(port, "/metrics") == 200
         send_sweep(production_environment)
         wait_until(lambda: re.search(r"sweep_leases\[.*succeeded", worker.read_text()), worker)
         wait_until(lambda: "Sending due task" in beat.read_text(), beat)
+        lines = [line for log in (web, worker) for line in log.read_text().splitlines() if line.startswith("{")]
+        told = [json.loads(line) for line in lines]
+        assert {"operations.access", "celery.app.trace"} <= {line["logger"] for line in told}
+        assert all(line["request_id"] for line in told if line["logger"] == "operations.access")
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):

@@ -42,13 +42,22 @@ def dump(path: Path) -> Snapshot:
     return _dump_postgres(path) if engine() == "postgresql" else _dump_sqlite(path)
 
 
-def load(path: Path) -> None:
-    """Put the database of `path` in place of what is there; if it fails, what was there is there again."""
+def load(path: Path, *, rows: Mapping[str, int]) -> None:
+    """Put the database of `path` in place of what is there.
+
+    If it fails, or has not as many `rows` in each table as it should, what was there is there again.
+    """
     connection.close()
     if engine() == "postgresql":
-        _load_postgres(path)
+        _load_postgres(path, rows)
     else:
-        _load_sqlite(path)
+        _load_sqlite(path, rows)
+
+
+def _require(rows: Mapping[str, int], found: Mapping[str, int]) -> None:
+    if different := sorted(table for table in {*found, *rows} if found.get(table) != rows.get(table)):
+        said = ", ".join(different)[:300]
+        raise Refused(f"The database has other numbers of rows than the backup says, in {said}. Take another backup.")
 
 
 def tables() -> list[str]:
@@ -61,14 +70,6 @@ def tables() -> list[str]:
         return []
     with closing(sqlite3.connect(path, timeout=WAIT_S)) as database:
         return _tables_of_sqlite(database)
-
-
-def rows() -> dict[str, int]:
-    if engine() == "postgresql":
-        with _connected() as postgres:
-            return _rows_of(postgres)
-    with closing(sqlite3.connect(str(connection.settings_dict["NAME"]), timeout=WAIT_S)) as database:
-        return _rows_of_sqlite(database)
 
 
 def others_connected() -> int:
@@ -107,7 +108,7 @@ def _dump_postgres(path: Path) -> Snapshot:
         return Snapshot(f"PostgreSQL {major}", _rows_of(postgres), tuple(f"{app}.{name}" for app, name in migrations))
 
 
-def _load_postgres(path: Path) -> None:
+def _load_postgres(path: Path, rows: Mapping[str, int]) -> None:
     with _connected() as postgres:
         major = postgres.info.server_version // 10_000
         program = _program("pg_restore", major)
@@ -125,6 +126,7 @@ def _load_postgres(path: Path) -> None:
             database = str(connection.settings_dict["NAME"])
             whole = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", "--schema", "public"]
             _run([program, *whole, "--dbname", database, str(path)])
+            _require(rows, _rows_of(postgres))
         except BaseException:
             postgres.execute("DROP SCHEMA public CASCADE")
             postgres.execute(sql.SQL("ALTER SCHEMA {} RENAME TO public").format(aside))
@@ -214,10 +216,11 @@ def _dump_sqlite(path: Path) -> Snapshot:
         return Snapshot(f"SQLite {sqlite3.sqlite_version}", _rows_of_sqlite(copy), applied)
 
 
-def _load_sqlite(path: Path) -> None:
+def _load_sqlite(path: Path, rows: Mapping[str, int]) -> None:
     target = Path(str(connection.settings_dict["NAME"]))
     target.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path)) as copy, closing(sqlite3.connect(target, timeout=WAIT_S)) as database:
+        _require(rows, _rows_of_sqlite(copy))
         try:
             # One transaction of the target's: cut short, what was there is there again.
             copy.backup(database)

@@ -25,7 +25,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
-from operations.rules.manifest import MANIFEST, SUMS
+from operations.rules.manifest import MANIFEST, SUMS, Refused
 from operations.services import databases
 from people.models import Project, User
 from tests import servers
@@ -151,16 +151,20 @@ def test_an_installation_that_has_something_is_replaced_only_by_force(tmp_path, 
     assert default_storage.open("originals/ab/abc").read() == b"a picture"
 
 
-def test_a_restore_that_fails_leaves_the_database_as_it_was(tmp_path, media, monkeypatch):
+def test_a_restore_that_fails_leaves_the_database_as_it_was(tmp_path, media):
     person = fill()
     run("backup", tmp_path / "monday")
     Project.objects.create(slug="later", name="Later", created_by=person)
-    whole = (tmp_path / "monday" / databases_file(tmp_path / "monday")).read_bytes()
+    dump = tmp_path / "monday" / databases_file(tmp_path / "monday")
+    rows = json.loads((tmp_path / "monday" / MANIFEST).read_text())["rows"]
+    whole = dump.read_bytes()
     torn = tmp_path / "torn"
     torn.write_bytes(whole[: len(whole) * 2 // 3])
 
     with pytest.raises(Exception, match=r"pg_restore failed|malformed|not a database|in use"):
-        databases.load(torn)
+        databases.load(torn, rows={})
+    with pytest.raises(Refused, match=r"other numbers of rows than the backup says, in people_project\."):
+        databases.load(dump, rows=rows | {"people_project": 5})
 
     assert Project.objects.count() == 2
 
