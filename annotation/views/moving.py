@@ -87,6 +87,7 @@ def _say_what_stops(request: HttpRequest, to: User, codes: list[str]) -> None:
         "consent": _("they have not agreed to the newest consent text"),
         "feedback": _("they have feedback to read first"),
         "paused": _("they are paused in this language"),
+        "excluded": _("what they did in this language is excluded"),
         "qualification": _("they are not qualified in this language"),
     }
     reasons = "; ".join(known.get(code, code) for code in codes)

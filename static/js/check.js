@@ -60,7 +60,7 @@ const nameOf = (event) => {
 
 addEventListener("keydown", (event) => {
   const field = event.target.matches?.("textarea, select, input:not([type=checkbox])");
-  if (event.key === "Escape" && event.target.matches?.("textarea")) return goTo(event.target.closest("section") ?? row());
+  if (event.key === "Escape" && event.target.matches?.("textarea")) return goTo(event.target.closest(".check__row") ?? row());
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches?.("textarea")) return event.target.form.requestSubmit();
   if (field || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
   if (!keysWanted?.checked) return;

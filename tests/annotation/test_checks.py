@@ -274,7 +274,7 @@ class TestFindings:
     def test_with_scripts_the_caption_comes_back_alone(self, manager, caption):
         html = self.post(manager, caption, htmx=True, level="GOOD").content.decode()
 
-        assert html.strip().startswith(f'<section id="caption-{caption.pk}"')
+        assert html.strip().startswith(f'<article id="caption-{caption.pk}"')
         assert "<html" not in html
         assert html.count('aria-pressed="true"') == 1
 
