@@ -239,7 +239,7 @@ class WithdrawalForm(forms.Form):
             (OnWithdrawal.KEEP, _("stay, under a pseudonym")),
             (OnWithdrawal.REMOVE, _("count no longer, and are in no later release")),
         ],
-        widget=forms.RadioSelect(attrs={"class": "choices"}),
+        widget=forms.RadioSelect(attrs={"class": "choices choices--sentences"}),
     )
 
     def __init__(self, *args: Any, text: ConsentText | None, **kwargs: Any) -> None:
@@ -264,7 +264,7 @@ class ConsentTextForm(forms.Form):
     on_withdrawal = forms.ChoiceField(
         label=_("When somebody withdraws their consent"),
         choices=OnWithdrawal.choices,
-        widget=forms.RadioSelect(attrs={"class": "choices"}),
+        widget=forms.RadioSelect(attrs={"class": "choices choices--sentences"}),
         help_text=_("This is stated beside the text. It holds for all answers of those who agree to this version."),
     )
 
@@ -320,11 +320,9 @@ class LogForm(forms.Form):
     """Which entries of a log are asked for; what cannot be understood is told beside its field."""
 
     action = forms.ChoiceField(label=_("What was done"), required=False)
-    person = forms.CharField(
-        label=_("Who did it, or whom it concerns"), required=False, help_text=_("A user name, whole.")
-    )
-    since = forms.DateField(label=_("From"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    until = forms.DateField(label=_("To"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    person = forms.CharField(label=_("By or about (user name)"), required=False)
+    since = forms.DateField(label=_("First day"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(label=_("Last day"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
     before = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, actions: list[tuple[str, str]], **kwargs: Any) -> None:

@@ -69,7 +69,8 @@ def test_the_page_says_who_did_what_to_whom_and_why(
 ):
     record(project, "annotator.paused", "de", person=annotator, details={"reason": "Too quick <b>", "batches": 2})
     page = shown(signed_in(manager))
-    assert "mia ann was paused in de. Reason: Too quick &lt;b&gt;" in page
+    assert "ann was paused in de. Reason: Too quick &lt;b&gt; Details" in page
+    assert "mia March 2, 2026" in page
     assert "batches 2" in page
 
 
