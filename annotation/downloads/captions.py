@@ -16,7 +16,6 @@ from functools import cache, lru_cache, partial
 from json.encoder import encode_basestring as text
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
@@ -142,7 +141,7 @@ def _as_jsonl(images: Iterable[ImageCaptions]) -> Iterator[str]:
     # An image's English caption and the names of models recur from row to row.
     of_english = lru_cache(maxsize=64)(_optional)
     for image in images:
-        key = text(image.key)
+        key, lines = text(image.key), []
         for tag, rows in image.captions.items():
             about = f'{{"image": {key}, "language": {text(tag)}, "author": '
             for row in rows:
@@ -150,7 +149,7 @@ def _as_jsonl(images: Iterable[ImageCaptions]) -> Iterator[str]:
                     row[_REST:]
                 )
                 as_json = text(caption)
-                yield (
+                lines.append(
                     f'{about}{_optional(row[AUTHOR] or None)}, "caption": {as_json}, "caption_as_typed": '
                     f'{as_json if typed == caption else text(typed)}, "guidelines_version": {version}, '
                     f'"english_model": {of_english(model)}, "english_caption": {of_english(english)}, '
@@ -158,6 +157,7 @@ def _as_jsonl(images: Iterable[ImageCaptions]) -> Iterator[str]:
                     f'"rated_at": {_optional(iso_of(rated))}, "submitted_at": "{iso_of(submitted)}", '
                     f'"rating_ms": {_number(rating_ms)}, "writing_ms": {_number(writing_ms)}}}\n'
                 )
+        yield "".join(lines)
 
 
 def _as_csv(images: Iterable[ImageCaptions]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Captions of whole rounds, some images at a time, for files of many of them.
 
 Rows come as the database's driver gives them, past what Django would make of each value, which takes several times as
-long as reading it: moments have no time zone on SQLite, JSON is a text. `iso_of`, `day_of` and `list_of` know.
+long as reading it: moments and JSON are texts, for `iso_of`, `day_of` and `list_of` to read.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import F, Func, QuerySet, TextField
 
 from annotation.models import Caption, Round
 from corpus.models import Collection, CollectionImage
@@ -26,7 +26,8 @@ Row = tuple[Any, ...]
 
 FIRST_COLUMNS = ("image_id", "round__language_id", "author_id", "position")
 """With which the row of a caption begins."""
-ISO_CHARACTERS, DAY_CHARACTERS = 23, 10
+MOMENT = "_at"
+"""How the names of columns end that hold moments."""
 IMAGE, LANGUAGE, AUTHOR, POSITION = range(len(FIRST_COLUMNS))
 
 
@@ -67,27 +68,34 @@ def _by_image(captions: QuerySet[Caption], images: Iterable[int], columns: Seque
     return found
 
 
+class _Stored(Func):
+    """A moment in UTC as SQLite stores it: 2026-11-21 20:39:11.123456."""
+
+    template = "CAST(%(expressions)s AS text)"
+    output_field = TextField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+
 def raw_rows(query: QuerySet[Any], columns: Sequence[str]) -> list[Row]:
     """Rows of a query that is not empty by itself, in the order of `columns`, as the driver gives them."""
-    sql, parameters = query.order_by().values_list(*columns).query.sql_with_params()
+    selected = [_Stored(F(column)) if column.endswith(MOMENT) else F(column) for column in columns]
+    sql, parameters = query.order_by().values_list(*selected).query.sql_with_params()
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return cursor.fetchall()
 
 
-def iso_of(moment: datetime | None) -> str | None:
-    """As `corpus.rules.downloads.as_iso` writes it; without a time zone, as SQLite has it, it is in UTC."""
-    if moment is None:
-        return None
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(UTC)
-    return f"{moment.isoformat(timespec='milliseconds')[:ISO_CHARACTERS]}Z"
+def iso_of(stored: str | None) -> str | None:
+    """A moment as `corpus.rules.downloads.as_iso` writes it."""
+    return None if stored is None else f"{stored[:10]}T{stored[11:19]}.{stored[20:23] or '000'}Z"
 
 
-def day_of(moment: datetime | None) -> str | None:
-    """The day in UTC, such as 2026-11-21."""
-    iso = iso_of(moment)
-    return iso and iso[:DAY_CHARACTERS]
+def day_of(stored: str | None) -> str | None:
+    """The day of a moment, such as 2026-11-21."""
+    return stored and stored[:10]
 
 
 @lru_cache(maxsize=1024)

@@ -19,7 +19,6 @@ from annotation.models import (
     RoundKind,
     RoundState,
 )
-from annotation.selectors.caption_rows import day_of
 from annotation.services.release_changes import REASONS, Changes
 from annotation.services.release_contents import Contents, LanguageContents
 from corpus.models import CollectionImage
@@ -27,6 +26,9 @@ from corpus.rules.downloads import as_iso, csv_line
 from metrics.caption_stats import COLUMNS as STATISTICS
 from metrics.quality import Quality, Share, ordinal_alpha, quality_of
 from people.models import ConsentText
+
+DAY_CHARACTERS = 10
+"""Of a moment in ISO 8601."""
 
 PILOT_STATES = {
     RoundState.ACCEPTED: "accepted",
@@ -49,7 +51,7 @@ TABLES = {
 def write_texts(release: Release, folder: Path, contents: Contents, changes: Changes | None) -> None:
     authors = release.authors.split("\n")
     names = {round.language_id: round.language.english_name for round in contents.rounds}
-    until = day_of(release.until) or ""
+    until = as_iso(release.until)[:DAY_CHARACTERS]
     pictures = sorted(contents.picture_licences.items())
     texts = {
         "DATASHEET.md": datasheet(_sheet(release, contents)),
