@@ -73,8 +73,8 @@ def refusals() -> Iterator[None]:
         raise Problem(422, "bad-text", said, {"text": [said]}) from None
     except batches.Conflict as conflict:
         said = _("This caption was changed elsewhere meanwhile. What is stored is in text and revision.")
-        stored = {"text": conflict.item.text, "revision": conflict.item.revision}
-        raise Problem(409, "conflict", said, **stored) from None
+        item = conflict.item
+        raise Problem(409, "conflict", said, text=item.text, revision=item.revision) from None
     except TimeRanOut:
         said = _("The time for this batch ran out. You can take it up again.")
         raise Problem(410, "time-ran-out", said) from None

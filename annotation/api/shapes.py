@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -198,11 +198,12 @@ class FeedbackSerializer(serializers.ModelSerializer[Feedback]):
         return name_of(feedback.person_id, self.context)
 
 
-def key_of(caption: Caption, context: dict[str, Any]) -> str | None:
+def key_of(caption: Caption, context: Mapping[str, Any]) -> str | None:
     """None where the image was taken out of the collection since."""
     key: str | None = context["keys"].get((context["collections"][caption.round_id], caption.image_id))
     return key
 
 
-def name_of(person_id: int | None, context: dict[str, Any]) -> str | None:
-    return None if person_id is None else context["name_of"](person_id)
+def name_of(person_id: int | None, context: Mapping[str, Any]) -> str | None:
+    name: str | None = None if person_id is None else context["name_of"](person_id)
+    return name

@@ -36,9 +36,12 @@ class WrongTokens(SimpleRateThrottle):
     def seconds_to_wait(self, request: Request) -> float | None:
         """None where one more may be tried. Counts nothing, unlike `allow_request`."""
         self.key, self.now = self.get_cache_key(request), self.timer()
-        since = self.now - self.duration
+        limit, duration = self.parse_rate(self.rate)
+        assert limit is not None
+        assert duration is not None
+        since = self.now - duration
         self.history = [at for at in self.cache.get(self.key, []) if at > since]
-        return None if len(self.history) < self.num_requests else self.duration - (self.now - self.history[-1])
+        return None if len(self.history) < limit else duration - (self.now - self.history[-1])
 
 
 class TokenAuthentication(authentication.BaseAuthentication):

@@ -64,7 +64,9 @@ def operations() -> dict[str, list[Operation]]:
 
 def _operation(schema: Mapping[str, Any], path: str, method: str, told: Mapping[str, Any]) -> Operation:
     body = told.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-    answer = next((answer for status, answer in told["responses"].items() if status.startswith("2")), {})
+    answer: Mapping[str, Any] = next(
+        (answer for status, answer in told["responses"].items() if status.startswith("2")), {}
+    )
     content = answer.get("content", {})
     return Operation(
         id=told["operationId"],

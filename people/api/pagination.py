@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -64,7 +64,7 @@ def page(
     parts: Iterable[Part[Row]],
     *,
     order: Sequence[str],
-    show: Callable[[Sequence[Row]], Sequence[Mapping[str, Any]]],
+    show: Callable[[Sequence[Row]], Any],
 ) -> Response:
     """Answer with a page of `parts`, in the order of their keys; `order` names whole numbers, unique together.
 

@@ -32,7 +32,7 @@ class ApiView(APIView):
 
 def asker(request: Request) -> User:
     """The person who asks, by token or session; for views that only they reach."""
-    return user_of(request)  # type: ignore[arg-type]
+    return user_of(request)
 
 
 class NothingView(ApiView):

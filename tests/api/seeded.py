@@ -55,7 +55,7 @@ def make_seeded(slug: str = "lions") -> Seeded:
     """In the present, as the API asks the clock."""
     now = timezone.now()
     project = make_project(slug)
-    fields = {"project": project, "batch_size": 3}
+    fields: dict[str, Any] = {"project": project, "batch_size": 3}
     main = make_round(images=9, replication=3, collection=make_collection(9), **fields)
     pilot = make_round(kind=RoundKind.PILOT, number=1, language="fr", **fields)
     another = make_round(language="es", **fields)

@@ -17,10 +17,8 @@ pytestmark = pytest.mark.django_db
 PAGE, ME = reverse("people:token-list"), reverse("api:me")
 
 
-def make_token(user: User, *, may_write: bool = True, **more: object) -> str:
-    return tokens.make_token(
-        **{"user": user, "name": "x", "may_write": may_write, "expires_at": None, "now": NOW} | more
-    ).token
+def make_token(user: User, *, name: str = "x") -> str:
+    return tokens.make_token(user=user, name=name, may_write=True, expires_at=None, now=NOW).token
 
 
 def ask(token: str, address: str = ME, scheme: str = "Bearer") -> tuple[int, str]:

@@ -6,17 +6,19 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import socket
 import threading
 import time
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from random import Random
 from typing import Any
 
 import pytest
 from django.db import transaction
+from django.utils import timezone
 
 from people import callouts, tasks, webhooks
 from people.callouts import Answer
@@ -24,6 +26,7 @@ from people.models import AuditEntry, Delivery, DeliveryState, Project, Webhook,
 from tests.concurrency import together
 from tests.factories import NOW, make_project
 from tests.people.hook_server import HookServer, hook_server
+from tests.servers import ROOT
 
 CLOSED = WebhookEvent.ROUND_CLOSED
 PUBLIC = "93.184.216.34"
@@ -70,12 +73,14 @@ def make_delivery(hook: Webhook) -> Delivery:
     return Delivery.objects.get(webhook=hook)
 
 
-def send(delivery: Delivery, answer: Answer | None = None, *, at: Any = NOW) -> Delivery:
+def send(
+    delivery: Delivery, answer: Answer | None = None, *, at: datetime = NOW, rng: Random | None = None
+) -> Delivery:
     webhooks.deliver(
         delivery_id=delivery.pk,
         post=(lambda *_sent: answer) if answer else callouts.post,
         clock=lambda: at,
-        rng=Random(1),
+        rng=rng or Random(1),
     )
     delivery.refresh_from_db()
     return delivery
@@ -133,6 +138,31 @@ def test_what_arrives_is_signed_as_standard_webhooks_has_it(server):
     assert came.headers["webhook-signature"] == "v1," + base64.b64encode(digest).decode()
 
 
+def verifier() -> Any:
+    """The program that docs/api.md shows."""
+    guide = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    code = next(block for block in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "is_from_crosslens" in block)
+    there: dict[str, Any] = {}
+    exec(code, there)
+    return there["is_from_crosslens"]
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("to_private")
+def test_the_program_in_the_guide_knows_what_comes_from_here_and_nothing_else(server):
+    hook, now = make_webhook(url=server.url), timezone.now()
+    send(make_delivery(hook), at=now)
+    came, is_from_crosslens = server.came[0], verifier()
+    assert is_from_crosslens(hook.secret, came.headers, came.body)
+    assert not is_from_crosslens(hook.secret, came.headers, came.body.replace(b"Pilot", b"Trial"))
+    assert not is_from_crosslens("whsec_" + base64.b64encode(b"t" * 32).decode(), came.headers, came.body)
+    assert not is_from_crosslens(hook.secret, {**came.headers, "webhook-id": "msg_0"}, came.body)
+    old = str(int(now.timestamp()) - 301)
+    signed = webhooks.signature(hook.secret, came.headers["webhook-id"], old, came.body)
+    late = {**came.headers, "webhook-timestamp": old, "webhook-signature": signed}
+    assert not is_from_crosslens(hook.secret, late, came.body)
+
+
 @pytest.mark.django_db
 @pytest.mark.usefixtures("to_private")
 def test_a_repetition_has_the_same_id_and_a_new_time(server):
@@ -155,7 +185,11 @@ def test_it_is_tried_nine_times_over_a_day_ever_later_and_then_given_up():
     for _ in range(webhooks.MOST_ATTEMPTS):
         due_at = Delivery.objects.get(pk=delivery.pk).next_at
         made.append(due_at)
-        about = {"delivery_id": delivery.pk, "post": lambda *_sent: Answer(503, "503: busy"), "rng": rng}
+        about: dict[str, Any] = {
+            "delivery_id": delivery.pk,
+            "post": lambda *_sent: Answer(503, "503: busy"),
+            "rng": rng,
+        }
         webhooks.deliver(**about, clock=lambda at=due_at - SOON: at)
         webhooks.deliver(**about, clock=lambda at=due_at: at)
 
@@ -307,10 +341,12 @@ def test_a_name_that_leads_inside_by_the_time_of_the_delivery_is_not_called(name
 def test_the_address_that_was_looked_at_is_the_one_that_is_called(names, server, monkeypatch):
     called = []
     really = socket.create_connection
-    monkeypatch.setattr(
-        "people.callouts.socket.create_connection",
-        lambda address, **options: called.append(address) or really(address, **options),
-    )
+
+    def connect(address: Any, **options: Any) -> socket.socket:
+        called.append(address)
+        return really(address, **options)
+
+    monkeypatch.setattr("people.callouts.socket.create_connection", connect)
     names["hooks.example.org"] = ["127.0.0.1"]
     delivery = send(make_delivery(make_webhook(url=f"http://hooks.example.org:{server.port}/")))
     assert delivery.state == DeliveryState.DONE
@@ -330,7 +366,7 @@ def test_a_server_without_a_certificate_that_is_trusted_is_told_nothing(server):
 @pytest.mark.usefixtures("names")
 def test_adding_and_turning_off_stand_in_the_log_without_the_path_of_the_address():
     project = make_project()
-    by = {"by": project.created_by, "now": NOW}
+    by: dict[str, Any] = {"by": project.created_by, "now": NOW}
     url = "https://hooks.example.org/services/T0P5ECRET"
     hook = webhooks.add_webhook(project=project, url=url, events=[CLOSED], **by)
     webhooks.turn_off(webhook=hook, **by)
@@ -348,7 +384,7 @@ def test_a_project_has_at_most_twenty():
     project = make_project()
     for _ in range(webhooks.MOST_WEBHOOKS):
         make_webhook(project)
-    about = {"project": project, "url": "https://hooks.example.org/", "events": [CLOSED]}
+    about: dict[str, Any] = {"project": project, "url": "https://hooks.example.org/", "events": [CLOSED]}
     with pytest.raises(webhooks.Refused, match="at most 20"):
         webhooks.add_webhook(**about, by=project.created_by, now=NOW)
     webhooks.turn_off(webhook=project.webhooks.first(), by=project.created_by, now=NOW)
