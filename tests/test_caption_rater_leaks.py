@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from random import Random
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from allauth.account.models import EmailAddress
