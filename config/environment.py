@@ -41,7 +41,7 @@ OPTIONAL = {
     "HTTPS": "on or off (default: on in production, off embedded); off only behind nothing but a test",
     "WEBHOOKS_TO_PRIVATE_ADDRESSES": "on or off (default: off); on where webhooks lead to servers of your own network",
     "LOG_FORMAT": "json or text (default: json in production, text embedded)",
-    "METRICS_TOKEN": "20 or more random characters, which whoever asks for /metrics sends (default: private addresses)",
+    "METRICS_TOKEN": "20 or more random characters, which whoever asks for /metrics sends (default: none)",
     "AWS_ACCESS_KEY_ID": "for STORAGE_URL=s3://…, unless the machine has a role",
     "AWS_SECRET_ACCESS_KEY": "for STORAGE_URL=s3://…, unless the machine has a role",
 }

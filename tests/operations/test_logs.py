@@ -197,7 +197,7 @@ def test_a_task_carries_the_request_that_asked_for_it(lines):
     tasks_told._pass_on(headers=headers)
     doing.set(NOTHING)
     task = sweep_leases
-    task.push_request(id="task-1", **headers)
+    task.push_request(**headers)
     try:
         tasks_told._begin(task=task, task_id="task-1")
         log.warning("At it.")

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from corpus.models import ImportJob, ImportKind
 from operations import metrics, selectors
+from operations.broker import Unreachable
 from operations.slots import Slots
 from people.models import Delivery, Project, User, Webhook
 from tests.servers import ROOT
@@ -102,7 +103,7 @@ def test_figures_cost_a_few_queries_however_much_there_is(django_assert_max_num_
 @pytest.mark.django_db
 def test_without_a_broker_or_database_the_counts_are_still_told(monkeypatch):
     def broken(*_arguments: Any) -> Any:
-        raise selectors.Unreachable
+        raise Unreachable
 
     def refused(*_arguments: Any) -> Any:
         raise DatabaseError("gone")
@@ -142,17 +143,19 @@ def test_metrics_are_for_private_addresses_or_for_a_token(client, settings, addr
     assert status == 200 or "private addresses" in answer.content.decode()
 
 
+@pytest.mark.parametrize("forwarded", ["8.8.8.8", "10.0.0.7", "10.0.0.7, 8.8.8.8", ""])
 @pytest.mark.django_db
-def test_an_address_that_a_proxy_tells_of_is_the_one_that_counts(client, settings):
+def test_through_a_proxy_nobody_sees_them_without_the_token(client, settings, forwarded):
+    """Also not from a private address: containers see people outside under one."""
     settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
 
-    def status(forwarded: str) -> int:
-        return int(client.get("/metrics", REMOTE_ADDR="10.0.0.2", headers={"X-Forwarded-For": forwarded}).status_code)
+    def status(**headers: str) -> int:
+        sent = {"X-Forwarded-For": forwarded, **headers}
+        return int(client.get("/metrics", REMOTE_ADDR="10.0.0.2", headers=sent).status_code)
 
-    assert status("8.8.8.8") == 404
-    # What somebody outside made up stands before what the proxy adds.
-    assert status("10.0.0.7, 8.8.8.8") == 404
-    assert status("10.0.0.7") == 200
+    assert status() == 404
+    settings.METRICS_TOKEN = TOKEN
+    assert status(Authorization=f"Bearer {TOKEN}") == 200
 
 
 COUNTER = """
