@@ -51,6 +51,7 @@ def main() -> None:
     results["word_movers"] = _module("word_movers", env={})
     results["standing"] = [_measure_standing(options, {})]
     results["manage"] = [_measure_manage(options, {})]
+    results["exports"] = [_measure_exports(options, {})]
     results["metrics"] = metrics.measure(runs=options.runs, growth=metrics.GROWTH[: 2 if options.skip_million else 3])
     results["runs"] = _measure_runs()
     with contextlib.suppress(ImportError), _postgres() as production:
@@ -61,6 +62,8 @@ def main() -> None:
         results["standing"].append(_measure_standing(options, production))
     with contextlib.suppress(ImportError), _postgres() as production:
         results["manage"].append(_measure_manage(options, production))
+    with contextlib.suppress(ImportError), _postgres() as production:
+        results["exports"].append(_measure_exports(options, production))
     _report(results)
     (ROOT / "var" / "bench").mkdir(parents=True, exist_ok=True)
     (ROOT / "var" / "bench" / "latest.json").write_text(json.dumps(results, indent=1))
@@ -159,6 +162,12 @@ def _measure_manage(options: argparse.Namespace, env: dict[str, str]) -> dict[st
 def _measure_report(env: dict[str, str]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
         return _module("report", JUDGEMENTS, env={"CROSSLENS_VAR": var, **env})
+
+
+def _measure_exports(options: argparse.Namespace, env: dict[str, str]) -> dict[str, Any]:
+    many = 100_000 if options.skip_million else 1_000_000
+    with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
+        return _module("exports", "--captions", many, "--runs", options.runs, env={"CROSSLENS_VAR": var, **env})
 
 
 def _measure_runs() -> dict[str, Any]:
@@ -277,6 +286,8 @@ def _report(results: dict[str, Any]) -> None:
             print(f"  {name:22} p50 {page['median_ms']:7.1f} ms   p95 {page['p95_ms']:7.1f} ms")
         for name, counted in manage["counted"].items():
             print(f"  the numbers of {name!r} by counting, without a page: {counted['median_ms']:.0f} ms")
+    for exports in results["exports"]:
+        _report_exports(exports)
     _report_runs(results["runs"])
     metrics.report(results["metrics"])
     for taking in results["taking"]:
@@ -286,6 +297,12 @@ def _report(results: dict[str, Any]) -> None:
         print(
             f"Taking a batch, {taking['database']}, {counts} open images: {few} to {many}; median grows {growth:.2f} x"
         )
+
+
+def _report_exports(found: dict[str, Any]) -> None:
+    print(f"Files of {found['captions']:,} captions, {found['database']}:")
+    for way, one in found["ways"].items():
+        print(f"  {way:8} {one['seconds']:7.1f} s, {one['rows_per_s']:9,.0f} rows/s, + {one['grew_mb']:.0f} MB")
 
 
 def _report_runs(found: dict[str, Any]) -> None:
