@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from metrics.caption_stats import words_and_characters
@@ -91,14 +91,18 @@ def sums_of(answers: Iterable[Answer]) -> Sums:
 
 def total(lots: Iterable[Sums]) -> Sums:
     """Of lots of answers that share no batch."""
+    known = list(lots)
+    if len(known) == 1:
+        return replace(known[0])
     sums = Sums()
-    for lot in lots:
-        for name in COUNTS:
-            setattr(sums, name, getattr(sums, name) + getattr(lot, name))
+    for name in COUNTS:
+        setattr(sums, name, sum(getattr(lot, name) for lot in known))
+    for lot in known:
         for name in TABLES:
-            table = getattr(sums, name)
-            for key, count in getattr(lot, name).items():
-                table[key] = table.get(key, 0) + count
+            if added := getattr(lot, name):
+                table = getattr(sums, name)
+                for key, count in added.items():
+                    table[key] = table.get(key, 0) + count
         if lot.last_at:
             sums.last_at = max(sums.last_at or lot.last_at, lot.last_at)
     return sums
