@@ -80,9 +80,10 @@ def readme(
     captions: int,
     images: int,
     tables: Mapping[str, Columns],
+    filled: Sequence[str],
 ) -> str:
-    """README.md. Its head is what `datasets` reads: a configuration for each table."""
-    configs = [line for name in tables for line in (f"  - config_name: {name}", f"    data_files: {name}.parquet")]
+    """README.md. Its head is what `datasets` reads: a configuration for each of the tables that is `filled`."""
+    configs = [line for name in filled for line in (f"  - config_name: {name}", f"    data_files: {name}.parquet")]
     configs.insert(1, "    default: true")
     head = [
         "---",
@@ -128,7 +129,7 @@ verdicts = load_dataset("path/to/this/folder", "verdicts", split="train")
 import pandas
 
 captions = pandas.read_parquet("captions.parquet")
-same = pandas.read_json("captions.jsonl", lines=True, dtype=False, convert_dates=False)
+same = pandas.read_json("captions.jsonl", lines=True, dtype=False)
 images = pandas.read_csv("images.csv", dtype=str, keep_default_na=False)
 ```
 

@@ -75,6 +75,8 @@ def write_texts(release: Release, folder: Path, contents: Contents, changes: Cha
             captions=len(contents.captions),
             images=contents.images,
             tables=TABLES,
+            # Of a table without rows `datasets` makes an error.
+            filled=[name for name, rows in zip(TABLES, _rows(contents), strict=True) if rows],
         ),
         "CHANGES.md": changes_text(release, changes, names),
         "quality.csv": "".join(map(csv_line, [columns.QUALITY, *_quality(contents)])),
@@ -86,6 +88,11 @@ def write_texts(release: Release, folder: Path, contents: Contents, changes: Cha
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="")
+
+
+def _rows(contents: Contents) -> tuple[int, ...]:
+    """How many there are in each of TABLES."""
+    return len(contents.captions), contents.verdicts, contents.english_ratings, contents.images
 
 
 def changes_text(release: Release, changes: Changes | None, names: dict[str, str]) -> str:

@@ -15,7 +15,7 @@ import yaml
 from django.core.files.storage import default_storage
 
 from annotation.files.archives import write_archive
-from annotation.models import Caption, CaptionState, Release, RoundState
+from annotation.models import Caption, CaptionState, Release, RoundState, Verdict
 from annotation.services import release_files
 from annotation.services.release_changes import CannotRelease
 from annotation.services.release_files import Written, write_release
@@ -26,7 +26,7 @@ from tests.annotation.released import KEYS, UNTIL, Campaign
 
 pytestmark = pytest.mark.django_db
 
-GOLDEN = "8b3717d0299cfc0b3d552ff3d2c359181d297cf47cccb9dde06783cc7d6b9c30"
+GOLDEN = "99c2bf3a9ce16b27fe0a64282160dabf295ee75d74d9c97c1362c752601f9973"
 """SHA-256 of the manifest, which has those of all other files: on SQLite and PostgreSQL, however rows are numbered."""
 DAY = timedelta(days=1)
 
@@ -343,6 +343,13 @@ class TestDocuments:
         ]
         assert all((folder / config["data_files"]).is_file() for config in head["configs"])
         assert head["language"] == ["ar", "de", "fr"]
+
+    def test_a_table_without_rows_is_no_configuration(self, campaign, tmp_path):
+        """`datasets` would make an error of it."""
+        Verdict.objects.all().delete()
+        written(campaign.start(), tmp_path / "release")
+        head = yaml.safe_load((tmp_path / "release" / "README.md").read_text().split("---")[1])
+        assert [config["config_name"] for config in head["configs"]] == ["captions", "english_ratings", "images"]
 
     def test_every_column_is_explained(self, folder):
         readme = (folder / "README.md").read_text()
