@@ -295,7 +295,7 @@ def test_the_downloads_are_counted_at_once_whatever_the_page_shows(rated):
 def test_handing_in_has_the_table_counted_at_once(
     client, batch, round, django_capture_on_commit_callbacks, monkeypatch
 ):
-    counted = []
+    counted: list[int] = []
     monkeypatch.setattr("annotation.tasks.compute_figures.delay", counted.append)
 
     with django_capture_on_commit_callbacks(execute=True):
