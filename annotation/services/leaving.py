@@ -26,6 +26,8 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
     if keeps_answers:
         allocation.return_all_work(pools=pools, person=person, now=now)
         return 0
+    # Rounds before batches, tasks and captions, as where somebody is excluded, and captions are drawn to be rated.
+    list(Round.objects.filter(project=project).order_by("pk").select_for_update(no_key=True).values_list("pk"))
     # Ratings of others' captions are answers, too; of captions their own state says it.
     verdicts = Assignment.objects.filter(
         batch__pool__round__project=project, verdict__isnull=False, person=person, state=AssignmentState.DONE
