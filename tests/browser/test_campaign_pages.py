@@ -1,0 +1,127 @@
+"""The pages of a language's campaign: no barriers, wide and narrow, from right to left, and without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from annotation import tasks
+from annotation.models import Rating, Round
+from annotation.services import campaign, standings
+from annotation.services.campaign import Beginning
+from annotation.services.guidelines import NewExample, publish_guidelines
+from annotation.services.projects import NewRound, add_languages
+from annotation.services.rounds import fill_round
+from people.models import User
+from tests.annotation.handing_in import hand_in, take
+from tests.browser.annotator import barriers, make_pictures, sign_in
+from tests.factories import make_annotator, make_captioner, make_collection, make_language, make_project
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def pilot(media: Path, monkeypatch: pytest.MonkeyPatch) -> Round:
+    """One batch of it is handed in, and one is in hand."""
+    monkeypatch.setattr(tasks.fill_round, "delay", lambda round_id: None)
+    collection, project, now = make_collection(6), make_project("postcards"), timezone.now()
+    make_pictures(collection)
+    (first,) = add_languages(
+        project=project,
+        collection=collection,
+        captioners=[make_captioner(collection)],
+        languages=[NewRound(make_language("de"), 2)],
+        batch_size=2,
+        hold_s=36_000,
+        seed=1,
+        beginning=Beginning(pilot_images=4),
+        by=project.created_by,
+        now=now,
+    )
+    fill_round(round_id=first.pk)
+    mina = make_annotator(first, "mina")
+    hand_in(first, mina, now=now)
+    take(first, mina, now=now)
+    standings.qualify(
+        project=project, person=mina, language=first.language, by=project.created_by, now=now, reason="Careful."
+    )
+    boats = NewExample(collection.entries.first().image, make_language("en"), "Two boats.", Rating.GOOD, "Both.")
+    publish_guidelines(
+        project=project,
+        rating="Choose **one** level.\n",
+        writing="Write two sentences.\n",
+        note="Two sentences now.",
+        examples=[boats],
+        by=project.created_by,
+        now=now,
+    )
+    return first
+
+
+@pytest.fixture
+def addresses(pilot: Round) -> list[str]:
+    mina = User.objects.get(username="mina")
+    return [
+        "/projects/postcards/languages/de/",
+        f"/projects/postcards/languages/de/people/{mina.pk}/",
+        "/projects/postcards/guidelines/?version=2&before=1",
+        "/projects/postcards/guidelines/edit/",
+        f"/projects/postcards/rounds/{pilot.pk}/settings/",
+    ]
+
+
+@pytest.fixture
+def manager(browser: Browser, pilot: Round, live_server: Any, request: Any) -> Iterator[BrowserContext]:
+    options = {"reduced_motion": "reduce", "locale": "en-GB", "base_url": live_server.url} | request.param
+    context = browser.new_context(**options)
+    sign_in(context, pilot.project.created_by, live_server.url)
+    yield context
+    context.close()
+
+
+def scrolls_sideways(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
+
+
+@pytest.mark.parametrize(
+    "manager", [{}, {"viewport": {"width": 390, "height": 800}, "locale": "ar"}], ids=["wide", "narrow"], indirect=True
+)
+def test_nobody_is_kept_out_and_nothing_is_wider_than_the_screen(manager: BrowserContext, addresses: list[str]) -> None:
+    page = manager.new_page()
+    for address in addresses:
+        page.goto(address)
+        page.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
+        assert barriers(page) == [], address
+        assert not scrolls_sideways(page), address
+
+
+@pytest.mark.parametrize("manager", [{"java_script_enabled": False}], ids=["without scripts"], indirect=True)
+def test_a_pilot_is_closed_without_scripts(manager: BrowserContext, pilot: Round) -> None:
+    page = manager.new_page()
+    page.goto("/projects/postcards/languages/de/")
+    page.locator('form[action$="/steps/close/"] button').click()
+    assert "1 batch is in hand, of mina." in page.content()
+    page.get_by_label("Take it back; drafts stay with their writers").check()
+    page.locator('form[action$="/steps/close/"] button').click()
+    pilot.refresh_from_db()
+    assert pilot.state == "closed"
+    page.locator("summary", has_text="Not good enough").click()
+    page.locator("details[open] textarea").fill("Too short.")
+    page.locator("details[open] button").click()
+    pilot.refresh_from_db()
+    assert (pilot.state, pilot.reason) == ("rejected", "Too short.")
+    campaign.plan_pilot(
+        project=pilot.project,
+        language=pilot.language,
+        seed=2,
+        sample_size=2,
+        by=pilot.project.created_by,
+        now=timezone.now(),
+    )
+    page.reload()
+    assert "Pilot 2" in page.content()
