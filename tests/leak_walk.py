@@ -54,6 +54,8 @@ GUARDED = "/admin/"
 API = "/api/"
 """Where programs send and are sent JSON."""
 WRITES = re.compile(r'^\s*(?:INSERT|UPDATE|DELETE)[^"]*"(?!django_session|axes_|account_)', re.IGNORECASE)
+OF_THE_MOMENT = ("Expires", "X-Request-ID")
+"""Headers that are others each time."""
 TOKEN = re.compile(rb"\b[A-Za-z0-9]{64}\b|\b[A-Za-z0-9]{32}\b")
 
 
@@ -172,7 +174,7 @@ class Answer:
         return "\n".join(parts)
 
     def comparable(self) -> tuple[object, ...]:
-        headers = sorted((name, value) for name, value in self.headers.items() if name != "Expires")
+        headers = sorted((name, value) for name, value in self.headers.items() if name not in OF_THE_MOMENT)
         return self.status, tuple(headers), TOKEN.sub(b"#", self.body)
 
     def __str__(self) -> str:
