@@ -253,7 +253,7 @@ def _write_captions(round: Round, first_person: int, number: int) -> None:
             " WHERE batch.round_id = %(round)s"
         ),
     ]
-    about = {
+    about: dict[str, Any] = {
         "first_batch": (number + 1) * 10**6,
         "size": BATCH,
         "person": first_person,
