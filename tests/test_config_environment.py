@@ -48,6 +48,9 @@ MALFORMED = [
     ("HTTPS", "perhaps", "perhaps"),
     ("WEBHOOKS_TO_PRIVATE_ADDRESSES", "sometimes", "sometimes"),
     ("PROXIES", "many", "many"),
+    ("LOG_FORMAT", "xml", "neither json nor text"),
+    ("METRICS_TOKEN", "short", "too short"),
+    ("METRICS_TOKEN", "with blanks in between", "has blanks"),
     ("DATABASE_URL", "postgres://[bad/x", "not an address"),
     ("CSRF_TRUSTED_ORIGINS", "https://[x", "not an address"),
     ("ALLOWED_HOSTS", "x.org:8000", "not the name of a host"),
@@ -267,7 +270,7 @@ def test_no_other_file_reads_the_environment_for_settings():
     """What differs between installations has one door: config/environment.py."""
     strays = [
         str(path.relative_to(ROOT))
-        for app in ("annotation", "inference", "allocation", "corpus", "people", "languages", "config")
+        for app in ("annotation", "inference", "allocation", "corpus", "people", "languages", "operations", "config")
         for path in (ROOT / app).rglob("*.py")
         # To set what a library reads when it is imported is not to read a setting.
         if re.search(r"os\.(environ(?!\.setdefault)|getenv)", path.read_text())
