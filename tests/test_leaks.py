@@ -25,7 +25,7 @@ from PIL import Image as Pillow
 
 from allocation import services as allocation
 from allocation.models import Batch
-from annotation.models import Caption, CaptionBatch, Feedback, Item, Rating, Round
+from annotation.models import Caption, CaptionBatch, Feedback, GuidelineExample, Guidelines, Item, Rating, Round
 from annotation.services import batches, corrections
 from annotation.services.feedback import give_feedback
 from config.urls import urlpatterns
@@ -150,6 +150,22 @@ class World:
         batches.open_writing(**who)
         text = "Ein Hund läuft über die Wiese."
         batches.save_draft(**who, position=1, text=text, revision=0, active_ms=0)
+        self.give_examples()
+
+    def give_examples(self) -> None:
+        """Every picture is an example of the guidelines, with the words of the model."""
+        for guidelines in Guidelines.objects.filter(project__in={round.project_id for round in self.rounds.values()}):
+            GuidelineExample.objects.bulk_create(
+                GuidelineExample(
+                    guidelines=guidelines,
+                    position=entry.position,
+                    image=entry.image,
+                    language_id="en",
+                    caption=english(entry.position),
+                    level=Rating.GOOD,
+                )
+                for entry in self.collection.entries.select_related("image")
+            )
 
     def write_all(self, batch: CaptionBatch, person: User, now: datetime) -> None:
         """Rate where that is still to be done, write and hand in."""
@@ -179,6 +195,7 @@ class World:
             captions.update(text=text)
             captions.exclude(stabiliser="").update(stabiliser=text)
             Trial.objects.filter(image=item.image_id).update(results={"en": {"text": text, "stabiliser": text}})
+            GuidelineExample.objects.filter(image=item.image_id).update(caption=text, level=Rating.BAD)
 
     def known(self) -> dict[str, Sequence[object]]:
         """What the annotator could know or guess, by the name of an address's argument."""
@@ -427,6 +444,8 @@ def in_screen_2_and_given_back(world: World) -> None:
 
 def handed_in(world: World) -> None:
     in_screen_2(world)
+    # Of pictures that were handed in, what a manager gives as an example may be seen.
+    GuidelineExample.objects.all().delete()
     world.write_all(CaptionBatch.objects.get(pk=world.batch.pk), world.annotator, timezone.now())
 
 
@@ -511,6 +530,25 @@ def test_pages_of_models_would_tell_if_nothing_were_known_to_be_in_hand(
     assert told() == set()
     monkeypatch.setattr(exposure, "_kinds", {})
     assert told() == {"gallery", "trials", "embeddings"}
+
+
+def test_what_managers_wrote_would_tell_if_nothing_were_known_to_be_in_hand(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control of what the walk finds nothing in."""
+    in_screen_2_of_pictures_that_managers_wrote_about(world)
+    client.force_login(world.annotator)
+    secrets, known = world.secrets(), world.known()
+    names = ("annotation:feedback-list", "annotation:feedback-show", "annotation:caption-rewrite")
+    pages = {route.name: route.addresses(known) for route in routes() if route.name in names}
+
+    def told() -> set[str]:
+        contents = {name: [client.get(page).content.decode() for page in found] for name, found in pages.items()}
+        return {name for name, found in contents.items() if any(map(secrets.found_in, found))}
+
+    assert told() == set()
+    monkeypatch.setattr(exposure, "_kinds", {})
+    assert told() == set(names)
 
 
 def test_opening_screen_2_has_the_browser_forget_screen_1(world: World, client: Client) -> None:
