@@ -98,6 +98,16 @@ class TestIntoAProject:
             (2, "Gru\u0308n  ", None, None),
         ]
 
+    def test_as_rows_they_have_no_author_and_no_english_caption(self, path, collection, project):
+        imported(path, collection, project)
+        until = Caption.objects.latest("submitted_at").submitted_at
+        data = b"".join(export_captions(project, Layout.JSONL, until=until)).decode()
+        rows = [json.loads(line) for line in data.split("\n")[:-1]]
+        assert [row["caption"] for row in rows] == ["Ein Haus", "Gru\u0308n  ", "Maison", "Ein „Baum“"]
+        for row in rows:
+            assert row["author"] is row["english_caption"] is row["english_rating"] is row["rated_at"] is None
+        assert b"".join(export_captions(project, Layout.CSV, until=until)).count(b"\r\n") == 5
+
     def test_it_stands_in_the_log(self, path, collection, project):
         imported(path, collection, project, "--by", make_user("importer").username)
         entry = AuditEntry.objects.get(project=project)

@@ -119,6 +119,10 @@ class TestOrder:
         )
         assert exported(project, Layout.XM3600) == expected
 
+    def test_a_row_is_written_as_json_dumps_would(self, project):
+        for line in exported(project).split("\n")[:-1]:
+            assert line == json.dumps(json.loads(line), ensure_ascii=False)
+
     def test_it_is_the_same_each_time(self, project):
         for layout in Layout:
             assert exported(project, layout) == exported(project, layout)
