@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
+from typing import Any
 from uuid import UUID, uuid4
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -418,7 +419,7 @@ def in_screen_2_of_pictures_that_managers_wrote_about(world: World) -> None:
         batch = batches.take_batch(round=round, annotator=world.annotator, now=now, rng=Random(1))
         world.write_all(batch, world.annotator, now)
     numbers = {entry.image_id: entry.position for entry in world.collection.entries.all()}
-    by = {"by": round.project.created_by, "now": now}
+    by: dict[str, Any] = {"by": round.project.created_by, "now": now}
     for caption in Caption.objects.filter(author=world.annotator):
         words = english(numbers[caption.image_id])
         give_feedback(round=round, person=world.annotator, text=words, caption=caption, **by)

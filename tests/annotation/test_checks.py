@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -370,7 +371,7 @@ def test_a_caption_that_was_sent_back_shows_what_it_was_once_it_is_written_anew(
 def test_rating_and_level_in_two_tabs_at_once_are_both_kept():
     round, _authors = make_captioned_round(images=1, captions=1)
     manager, caption = round.project.created_by, Caption.objects.get()
-    who = {"caption_id": caption.pk, "by": manager, "now": NOW}
+    who: dict[str, Any] = {"caption_id": caption.pk, "by": manager, "now": NOW}
     acts = [
         lambda: checks.check_rating(is_right=True, **who),
         lambda: checks.check_level(level=Rating.GOOD, **who),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from random import Random
 
 import pytest
@@ -323,8 +325,8 @@ class TestRaces:
         Round.objects.filter(pk=round.pk).update(state=RoundState.CLOSED)
         rating = make_verification(round, filled=False)
         captions = list(Caption.objects.order_by("pk"))
-        acts = [lambda one=one: send_back(one) for one in captions]
-        acts.insert(run * 2, lambda: verifying.fill_verification(round_id=rating.pk))
+        acts: list[Callable[[], object]] = [partial(send_back, one) for one in captions]
+        acts.insert(run * 2, partial(verifying.fill_verification, round_id=rating.pk))
 
         outcomes = together_with_errors(lambda act: act(), acts)
 

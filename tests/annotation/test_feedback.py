@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Caption, Feedback, Round
+from annotation.models import Caption, Feedback, Rating, Round
 from annotation.permissions import blockers
 from annotation.selectors.feedback import notes_to, unread
 from annotation.services import batches
@@ -105,7 +105,7 @@ class TestBeforeTheNextBatch:
         assert client.get(reverse("annotation:batch-rate", args=[batch.pk])).status_code in (200, 302)
         positions = list(batch.items.values_list("position", flat=True))
         who = {"batch_id": batch.pk, "annotator": ann, "now": NOW}
-        batches.save_ratings(**who, ratings=dict.fromkeys(positions, "GOOD"))
+        batches.save_ratings(**who, ratings=dict.fromkeys(positions, Rating.GOOD))
         batches.open_writing(**who)
         for position in positions:
             text = f"Ein Bild von etwas, {position}"

@@ -113,9 +113,9 @@ def test_a_caption_written_anew_outlives_a_page_that_was_closed(
 ) -> None:
     caption, now = Caption.objects.filter(author__username="ann").order_by("pk").first(), timezone.now()
     assert caption is not None
-    ann, by = User.objects.get(username="ann"), {"by": round.project.created_by, "now": now}
-    corrections.send_back(caption_id=caption.pk, note="Which boats?", **by)
-    give_feedback(round=round, person=ann, text="Name the colours.", caption=caption, **by)
+    ann, by = User.objects.get(username="ann"), round.project.created_by
+    corrections.send_back(caption_id=caption.pk, note="Which boats?", by=by, now=now)
+    give_feedback(round=round, person=ann, text="Name the colours.", caption=caption, by=by, now=now)
     sign_in(context, ann, live_server.url)
     page.goto(f"{live_server.url}{reverse('annotation:work-show')}")
     assert barriers(page) == []
