@@ -253,7 +253,8 @@ class TestAnnotators:
         take(round, ann, now=timezone.now())
         page = get(manager, "annotator-show", ann.pk)
         row = rows_of(page)[0]
-        assert row[:5] == ["German Main", "2", "2", "0", "0"]
+        assert row[0].startswith("German Main Check")
+        assert row[1:5] == ["2", "2", "0", "0"]
         assert row[7:9] == ["5.0", "20.0"]
         assert "Captions per day" in page
         assert "Levels they gave, and all gave" in page
@@ -317,6 +318,15 @@ class TestStatistics:
         figures.compute(round_id=round.pk, now=timezone.now())
         hand_in(round, ann, TEXT, now=timezone.now())
         assert "images as of" in get(manager, "statistics-show")
+
+    def test_captions_from_a_file_have_no_tally_and_are_counted_in_the_background(self, manager, round):
+        Round.objects.filter(pk=round.pk).update(source="A file.")
+        image = round.tasks.first().image_id
+        about = {"round": round, "image_id": image, "guidelines": round.guidelines, "submitted_at": NOW}
+        Caption.objects.create(position=1, text="eins zwei", text_as_typed="eins zwei", **about)
+        figures.compute(round_id=round.pk, now=timezone.now())
+        assert rows_of(get(manager, "statistics-show")) == [["German de", "1", "1", "0", "0", "2.0", "9.0"]]
+        assert rows_of(get(manager, "project-show"))[0][2] == "1"
 
     def test_without_a_main_round_it_says_so(self, manager, round):
         Round.objects.update(kind=RoundKind.PILOT)
