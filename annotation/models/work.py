@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from allocation.models import Assignment, Batch, Task
-from annotation.models.rounds import Guidelines, Round
+from annotation.models.rounds import Guidelines, Rating, Round
 from corpus.models import Image
 from inference.models import ModelCaption
 
@@ -65,14 +65,6 @@ class CaptionBatch(models.Model):
 
     def __str__(self) -> str:
         return f"batch {self.batch_id} ({self.stage})"
-
-
-class Rating(models.TextChoices):
-    EXCELLENT = "EXCELLENT", _("Excellent")
-    GOOD = "GOOD", _("Good")
-    MEDIUM = "MEDIUM", _("Medium")
-    BAD = "BAD", _("Bad")
-    NOT_ENOUGH_INFO = "NOT-ENOUGH-INFO", _("Not enough info")
 
 
 class Item(models.Model):
