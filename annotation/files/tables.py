@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 TEXT, NUMBER, DAY, TEXTS = pa.string(), pa.int32(), pa.date32(), pa.list_(pa.string())
 """Kinds of columns. A day is a text in JSON, of the form 2026-11-21."""
 
-ROWS_PER_GROUP = 10_000
+ROWS_PER_GROUP = 4_000
 PIECE_CHARACTERS = 1 << 16
 
 
@@ -36,7 +36,11 @@ class Table:
             self._json = stack.enter_context((folder / f"{name}.jsonl").open("w", encoding="utf-8", newline="\n"))
             self._parquet = stack.enter_context(
                 pq.ParquetWriter(
-                    folder / f"{name}.parquet", self._schema, version="2.6", compression="zstd", compression_level=3
+                    folder / f"{name}.parquet",
+                    self._schema,
+                    version="2.6",
+                    compression="zstd",
+                    compression_level=3,
                 )
             )
             self._files = stack.pop_all()

@@ -46,7 +46,7 @@ from corpus.models import Image
 from corpus.rules.downloads import as_iso, csv_line
 from metrics.quality import CODES, LEVELS, median_rating
 
-IMAGES_AT_ONCE = 100
+IMAGES_AT_ONCE = 20
 TRIES = 3
 PSEUDONYM_DIGITS = 12
 MANIFEST = "manifest.json"
