@@ -6,6 +6,8 @@ class AnnotationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from annotation.permissions import TO_REWRITE
+        from annotation.selectors.corrections import images_to_rewrite
         from annotation.selectors.own_data import own_data
         from annotation.selectors.verification import images_being_rated
         from annotation.selectors.work import images_in_hand
@@ -14,6 +16,7 @@ class AnnotationConfig(AppConfig):
         from people import personal
 
         exposure.register("annotation", images_in_hand, images_being_rated)
+        exposure.register(TO_REWRITE, images_to_rewrite)
         personal.register(
             "annotation", export=own_data, on_withdrawal=leaving.withdraw_answers, on_deletion=leaving.forget
         )

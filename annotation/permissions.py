@@ -32,6 +32,8 @@ from people.qualification import Blocker, NotQualified, Work, blockers_of, still
 
 # Who may rate what others wrote: those who may write, and those who were invited for nothing but judging.
 RATERS = (Role.ANNOTATOR, Role.RATER)
+TO_REWRITE = "annotation: anew"
+"""The kind of work that captions sent back are, to `exposure`: what was said about them is for their author to read."""
 RELEASE_READERS = (Role.MANAGER, Role.RESEARCHER)
 
 
@@ -44,10 +46,11 @@ def batch_for(user: User | AnonymousUser, batch_id: UUID) -> CaptionBatch:
 
 
 def round_for(user: User | AnonymousUser, round_id: int) -> Round:
-    """A round of a project in which `user` is an annotator."""
+    """A round of captioning, of a project in which `user` is an annotator."""
     found = (
         Round.objects.select_related("project", "language", "pool")
         .filter(pk=round_id, project__memberships__user=user.pk, project__memberships__role=Role.ANNOTATOR)
+        .exclude(kind=RoundKind.VERIFICATION)
         .first()
     )
     if found is None:
@@ -109,7 +112,8 @@ def caption_sent_back_to(user: User | AnonymousUser, caption_id: int) -> Caption
 
 def readable_feedback(user: User) -> QuerySet[Feedback]:
     """What managers said to `user`, save on pictures that they have in hand: it may tell what others wrote."""
-    return Feedback.objects.filter(Q(caption=None) | ~exposure.in_hand(user, "caption__image"), person=user)
+    in_hand = exposure.in_hand(user, "caption__image", besides=TO_REWRITE)
+    return Feedback.objects.filter(Q(caption=None) | ~in_hand, person=user)
 
 
 def release_for(user: User | AnonymousUser, slug: str, number: int) -> Release:

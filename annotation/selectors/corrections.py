@@ -8,12 +8,13 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from annotation.models import Caption, CaptionState, Item, SentBack
+from annotation.models import Caption, CaptionState, Item, RoundState, SentBack
+from annotation.permissions import TO_REWRITE
 from annotation.rules import text_checks
 from corpus.selectors import Picture, picture_of
 from inference import exposure
 from languages.models import Language
-from people.models import Project, User
+from people.models import Membership, Project, Role, User
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.Problem]:
 def rewriting(caption: Caption, author: User) -> Rewriting:
     """What the page of one caption that was sent back shows its author."""
     last = caption.sent_back.latest("at")
-    is_hidden = Caption.objects.filter(exposure.in_hand(author, "image"), pk=caption.pk).exists()
+    is_hidden = Caption.objects.filter(exposure.in_hand(author, "image", besides=TO_REWRITE), pk=caption.pk).exists()
     return Rewriting(
         caption_id=caption.pk,
         project=caption.round.project,
@@ -78,6 +79,13 @@ def to_rewrite(author: User) -> list[ToRewrite]:
         ToRewrite(found.caption_id, found.caption.round.project, found.caption.round.language, found.at)
         for found in _waiting(author)
     ]
+
+
+def images_to_rewrite(person: User) -> QuerySet[Caption, int]:
+    """Images that `person` is to write about anew, as far as it is wanted of them: others' words wait until then."""
+    here = Membership.objects.filter(user=person, role=Role.ANNOTATOR).values("project")
+    waiting = Caption.objects.filter(author=person, state=CaptionState.SENT_BACK, round__project__in=here)
+    return waiting.exclude(round__state=RoundState.REJECTED).values_list("image", flat=True)
 
 
 def _waiting(author: User) -> QuerySet[SentBack]:

@@ -12,7 +12,7 @@ from django.db.models import CharField, F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from annotation.models import Caption, CaptionBatch, Exclusion, Item, SentBack, Standing, Verdict, VerificationBatch
-from annotation.permissions import readable_feedback
+from annotation.permissions import TO_REWRITE, readable_feedback
 from corpus.models import CollectionImage
 from inference import exposure
 from people.models import User
@@ -121,7 +121,9 @@ def _captions(person: User) -> QuerySet[Any, Any]:
 
 
 def _sent_back(person: User) -> QuerySet[Any, Any]:
-    found = SentBack.objects.filter(caption__author=person).exclude(exposure.in_hand(person, "caption__image"))
+    found = SentBack.objects.filter(caption__author=person).exclude(
+        exposure.in_hand(person, "caption__image", besides=TO_REWRITE)
+    )
     return found.order_by("at", "pk").values(
         "note",
         "at",

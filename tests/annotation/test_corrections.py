@@ -23,8 +23,10 @@ from annotation.models import (
     Tally,
     VerificationTask,
 )
+from annotation.permissions import has_pictures_in_hand
 from annotation.services import batches, corrections
 from annotation.services import verification as verifying
+from annotation.services.feedback import give_feedback
 from people.models import AuditEntry, Consent, Membership, User
 from tests.annotation.handing_in import hand_in
 from tests.annotation.verifying import make_captioned_round, make_verification
@@ -59,6 +61,14 @@ def send_back(caption: Caption, note: str = NOTE) -> SentBack:
 
 def rewrite(caption: Caption, text: str = NEW, author: User | None = None) -> Caption:
     return corrections.rewrite(caption_id=caption.pk, author=author or caption.author, text=text, now=LATER)
+
+
+def elsewhere_for(person: User, round: Round) -> Round:
+    """A round of another project over the same pictures, where `person` writes, too."""
+    found = make_round(collection=round.collection, replication=1)
+    Membership.objects.create(project=found.project, user=person, role="annotator")
+    Consent.objects.create(text=found.project.consent_texts.get(), user=person, given_at=NOW)
+    return found
 
 
 def client_of(user: User) -> Client:
@@ -261,11 +271,10 @@ class TestThePage:
         client.post(path, {"text": NEW})
         assert client.post(path, {"text": NEW}).status_code == 302
 
-    def test_while_the_picture_is_in_hand_elsewhere_nothing_of_it_is_shown(self, path, caption, ann, round):
-        elsewhere = make_round(collection=round.collection, replication=1)
-        Membership.objects.create(project=elsewhere.project, user=ann, role="annotator")
-        Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=ann, given_at=NOW)
-        batches.take_batch(round=elsewhere, annotator=ann, now=NOW, rng=Random(0))
+    def test_while_the_picture_is_in_hand_elsewhere_nothing_of_it_is_shown(self, caption, ann, round):
+        batches.take_batch(round=elsewhere_for(ann, round), annotator=ann, now=NOW, rng=Random(0))
+        send_back(caption)
+        path = reverse("annotation:caption-rewrite", args=[caption.pk])
         client = client_of(ann)
 
         page, answer = client.get(path), client.post(path, {"text": NEW})
@@ -286,6 +295,66 @@ class TestThePage:
         other = Caption.objects.exclude(pk=caption.pk).get()
         there = reverse("annotation:caption-rewrite", args=[other.pk])
         assert client_of(ann).post(there, {"text": NEW}).status_code == 404
+
+
+@pytest.mark.django_db
+class TestUntilItIsWrittenAnew:
+    """The author is at it, as on screen 2: what others say of the picture waits."""
+
+    @pytest.fixture
+    def round(self) -> Round:
+        return make_round(images=2, replication=2)
+
+    @pytest.fixture
+    def others(self, round, caption) -> Round:
+        """Both captions of each picture to be rated, save the one that was sent back."""
+        hand_in(round, make_annotator(round, "bea"), "Was Bea schrieb")
+        send_back(caption)
+        return make_verification(round)
+
+    def test_nobody_elses_caption_of_the_picture_comes_to_its_author_to_rate(self, others, caption, ann):
+        verdicts = verifying.take_batch(round=others, rater=ann, now=NOW, rng=Random(0)).verdicts
+        assert {verdict.caption.image_id for verdict in verdicts.all()}.isdisjoint({caption.image_id})
+        assert verdicts.count() == 1
+
+    def test_once_it_is_written_it_does(self, others, caption, ann):
+        rewrite(caption)
+        verdicts = verifying.take_batch(round=others, rater=ann, now=NOW, rng=Random(0)).verdicts
+        assert caption.image_id in {verdict.caption.image_id for verdict in verdicts.all()}
+
+    def test_nor_the_picture_with_its_english_caption_in_another_project(self, round, caption, ann):
+        send_back(caption)
+        batch = batches.take_batch(round=elsewhere_for(ann, round), annotator=ann, now=NOW, rng=Random(0))
+        assert caption.image_id not in set(batch.items.values_list("image", flat=True))
+
+    def test_an_author_who_is_a_manager_too_looks_at_no_captions(self, round, caption, ann):
+        Membership.objects.create(project=round.project, user=ann, role="manager")
+        send_back(caption)
+        checks = reverse("annotation:check-show", args=[round.project.slug, round.language_id])
+        export = reverse("annotation:captions-export", args=[round.project.slug, "jsonl"])
+
+        refused = [client_of(ann).get(path).status_code for path in (checks, export)]
+        rewrite(caption)
+
+        assert refused == [302, 302]
+        assert [client_of(ann).get(path).status_code for path in (checks, export)] == [200, 200]
+
+    @pytest.mark.parametrize("over", ["rejected", "gone"])
+    def test_what_is_wanted_no_more_hides_nothing(self, round, caption, ann, over):
+        send_back(caption)
+        assert has_pictures_in_hand(ann, round.project)
+        if over == "rejected":
+            Round.objects.filter(pk=round.pk).update(state=RoundState.REJECTED, decided_at=NOW)
+        else:
+            Membership.objects.filter(user=ann).delete()
+        assert not has_pictures_in_hand(ann, round.project)
+
+    def test_what_was_said_about_it_is_read_all_the_same(self, round, caption, ann):
+        by = round.project.created_by
+        give_feedback(round=round, person=ann, caption=caption, text="Look closer.", by=by, now=NOW)
+        send_back(caption)
+        page = client_of(ann).get(reverse("annotation:feedback-list")).content.decode()
+        assert "Look closer." in page
 
 
 @pytest.mark.django_db(transaction=True)
