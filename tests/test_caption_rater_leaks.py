@@ -42,6 +42,10 @@ UNSTEADY = {
     "mfa_activate_totp": "offers a new key each time",
     "annotation:batch-take": "leads to a new batch, which has a new id",
     "annotation:verification-take": "leads to a new batch, which has a new id",
+    "api:batch-take": "leads to a new batch, which has a new id",
+    "api:rating-batch-take": "leads to a new batch, which has a new id",
+    "api:rating-batch-submit": "says when",
+    "api:rating-batch-resume": "says until when",
 }
 
 
@@ -115,7 +119,9 @@ class World:
 
     def may_know(self) -> dict[str, Sequence[str]]:
         """Where captions are rated, those of this round may stand, and nowhere else."""
-        return {"annotation:verification-show": [text.split()[0] for text in self._texts(self.pilot)]}
+        words = tuple(text.split()[0] for text in self._texts(self.pilot))
+        in_api = [f"api:rating-batch-{verb}" for verb in ("show", "take", "resume")]
+        return dict.fromkeys(("annotation:verification-show", *in_api), words)
 
     def known(self) -> Guesses:
         first = self.pilot.collection.entries.select_related("image").first().image

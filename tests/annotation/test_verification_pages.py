@@ -232,6 +232,12 @@ def test_a_round_of_captioning_is_not_taken_as_one_of_rating(client, round, rae)
     assert client.post(reverse("annotation:verification-take", args=[round.verifies_id])).status_code == 404
 
 
+def test_a_round_of_rating_is_not_taken_as_one_of_captioning(round):
+    annotator = signed_in(make_caption_rater(round, role=Role.ANNOTATOR))
+
+    assert annotator.post(reverse("annotation:batch-take", args=[round.pk])).status_code == 404
+
+
 # The quality table
 
 
