@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.mfa import admin as _of_second_factors  # noqa: F401 registered before it is taken out below
+from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.db.models import Model
@@ -134,3 +136,20 @@ class DeliveryAdmin(LookUpAdmin):
     list_display = ("webhook", "event", "state", "attempts", "next_at", "answer", "done_at")
     list_filter = ("state", "event")
     list_select_related = ("webhook",)
+
+
+admin.site.unregister(Authenticator)
+
+
+@admin.register(Authenticator)
+class AuthenticatorAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Deleted for somebody who lost theirs; the secret in it would let whoever sees it in."""
+
+    list_display = ("user", "type", "created_at", "last_used_at")
+    list_filter = ("type",)
+    search_fields = ("user__username", "user__email")
+    exclude = ("data",)
+    list_select_related = ("user",)
+
+    def has_delete_permission(self, request: HttpRequest, row: Model | None = None) -> bool:
+        return admin.ModelAdmin.has_delete_permission(self, request, row)

@@ -28,6 +28,8 @@ GONE = 410
 
 # Addresses that carry another one inside, which is where a packet would go in the end.
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
+INTERNET6 = ipaddress.IPv6Network("2000::/3")
+"""All of it that was ever given out; the rest is some network's own, or nobody's."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -81,6 +83,8 @@ def is_public(address: Address) -> bool:
             inside = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if inside is not None:
             return is_public(inside)
+        if address not in INTERNET6:
+            return False
     return address.is_global and not address.is_multicast
 
 

@@ -15,8 +15,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
-from people.log import Wanted
-from people.models import ConsentText, Invitation, Level, OnWithdrawal, Role, User, WebhookEvent
+from people.log import Wanted, is_known_in
+from people.models import ConsentText, Invitation, Level, OnWithdrawal, Project, Role, User, WebhookEvent
 from people.rules import JUDGES, needs_consent
 
 MOST_PLACES = 1000
@@ -325,8 +325,9 @@ class LogForm(forms.Form):
     until = forms.DateField(label=_("Last day"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
     before = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, actions: list[tuple[str, str]], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, project: Project, actions: list[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._project = project
         self.fields["action"].choices = [("", _("All")), *actions]  # type: ignore[attr-defined]
 
     def clean_person(self) -> User | None:
@@ -334,8 +335,9 @@ class LogForm(forms.Form):
         if not name:
             return None
         found = User.objects.filter(username__iexact=name).first()
-        if found is None:
-            raise ValidationError(gettext("There is nobody of this name."))
+        # Of others it is not said whether they have an account.
+        if found is None or not is_known_in(self._project, found):
+            raise ValidationError(gettext("There is nobody of this name in the project or its log."))
         return found
 
     def wanted(self) -> Wanted:

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from people.models import AuditEntry, Project, User
+from people.models import AuditEntry, Membership, Project, User
 from people.sentences import SENTENCES, more_of, name_of, said
 from people.spreadsheets import BYTE_ORDER_MARK, csv_line
 
@@ -59,6 +59,12 @@ def actions_in(project: Project) -> list[tuple[str, str]]:
     """The codes of actions that the log has, with what they are called in a list."""
     codes = AuditEntry.objects.filter(project=project).order_by("action").values_list("action", flat=True).distinct()
     return [(code, _headline(code)) for code in codes]
+
+
+def is_known_in(project: Project, person: User) -> bool:
+    """Whether `person` is in `project`, or its log tells of them."""
+    told = AuditEntry.objects.filter(Q(by=person) | Q(person=person), project=project)
+    return Membership.objects.filter(project=project, user=person).exists() or told.exists()
 
 
 def log_as_csv(project: Project, wanted: Wanted) -> Iterator[str]:

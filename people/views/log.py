@@ -22,7 +22,7 @@ from people.spreadsheets import CSV_TYPE
 @login_required
 def log_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
-    form = LogForm(request.GET, actions=actions_in(project))
+    form = LogForm(request.GET, project=project, actions=actions_in(project))
     is_valid = form.is_valid()
     wanted = form.wanted() if is_valid else Wanted()
     page = log_page(project, wanted, before=form.cleaned_data.get("before"))
@@ -35,7 +35,7 @@ def log_show(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def log_export(request: HttpRequest, slug: str) -> HttpResponseBase:
     project = project_for(user_of(request), slug, Role.MANAGER)
-    form = LogForm(request.GET, actions=actions_in(project))
+    form = LogForm(request.GET, project=project, actions=actions_in(project))
     if not form.is_valid():
         return log_show(request, slug)
     response = StreamingHttpResponse(log_as_csv(project, form.wanted()), content_type=CSV_TYPE)

@@ -119,6 +119,21 @@ def test_a_filter_that_cannot_be_understood_is_told_beside_its_field(
         assert signed_in(manager).get(address, filters).status_code == 422
 
 
+@pytest.mark.parametrize("name", ["zoe", "nobody"])
+def test_nobody_learns_from_a_filter_who_has_an_account_elsewhere(
+    manager: User, project: Project, signed_in: SignIn, name: str
+):
+    make_user("zoe")
+    response = signed_in(manager).get(PAGE, {"person": name})
+    assert response.status_code == 422
+    assert "There is nobody of this name in the project or its log." in response.content.decode()
+
+
+def test_who_left_the_project_is_found_in_what_was_said_of_them(manager: User, project: Project, signed_in: SignIn):
+    record(project, "annotator.paused", "de", person=make_user("zoe"))
+    assert "was paused in de" in shown(signed_in(manager), person="zoe")
+
+
 def test_the_file_has_every_entry_from_the_first_and_no_formula(
     manager: User, annotator: User, project: Project, signed_in: SignIn
 ):

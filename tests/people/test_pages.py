@@ -9,6 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.conf import settings as django_settings
 from django.core import mail
 from django.db import connection
@@ -18,7 +19,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from people import defaults, selectors, services
-from people.models import Consent, Invitation, InvitationUse, Level, Membership, Project, Role, User
+from people.models import Consent, Invitation, InvitationUse, Level, Membership, Project, Role, User, Webhook
+from people.tokens import make_token
 from tests.factories import NOW, make_language, make_user
 from tests.people.conftest import PASSWORD
 
@@ -574,3 +576,25 @@ def test_the_installer_finds_everything_in_the_administration_and_changes_roles_
     assert client.get(reverse("admin:people_user_change", args=[annotator.pk])).status_code == 200
     assert client.get(reverse("admin:people_project_change", args=[project.pk])).status_code == 200
     assert client.get(reverse("admin:people_membership_add")).status_code == 403
+
+
+def test_no_secret_that_lets_somebody_in_stands_in_the_administration(
+    project: Project, annotator: User, signed_in: SignIn
+):
+    """Nor any by which signatures or pseudonyms are made."""
+    client = signed_in(make_user(is_staff=True, is_superuser=True))
+    secrets = {
+        Authenticator.objects.create(user=annotator, type="totp", data={"secret": "OLDSECRET"}): "OLDSECRET",
+        make_invitation(project): "token",
+        make_token(user=annotator, name="x", may_write=True, expires_at=None, now=NOW).row: "digest",
+        Webhook.objects.create(
+            project=project, url="https://a.org", secret="whsec_x", events=[], created_at=NOW, created_by=annotator
+        ): "secret",
+    }
+    for row, secret in secrets.items():
+        page = client.get(reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk]))
+        assert page.status_code == 200
+        assert str(getattr(row, secret, secret)) not in page.content.decode()
+    factor = Authenticator.objects.get()
+    assert client.post(reverse("admin:mfa_authenticator_delete", args=[factor.pk]), {"post": "yes"}).status_code == 302
+    assert not Authenticator.objects.exists()
