@@ -59,12 +59,16 @@ def round_for(user: User | AnonymousUser, round_id: int) -> Round:
 
 
 def ratings_for(user: User | AnonymousUser, batch_id: UUID) -> VerificationBatch:
-    """One's own batch of captions to rate, with what the head of its page needs."""
+    """One's own batch of captions to rate, with what the head of its page needs, while one is of the project.
+
+    What others wrote is not for who left, though it was in their hands.
+    """
+    mine = Membership.objects.filter(user=user.pk, role__in=RATERS).values("project")
     heads = VerificationBatch.objects.select_related(
         "batch", "round__project", "round__language", "round__verifies", "guidelines"
     )
     heads = heads.defer("guidelines__rating", "guidelines__writing", "round__project__description")
-    return get_object_or_404(heads, pk=batch_id, batch__person=user.pk)
+    return get_object_or_404(heads, pk=batch_id, batch__person=user.pk, round__project__in=mine)
 
 
 def round_to_rate(user: User | AnonymousUser, round_id: int) -> Round:
@@ -91,9 +95,9 @@ def language_managed_by(user: User | AnonymousUser, slug: str, tag: str) -> tupl
 
 
 def caption_managed_by(user: User | AnonymousUser, slug: str, caption_id: int) -> Caption:
-    """A caption of the project `slug`, which `user` manages."""
+    """A caption that somebody wrote in the project `slug`, which `user` manages; none that came from a file."""
     project = project_for(user, slug, Role.MANAGER)
-    captions = Caption.objects.select_related("round__project", "round__language", "author")
+    captions = Caption.objects.select_related("round__project", "round__language", "author").filter(item__isnull=False)
     return get_object_or_404(captions, pk=caption_id, round__project=project)
 
 

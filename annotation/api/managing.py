@@ -29,6 +29,7 @@ from annotation.models import Caption, Feedback, Round, RoundKind, Verdict
 from annotation.selectors import overview
 from corpus.models import CollectionImage
 from languages.models import Language
+from people import audit
 from people.api.pagination import PARAMETERS, Part, page, paged
 from people.api.views import ApiView, asker
 from people.models import Project, Role
@@ -208,6 +209,8 @@ class CaptionExport(ApiView):
             known = {"known": ", ".join(Layout.values)}
             raise Http404(_("There is no such format. Those there are: %(known)s.") % known)
         wanted, until = Layout(layout), timezone.now()
+        if request.method == "GET":
+            audit.record(project=project, action="captions.exported", about=layout, by=asker(request), now=until)
         answer = StreamingHttpResponse(export_captions(project, wanted, until=until), content_type=wanted.content_type)
         answer["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until)}"'
         return answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from django.core.files.base import File
 from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404
 from django.utils import timezone
@@ -159,12 +160,19 @@ def release_of(request: Request, slug: str, number: int, *, is_done: bool = Fals
 
 
 def files_of(release: Release) -> list[dict[str, Any]]:
-    with default_storage.open(f"{release.folder}/{MANIFEST}") as file:
+    with stored(f"{release.folder}/{MANIFEST}") as file:
         found: list[dict[str, Any]] = json.load(file)["files"]
     return found
 
 
 def sent(name: str, called: str, content_type: str = "application/octet-stream") -> FileResponse:
-    answer = FileResponse(default_storage.open(name), filename=called, as_attachment=True, content_type=content_type)
+    answer = FileResponse(stored(name), filename=called, as_attachment=True, content_type=content_type)
     answer["X-Content-Type-Options"] = "nosniff"
     return answer
+
+
+def stored(name: str) -> File:
+    try:
+        return default_storage.open(name)
+    except FileNotFoundError as error:
+        raise Http404(_("The file is not in storage any more. Ask who runs this installation.")) from error

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -69,8 +69,7 @@ def caption_feedback(request: HttpRequest, slug: str, caption_id: int) -> HttpRe
     caption = caption_managed_by(request.user, slug, caption_id)
     if elsewhere := _kept_away(request, caption.round.project):
         return elsewhere
-    if caption.author is None:
-        raise Http404(_("Nobody here wrote this caption."))
+    assert caption.author is not None  # as has whatever did not come from a file
     text = request.POST.get("text", "")
     about: dict[str, Any] = {"round": caption.round, "person": caption.author, "caption": caption}
     try:

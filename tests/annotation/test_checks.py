@@ -331,6 +331,16 @@ class TestWhoIsKeptAway:
             assert [client.post(address).status_code for address in self.addresses(caption)] == [404] * 3
         assert Client().get(path).status_code == 302
 
+    def test_a_caption_of_a_file_is_not_there_to_be_checked(self, round, manager, caption):
+        other = make_round(project=round.project, collection=round.collection, language="fr")
+        of_file = Caption.objects.create(
+            round=other, image=caption.image, guidelines=other.guidelines, position=1, text="Un chat", submitted_at=NOW
+        )
+        client = client_of(manager)
+        for headers in ({}, {"HX-Request": "true"}):
+            answers = [client.post(path, {"text": "x"}, headers=headers) for path in self.addresses(of_file)]
+            assert [answer.status_code for answer in answers] == [404] * 3
+
     def test_a_language_that_the_project_has_not_is_none(self, round, manager):
         there = reverse("annotation:check-show", args=[round.project.slug, "fr"])
         assert client_of(manager).get(there).status_code == 404

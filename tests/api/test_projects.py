@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from django.urls import reverse
 from annotation.models import Caption, Release, Round
 from annotation.services import figures
 from corpus.models import JobState
-from people.models import Membership, Project, Role, User
+from people.models import AuditEntry, Membership, Project, Role, User
 from people.pseudonyms import pseudonym
 from tests.annotation.handing_in import make_captions, take
 from tests.api.seeded import WRITTEN, Program, Seeded, make_failed_release, make_seeded
@@ -186,6 +187,12 @@ def test_an_export_is_the_file_of_the_page(seeded, mia, client):
     assert code(mia.get(address("captions-export", "lions", "tex"))) == (404, "not-found")
 
 
+def test_an_export_stands_in_the_log_as_that_of_the_page_does(seeded, mia):
+    mia.get(address("captions-export", "lions", "csv"))
+    entry = AuditEntry.objects.get(action="captions.exported")
+    assert (entry.project, entry.by, entry.about) == (seeded.project, seeded.manager, "csv")
+
+
 def test_an_export_has_one_form_whatever_is_accepted(seeded, mia):
     where = address("captions-export", "lions", "csv")
     answer = mia.client.get(where, headers={**mia.headers, "Accept": "application/x-parquet"})
@@ -264,6 +271,13 @@ def test_a_release_is_fetched_file_by_file_or_whole(seeded, mia, media):
 def test_no_other_file_is_fetched_by_a_release(seeded, mia, media, name):
     make_release(seeded.project, media)
     assert code(mia.get(f"{address('release-files', 'lions', 1)}{name}/")) == (404, "not-found")
+
+
+def test_what_is_not_in_storage_any_more_is_not_there(seeded, mia, media):
+    make_release(seeded.project, media)
+    shutil.rmtree(media / "releases")
+    for name, *more in (("release-files",), ("release-file", "LICENSE"), ("release-archive",)):
+        assert code(mia.get(address(name, "lions", 1, *more))) == (404, "not-found"), name
 
 
 def test_one_that_failed_or_is_in_the_making_has_no_files(seeded, mia):
