@@ -1,7 +1,8 @@
 """Handing out work and taking it back, one transaction each.
 
-Locks are always taken in this order: person, pool, batch, tasks (by primary key). Only `_take_free` takes tasks out of
-order, and it never waits for one (`SKIP LOCKED`), so nobody can wait for each other in a circle.
+Locks are always taken in this order: person, pool, batch, tasks (by primary key); what apps lock besides stands in
+docs/decisions/0039-one-order-of-locks.md. Only `_take_free` takes tasks out of order, and it never waits for one
+(`SKIP LOCKED`), so nobody can wait for each other in a circle.
 """
 
 from __future__ import annotations

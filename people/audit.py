@@ -8,7 +8,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from people.models import AuditEntry, Project, User
 
@@ -40,6 +40,7 @@ def record(
         What JSON can hold: settings before and after, reasons, counts. Nobody's name or address.
     """
     with transaction.atomic():
+        _hold_names([one.pk for one in (by, person) if one is not None])
         # Entries of one project take turns, so that none has the number, or the digest before, of another.
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         last = AuditEntry.objects.filter(project=project).first()
@@ -56,6 +57,17 @@ def record(
         entry.digest = digest_of(entry, before=last.digest if last else "")
         entry.save(force_insert=True)
     return entry
+
+
+def _hold_names(people: list[int]) -> None:
+    """Wait for whoever changes these people's names, before the log is locked: a deleted account writes there last.
+
+    A foreign key takes the same lock, only later, and those who hold it do not wait for each other.
+    """
+    if people and connection.features.has_select_for_update:
+        table = connection.ops.quote_name(User._meta.db_table)
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT 1 FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", [people])  # noqa: S608
 
 
 def digest_of(entry: AuditEntry, *, before: str) -> str:

@@ -59,9 +59,10 @@ def end_sessions(*, user: User) -> None:
 
 def _must_not_leave_projects_alone(user: User) -> None:
     managed = Membership.objects.filter(user=user, role=Role.MANAGER).values("project")
-    # All managers of them are locked, in one order, so that two who leave at once do not both succeed.
-    managers = Membership.objects.filter(project__in=managed, role=Role.MANAGER).order_by("pk")
-    list(managers.select_for_update().values_list("pk", flat=True))
+    # All managers of them are locked, in one order, so that two who leave at once do not both succeed; and what is
+    # removed in the end.
+    locked = Membership.objects.filter(Q(project__in=managed, role=Role.MANAGER) | Q(user=user)).order_by("pk")
+    list(locked.select_for_update().values_list("pk", flat=True))
     if alone := managed_by_nobody_else(user):
         raise LastManager(
             _("Nobody else manages %(projects)s. Invite another manager there first, or have somebody made one.")

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.core.mail import send_mail
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.template.loader import render_to_string
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -103,7 +103,7 @@ def add_member(*, project: Project, user: User, role: Role) -> Membership:
 
 
 def remove_member(*, membership: Membership, by: User, now: datetime) -> None:
-    """Take a role from somebody. What they handed in stays.
+    """Take a role from somebody. What they handed in stays. Done twice it is done once.
 
     Raises
     ------
@@ -111,9 +111,12 @@ def remove_member(*, membership: Membership, by: User, now: datetime) -> None:
         If nobody would be left to manage the project.
     """
     with transaction.atomic():
-        managers = Membership.objects.filter(project=membership.project_id, role=Role.MANAGER)
+        managers = Q(project=membership.project_id, role=Role.MANAGER)
         # All of them are locked, in one order, so that two who remove each other do not both succeed.
-        others = [found.pk for found in managers.order_by("pk").select_for_update() if found.pk != membership.pk]
+        locked = list(Membership.objects.filter(managers | Q(pk=membership.pk)).order_by("pk").select_for_update())
+        if membership not in locked:
+            return
+        others = [found for found in locked if found.role == Role.MANAGER and found != membership]
         if membership.role == Role.MANAGER and not others:
             raise LastManager(_("A project needs at least one manager. Invite another one first."))
         audit.record(

@@ -39,11 +39,14 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
     for round_id, image_id in written.values_list("round_id", "image_id"):
         images[round_id].add(image_id)
     written.update(state=CaptionState.WITHDRAWN)
-    for round in Round.objects.filter(pk__in=images).select_related("project", "language", "verifies").order_by("pk"):
+    rounds = list(Round.objects.filter(pk__in=images).select_related("project", "language", "verifies").order_by("pk"))
+    for round in rounds:
         tallies.recount(round=round, person=person)
-        if images[round.pk]:
-            leave_out_of_references(round=round, images=images[round.pk], now=now)
-            _drawn_anew(round)
+    written_in = [round for round in rounds if images[round.pk]]
+    for round in written_in:
+        leave_out_of_references(round=round, images=images[round.pk], now=now)
+    for round in written_in:
+        _drawn_anew(round)
     return counted
 
 

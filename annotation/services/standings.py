@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from allocation import services as allocation
-from allocation.models import Assignment, Batch
+from allocation.models import Assignment, Batch, Pool
 from annotation.models import (
     Caption,
     CaptionState,
@@ -86,8 +86,8 @@ def exclude(*, project: Project, person: User, language: Language, reason: str, 
         there = Exclusion.objects.filter(project=project, person=person, language=language, undone_at=None).first()
         if there:
             return there
-        for round in rounds:
-            allocation.reject_work(pool=round.pool, person=person, now=now)
+        pools = Pool.objects.filter(round__in=rounds)
+        allocation.reject_all_work(pools=pools, person=person, now=now)
         captions = Caption.objects.filter(
             round__in=rounds, author=person, state__in=[CaptionState.COUNTED, CaptionState.SENT_BACK]
         ).update(state=CaptionState.EXCLUDED)

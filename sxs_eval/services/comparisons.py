@@ -303,9 +303,11 @@ def change_replication(*, comparison: Comparison, replication: int, by: User, no
     """Ask for more or fewer raters per pair; returns how many pairs have more places than that, as people took them."""
     with transaction.atomic():
         comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
+        above = allocation.change_replication(pool=comparison.pool, replication=replication)
+        # After the tasks: the log is locked last.
         if comparison.pool.replication != replication:
             _record("comparison.changed", comparison, by, now, {"replication": replication})
-        return allocation.change_replication(pool=comparison.pool, replication=replication)
+        return above
 
 
 def name_of(comparison: Comparison) -> str:

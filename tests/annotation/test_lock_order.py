@@ -1,0 +1,250 @@
+"""Every step takes its locks in the one order that docs/decisions/0039 states, so that no two wait in a circle."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import connection, transaction
+
+from allocation import services as allocation
+from allocation.models import Batch
+from annotation.models import Caption, Exclusion, RoundKind
+from annotation.rules.campaign import InHand
+from annotation.services import batches, campaign, checks, corrections, moving, projects, standings
+from annotation.services import verification as verifying
+from annotation.services.references import use_as_references
+from people import audit, deletion
+from people.deletion import delete_account
+from people.models import AuditEntry, Membership, Role, User
+from people.services import remove_member
+from people.withdrawal import withdraw_consent
+from tests.annotation.handing_in import hand_in, take, write
+from tests.annotation.verifying import make_caption_rater, make_verification, rate
+from tests.annotation.verifying import take as take_to_rate
+from tests.concurrency import together
+from tests.factories import NOW, make_annotator, make_round
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ORDER = (
+    "people_user",
+    "people_membership",
+    "annotation_round",
+    "allocation_pool",
+    "allocation_batch",
+    "allocation_task",
+    "annotation_caption",
+    "annotation_tally",
+    "scoring_referenceset",
+    "annotation_roundfigures",
+    "the name of a person",
+    "people_project",
+)
+PERSON = "people_user"
+NAME = "the name of a person"
+LOCKS = re.compile(r" FOR (NO KEY UPDATE|UPDATE|KEY SHARE)(?: OF (?P<tables>.+))?$")
+CHANGED = re.compile(r'UPDATE "(?P<table>\w+)" SET (?P<columns>.*)')
+KEYS = {model._meta.db_table: model._meta.pk.column for model in apps.get_models() if model._meta.pk}
+
+
+class Locks:
+    """Notes, as a wrapper of every statement, the tables of ORDER of which rows are locked that were not before."""
+
+    def __init__(self) -> None:
+        self.tables: list[str] = []
+        self.rows: set[tuple[str, Any]] = set()
+
+    def __call__(self, execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if changed := CHANGED.match(sql):
+            if changed["table"] == PERSON and '"username" =' in changed["columns"]:
+                self._note(NAME)
+            # Rows were locked by a statement before, if there was one.
+            elif changed["table"] not in self.tables:
+                self._note(changed["table"])
+        elif found := LOCKS.search(sql):
+            tables = re.findall(r'"(\w+)"', found["tables"] or sql.partition(" FROM ")[2])
+            for table in tables if found["tables"] else tables[:1]:
+                # Who refers to a person waits for nobody but whoever changes the name, and then not for themselves.
+                name = NAME if table == PERSON and "KEY SHARE" in found[0] else table
+                self._note_rows(name, table, sql[: found.start()], params)
+        elif sql.startswith("DELETE FROM"):
+            table = re.findall(r'"(\w+)"', sql)[0]
+            self._note_rows(table, table, sql, params)
+        return execute(sql, params, many, context)
+
+    def _note_rows(self, name: str, table: str, sql: str, params: Any) -> None:
+        if name not in ORDER:
+            return
+        with connection.cursor() as cursor:
+            keys = f'SELECT "{table}"."{KEYS[table]}" FROM {sql.partition(" FROM ")[2]}'  # noqa: S608
+            cursor.cursor.execute(keys, params)
+            rows = {(name, key) for (key,) in cursor.cursor.fetchall() if (table, key) not in self.rows}
+        if rows:
+            self.rows |= rows
+            self._note(name)
+
+    def _note(self, name: str) -> None:
+        if name in ORDER and self.tables[-1:] != [name]:
+            self.tables.append(name)
+
+
+def locks_of(step: Callable[[], Any]) -> list[str]:
+    """The tables of ORDER in the order in which `step` locks rows of them."""
+    locks = Locks()
+    with connection.execute_wrapper(locks):
+        step()
+    return locks.tables
+
+
+class Campaign:
+    """A language with something of every kind in it."""
+
+    def __init__(self) -> None:
+        self.round = make_round(images=8, replication=2, batch_size=2)
+        self.ann, self.bob, self.eve = (make_annotator(self.round) for _ in range(3))
+        self.by = self.round.project.created_by
+        hand_in(self.round, self.ann)
+        self.caption = Caption.objects.filter(author=self.ann).first()
+        self.rating = make_verification(self.round, places=1)
+        hand_in(self.round, self.ann)
+        self.open_caption = Caption.objects.filter(author=self.ann, verification_tasks=None).first()
+        use_as_references(round=self.round, by=self.by, now=NOW)
+        self.held = take(self.round, self.ann)
+        # Two pools, so that what is done in both shows in which order.
+        self.pilot = make_round(images=2, batch_size=1, project=self.round.project, kind=RoundKind.PILOT)
+        hand_in(self.pilot, self.ann)
+        use_as_references(round=self.pilot, by=self.by, now=NOW)
+        take(self.pilot, self.ann)
+        self.rater = make_caption_rater(self.rating)
+        self.about = {"project": self.round.project, "language": self.round.language, "by": self.by, "now": NOW}
+
+    def exclude(self) -> Exclusion:
+        return standings.exclude(person=self.ann, reason="Machine-made.", **self.about)
+
+    def send_back(self) -> Any:
+        return corrections.send_back(caption_id=self.open_caption.pk, note="Say more.", by=self.by, now=NOW)
+
+    def rewrite(self) -> Callable[[], Any]:
+        self.send_back()
+        return partial(
+            corrections.rewrite,
+            caption_id=self.open_caption.pk,
+            author=self.ann,
+            text="Ein ganz anderer Satz.",
+            now=NOW,
+        )
+
+    def undo(self) -> Callable[[], Any]:
+        return partial(standings.undo_exclusion, exclusion=self.exclude(), by=self.by, now=NOW)
+
+    def submit(self) -> Callable[[], Any]:
+        write(self.held, self.ann, "Ein Bild davon")
+        return partial(batches.submit_batch, batch_id=self.held.pk, annotator=self.ann, now=NOW)
+
+    def rate(self) -> Callable[[], Any]:
+        batch = take_to_rate(self.rating, self.rater)
+        rate(batch, self.rater)
+        return partial(verifying.submit_batch, batch_id=batch.pk, rater=self.rater, now=NOW)
+
+    def resume(self) -> Callable[[], Any]:
+        batches.give_back(batch_id=self.held.pk, annotator=self.ann, now=NOW)
+        return partial(batches.resume_batch, batch_id=self.held.pk, annotator=self.ann, now=NOW)
+
+    def fill(self) -> Callable[[], Any]:
+        return partial(verifying.fill_verification, round_id=self.rating.pk)
+
+    def change(self) -> Callable[[], Any]:
+        settings = projects.RoundSettings(replication=3, batch_size=3, hold_s=60, is_open=True)
+        return partial(projects.change_round, round=self.round, settings=settings, by=self.by, now=NOW)
+
+
+STEPS: dict[str, Callable[[Campaign], Callable[[], Any]]] = {
+    "take": lambda c: partial(batches.take_batch, round=c.round, annotator=c.bob, now=NOW, rng=Random(1)),
+    "submit": Campaign.submit,
+    "give back": lambda c: partial(batches.give_back, batch_id=c.held.pk, annotator=c.ann, now=NOW),
+    "resume": Campaign.resume,
+    "take to rate": lambda c: partial(take_to_rate, c.rating, c.rater),
+    "hand in ratings": Campaign.rate,
+    "fill": Campaign.fill,
+    "move": lambda c: partial(moving.move_batch, batch=Batch.objects.get(pk=c.held.pk), to=c.bob, by=c.by, now=NOW),
+    "return": lambda c: partial(moving.return_batch, batch=Batch.objects.get(pk=c.held.pk), by=c.by, now=NOW),
+    "exclude": lambda c: c.exclude,
+    "undo": Campaign.undo,
+    "pause": lambda c: partial(standings.pause, person=c.ann, reason="Too fast.", **c.about),
+    "send back": lambda c: c.send_back,
+    "rewrite": Campaign.rewrite,
+    "check": lambda c: partial(checks.check_rating, caption_id=c.caption.pk, is_right=True, by=c.by, now=NOW),
+    "close": lambda c: partial(campaign.close_round, round=c.round, by=c.by, now=NOW, in_hand=InHand.TAKE_BACK),
+    "change": Campaign.change,
+    "withdraw and keep": lambda c: partial(
+        withdraw_consent, project=c.round.project, user=c.ann, keeps_answers=True, now=NOW
+    ),
+    "withdraw and remove": lambda c: partial(
+        withdraw_consent, project=c.round.project, user=c.ann, keeps_answers=False, now=NOW
+    ),
+    "delete the account": lambda c: partial(delete_account, user=c.ann, now=NOW),
+    "take a role": lambda c: partial(
+        remove_member, membership=Membership.objects.get(user=c.ann, role=Role.ANNOTATOR), by=c.by, now=NOW
+    ),
+    "use as references": lambda c: partial(use_as_references, round=c.round, by=c.by, now=NOW),
+}
+
+
+@pytest.mark.skipif(not connection.features.has_select_for_update, reason="SQLite has one writer at a time")
+@pytest.mark.parametrize("step", STEPS)
+def test_locks_are_taken_in_one_order(step: str):
+    found = locks_of(STEPS[step](Campaign()))
+    assert found, "locks nothing, so that this says nothing"
+    assert found == sorted(found, key=ORDER.index)
+
+
+def test_control_locks_in_another_order_are_seen():
+    made = Campaign()
+
+    def backwards() -> None:
+        with transaction.atomic():
+            made.send_back()
+            allocation.lock_person(made.ann)
+
+    found = locks_of(backwards)
+    assert (found[-1:] == [PERSON]) == connection.features.has_select_for_update
+
+
+@pytest.mark.parametrize("what", ["check", "take a role"])
+def test_an_account_is_deleted_in_the_moment_in_which_a_manager_writes_of_it_into_the_log(what: str, monkeypatch):
+    made = Campaign()
+    log_is_locked, is_going = threading.Event(), threading.Event()
+    digest_of, empty = audit.digest_of, deletion._remove_what_names
+
+    def slowly(entry: AuditEntry, *, before: str) -> str:
+        if entry.action != "account.deleted":
+            log_is_locked.set()
+            is_going.wait(1)
+            time.sleep(0.3)
+        return digest_of(entry, before=before)
+
+    def late(user: User) -> None:
+        log_is_locked.wait(1)
+        empty(user)
+        is_going.set()
+
+    monkeypatch.setattr(audit, "digest_of", slowly)
+    monkeypatch.setattr(deletion, "_remove_what_names", late)
+    together(lambda step: step(), [STEPS[what](made), STEPS["delete the account"](made)])
+    assert User.objects.get(pk=made.ann.pk).deleted_at == NOW
+    assert not list(audit.broken(made.round.project))
+
+
+def test_a_role_that_two_managers_take_at_once_is_in_the_log_once():
+    made = Campaign()
+    take_role = STEPS["take a role"]
+    together(lambda step: step(), [take_role(made), take_role(made)])
+    assert AuditEntry.objects.filter(project=made.round.project, action="role.removed").count() == 1
