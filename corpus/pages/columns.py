@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 
 from corpus.pages import shown
 from corpus.pages.plots import round_end
@@ -68,9 +69,11 @@ def column_plot(
     highest: float | None = None,
     as_percent: bool = False,
 ) -> ColumnPlot:
-    """`columns`: what each is of, and its value. Plots that are to be compared share `highest`."""
+    """`columns`: what each is of, and its value: percent, or a count. Plots that are to be compared share `highest`."""
     written = partial(_written, as_percent=as_percent)
-    end = round_end(highest if highest is not None else max((value for _, value in columns), default=0))
+    if highest is None:
+        highest = max((value for _, value in columns), default=0)
+    end = round_end(highest) if as_percent else _even_end(highest)
     bottom = TOP + height
     room = (END - START) / max(1, len(columns))
     marks = []
@@ -101,6 +104,14 @@ def column_plot(
             for share in (0.5, 1.0)
         ],
     )
+
+
+def _even_end(highest: float) -> int:
+    """Counts are whole, so that half of an axis of counts is to be whole, too."""
+    unit = 1
+    while 10 * unit < highest:
+        unit *= 10
+    return max(2, 2 * unit * ceil(highest / (2 * unit)))
 
 
 def _written(value: float, *, as_percent: bool) -> str:
