@@ -54,8 +54,8 @@ GUARDED = "/admin/"
 API = "/api/"
 """Where programs send and are sent JSON."""
 WRITES = re.compile(r'^\s*(?:INSERT|UPDATE|DELETE)[^"]*"(?!django_session|axes_|account_)', re.IGNORECASE)
-UNSTEADY_FOR_ANYBODY = frozenset({"metrics-show"})
-"""Routes that answer otherwise each time, whoever asks: that one counts what is asked."""
+UNSTEADY_FOR_ANYBODY = frozenset({"metrics-show", "readiness-show"})
+"""Routes that answer otherwise each time, whoever asks: one counts what is asked, one says what is slow just now."""
 OF_THE_MOMENT = ("Expires", "X-Request-ID")
 """Headers that are others each time."""
 TOKEN = re.compile(rb"\b[A-Za-z0-9]{64}\b|\b[A-Za-z0-9]{32}\b")
