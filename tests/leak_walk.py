@@ -269,7 +269,7 @@ class Walk:
             self._note(address, "/")
         while self._waiting:
             self._visit(self._waiting.pop(0))
-        pages = [page for answers in self.answers.values() for page in _pages(answers)[:PAGES_LOOKED_AT_AGAIN]]
+        pages = [page for answers in self.answers.values() for page in _pages(answers)]
         for address in sorted(self._seen):
             if not address.startswith((settings.STATIC_URL, GUARDED)):
                 for data in (SENSIBLE, {}):
@@ -435,13 +435,10 @@ class Walk:
 
 
 def _pages(answers: Sequence[Answer]) -> list[str]:
-    return [
-        answer.address
-        for answer in answers
-        if answer.status == 200
-        and (answer.kind == "text/html" or answer.address.startswith(API))
-        and not answer.address.startswith("/accounts/")
-    ]
+    """Some of what a route shows; of what it tells programs one is enough, as their rows are those of the pages."""
+    shown = [one for one in answers if one.status == 200 and not one.address.startswith("/accounts/")]
+    told = [one.address for one in shown if one.address.startswith(API)]
+    return told[:1] or [one.address for one in shown if one.kind == "text/html"][:PAGES_LOOKED_AT_AGAIN]
 
 
 def name_of(address: str) -> str:
