@@ -226,12 +226,22 @@ def reject_all_work(*, pools: QuerySet[Pool], person: User, now: datetime) -> in
     _lock_tasks(theirs.filter(state__in=[AssignmentState.HELD, AssignmentState.DONE]))
     for batch in in_hand:
         _let_go(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
+    return set_aside(assignments=theirs)
+
+
+def set_aside(*, assignments: QuerySet[Assignment]) -> int:
+    """Have those of `assignments` that are done count no longer, so that others do them; returns how many.
+
+    Call within a transaction that has locked the person; all `assignments` are theirs.
+    """
+    finished = assignments.filter(state=AssignmentState.DONE)
+    _lock_tasks(finished)
     done = defaultdict(list)
-    for pool_id, task_id in theirs.filter(state=AssignmentState.DONE).values_list("batch__pool", "task"):
+    for pool_id, task_id in finished.values_list("batch__pool", "task"):
         done[pool_id].append(task_id)
     for pool_id in sorted(done):
         _free_places(pool_id, done[pool_id])
-    return theirs.filter(state=AssignmentState.DONE).update(state=AssignmentState.REJECTED)
+    return finished.update(state=AssignmentState.REJECTED)
 
 
 def return_all_work(*, pools: QuerySet[Pool], person: User, now: datetime) -> int:

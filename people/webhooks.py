@@ -175,6 +175,15 @@ def _claim(delivery_id: int, now: datetime, rng: Random) -> Delivery | None:
         delivery = found.select_related("webhook__project").filter(pk=delivery_id).first()
         if delivery is None or delivery.state != DeliveryState.WAITING or delivery.next_at > now:
             return None
+        if not delivery.webhook.is_active:
+            # It was turned off while somebody else emitted this.
+            delivery.state, delivery.done_at, delivery.answer = (
+                DeliveryState.FAILED,
+                now,
+                _("The webhook was turned off."),
+            )
+            delivery.save(update_fields=["state", "done_at", "answer"])
+            return None
         if delivery.attempts >= MOST_ATTEMPTS:
             # Its last attempt ended without a word.
             delivery.state, delivery.done_at = DeliveryState.FAILED, now

@@ -10,6 +10,8 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from allocation import services as allocation
+from allocation.models import Assignment, AssignmentState
 from annotation.models import (
     Caption,
     CaptionState,
@@ -106,6 +108,10 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
         raise Refused(problem)
     stored = text_checks.as_nfc(text).strip()
     with transaction.atomic():
+        # Who leaves, or is excluded, at this moment gives up the place of what was sent back.
+        allocation.lock_person(author)
+        work = Assignment.objects.filter(item__caption=caption_id, person=author)
+        restored = allocation.restore_work(assignments=work.filter(item__caption__state=CaptionState.SENT_BACK))
         caption = (
             Caption.objects.select_for_update(of=("self",))
             .select_related("round__language", "item__english")
@@ -116,6 +122,10 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
                 return caption
             raise WrittenAlready(caption)
         _may_write(author, caption.round)
+        if not restored and not work.filter(state=AssignmentState.DONE).exists():
+            raise CannotRewrite(
+                _("Others wrote about this picture while you were away, so that this caption is wanted no more.")
+            )
         caption.text, caption.text_as_typed = stored, text
         caption.warnings = [warning.code for warning in warnings_for(caption, text)]
         caption.state = CaptionState.COUNTED

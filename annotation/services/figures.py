@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import BigIntegerField, Count, F, OuterRef, Q, Subquery, Sum, Value
+from django.db.models import BigIntegerField, Case, Count, F, OuterRef, Q, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce
 
 from allocation.models import Pool, Task
-from annotation.models import Caption, Round, RoundFigures, RoundKind, Tally
+from annotation.models import Caption, CaptionState, Round, RoundFigures, RoundKind, Tally
 from annotation.selectors.quality import QUALITY
 from annotation.selectors.statistics import statistics_in
 from annotation.services.quality import figures_of
@@ -30,7 +30,10 @@ ROUNDS_AT_ONCE = 200
 
 def places_changed(*, round: Round) -> None:
     """Note how many tasks a round has and how many answers they want; call within the transaction that changed it."""
-    counted = Task.objects.filter(pool=round.pool_id).aggregate(tasks=Count("pk"), wanted=Sum("places"))
+    # Of captions that are rated but do not count any more, no further rating is wanted.
+    is_gone = Q(verification_task__isnull=False) & ~Q(verification_task__caption__state=CaptionState.COUNTED)
+    wanted = Sum(Case(When(is_gone, then=F("places_taken")), default=F("places")))
+    counted = Task.objects.filter(pool=round.pool_id).aggregate(tasks=Count("pk"), wanted=wanted)
     places = {"tasks": counted["tasks"], "wanted": counted["wanted"] or 0}
     RoundFigures.objects.update_or_create(round=round, defaults=places)
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from django.db.models import QuerySet
+
 from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Pool
 from annotation.models import Caption, CaptionState, Item, Round, RoundKind, RoundState, Stage
 from annotation.services import tallies
 from annotation.services.references import leave_out_of_references
 from people.models import Project, User
-
-STILL_DRAWN = (RoundState.PLANNED, RoundState.OPEN)
-"""States in which a round that verifies gets other captions for those that count no longer."""
 
 
 def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now: datetime) -> int:
@@ -23,17 +22,16 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
     others, follow.
     """
     pools = Pool.objects.filter(round__project=project)
-    if keeps_answers:
-        allocation.return_all_work(pools=pools, person=person, now=now)
-        return 0
     # Rounds before batches, tasks and captions, as where somebody is excluded, and captions are drawn to be rated.
     list(Round.objects.filter(project=project).order_by("pk").select_for_update(no_key=True).values_list("pk"))
-    # Ratings of others' captions are answers, too; of captions their own state says it.
-    verdicts = Assignment.objects.filter(
-        batch__pool__round__project=project, verdict__isnull=False, person=person, state=AssignmentState.DONE
-    )
-    counted = verdicts.count() + Caption.objects.counted().filter(round__project=project, author=person).count()
-    allocation.reject_all_work(pools=pools, person=person, now=now)
+    if keeps_answers:
+        allocation.return_all_work(pools=pools, person=person, now=now)
+        _leave_what_was_sent_back(person, pools)
+        return 0
+    # What is handed in at this moment counts until it is set aside; what does not count at all is known beforehand.
+    theirs = Assignment.objects.filter(batch__pool__in=pools, person=person, state=AssignmentState.DONE)
+    uncounted = theirs.filter(item__isnull=False).exclude(item__caption__state=CaptionState.COUNTED).count()
+    counted = allocation.reject_all_work(pools=pools, person=person, now=now) - uncounted
     written = Caption.objects.filter(round__project=project, author=person).exclude(state=CaptionState.WITHDRAWN)
     images = {pk: set[int]() for pk in pools.filter(batches__person=person).order_by().values_list("round", flat=True)}
     for round_id, image_id in written.values_list("round_id", "image_id"):
@@ -50,15 +48,31 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
     return counted
 
 
+def _leave_what_was_sent_back(person: User, pools: QuerySet[Pool]) -> None:
+    """Free the places of captions that nobody will write anew: they stay sent back, and others write.
+
+    Should the person come back, `corrections.rewrite` takes the place again if it is still free.
+    """
+    sent_back = Assignment.objects.filter(
+        batch__pool__in=pools, person=person, item__caption__state=CaptionState.SENT_BACK
+    )
+    allocation.set_aside(assignments=Assignment.objects.filter(pk__in=sent_back.values("pk")))
+
+
 def _drawn_anew(round: Round) -> None:
     """Have the figures of what verifies `round` computed again, and captions drawn for those that are gone."""
     for verifying in Round.objects.filter(kind=RoundKind.VERIFICATION, verifies=round).order_by("pk"):
         tallies.figures_changed(round_id=verifying.pk)
-    Round.objects.filter(verifies=round, state__in=STILL_DRAWN).update(awaits_tasks=True)
+    # One that is not open yet draws once it is: now it would draw from what is there so far.
+    Round.objects.filter(verifies=round, state=RoundState.OPEN).update(awaits_tasks=True)
 
 
 def forget(*, person: User, now: datetime) -> None:
     """Give back what `person` has in hand anywhere, and erase drafts that were not handed in."""
-    allocation.return_all_work(pools=Pool.objects.filter(round__isnull=False), person=person, now=now)
+    theirs = Round.objects.filter(captions__author=person).values("pk")
+    list(Round.objects.filter(pk__in=theirs).order_by("pk").select_for_update(no_key=True).values_list("pk"))
+    pools = Pool.objects.filter(round__isnull=False)
+    allocation.return_all_work(pools=pools, person=person, now=now)
+    _leave_what_was_sent_back(person, pools)
     drafts = Item.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED).exclude(text="")
     drafts.update(text="")

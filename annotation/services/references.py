@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import islice
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
@@ -41,12 +42,15 @@ def use_as_references(*, round: Round, by: User, now: datetime) -> ReferenceSet:
         by=by,
         now=now,
     )
-    captions = _texts_by_image(Caption.objects.filter(round=round))
-    for image in Reference.objects.filter(reference_set=reference_set).values_list("image_id", flat=True).distinct():
-        captions.setdefault(image, [])
-    images = iter(sorted(captions))
+    written = set(Caption.objects.counted().filter(round=round).values_list("image_id", flat=True))
+    written |= set(Reference.objects.filter(reference_set=reference_set).values_list("image_id", flat=True))
+    images = iter(sorted(written))
     while some := list(islice(images, IMAGES_PER_TRANSACTION)):
-        put_references(reference_set=reference_set, captions={image: captions[image] for image in some}, now=now)
+        with transaction.atomic():
+            # Read under the lock of the set, which who withdraws waits for: or what was read counts no longer.
+            ReferenceSet.objects.select_for_update(no_key=True).get(pk=reference_set.pk)
+            captions = _texts_by_image(Caption.objects.filter(round=round, image__in=some))
+            put_references(reference_set=reference_set, captions={pk: captions[pk] for pk in some}, now=now)
     reference_set.refresh_from_db()
     return reference_set
 
@@ -57,7 +61,8 @@ def leave_out_of_references(*, round: Round, images: Iterable[int], now: datetim
     Only `images` are looked at, within the transaction of the caller. What counts and is not in yet stays out until
     somebody asks for it.
     """
-    for reference_set in ReferenceSet.objects.filter(project=round.project, origin=_origin(round)):
+    sets = ReferenceSet.objects.filter(project=round.project, origin=_origin(round)).order_by("pk")
+    for reference_set in sets.select_for_update(no_key=True):
         here = Reference.objects.filter(reference_set=reference_set, image__in=list(images))
         counted = _texts_by_image(Caption.objects.filter(round=round, image__in=list(images)))
         captions: dict[int, list[str]] = {}

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Max, Q
 
 from allocation import services as allocation
 from allocation.models import Assignment, Batch, Pool
@@ -111,8 +111,12 @@ def undo_exclusion(*, exclusion: Exclusion, by: User, now: datetime) -> Undone:
         restored = allocation.restore_work(assignments=_excluded_work(project, person, rounds))
         free = excluded.filter(item__in=restored)
         awaited = SentBack.objects.filter(caption__in=free, answered_at=None).values_list("caption", flat=True)
-        sent_back = free.filter(pk__in=list(awaited)).update(state=CaptionState.SENT_BACK)
-        count = sent_back + free.update(state=CaptionState.COUNTED)
+        sent_back = list(free.filter(pk__in=list(awaited)).values_list("pk", flat=True))
+        Caption.objects.filter(pk__in=sent_back).update(state=CaptionState.SENT_BACK)
+        count = len(sent_back) + free.update(state=CaptionState.COUNTED)
+        if sent_back and _has_left(project, person):
+            # Nobody will write them anew, and others can have their places.
+            allocation.set_aside(assignments=Assignment.objects.filter(item__caption__in=sent_back))
         undone = Undone(count, excluded.count())
         _settle(rounds, person)
         _log(project, person, language, "exclusion.undone", by, now, restored=undone.restored, left_out=undone.left_out)
@@ -120,13 +124,19 @@ def undo_exclusion(*, exclusion: Exclusion, by: User, now: datetime) -> Undone:
 
 
 def _excluded_work(project: Project, person: User, rounds: list[Round]) -> Any:
-    excluded = Q(item__caption__state=CaptionState.EXCLUDED)
-    # Ratings have no state of their own: of who withdrew their answers, none comes back.
-    if not Consent.objects.filter(text__project=project, user=person, answers_kept=False).exists():
-        excluded |= Q(verdict__isnull=False)
+    # Ratings have no state of their own: of who withdrew their answers, none from before comes back.
+    withdrawn = Consent.objects.filter(text__project=project, user=person, answers_kept=False)
+    last = withdrawn.aggregate(last=Max("withdrawn_at"))["last"]
+    rated = Q(verdict__batch__submitted_at__gt=last) if last else Q(verdict__isnull=False)
+    excluded = Q(item__caption__state=CaptionState.EXCLUDED) | rated
     return Assignment.objects.filter(
         pk__in=Assignment.objects.filter(excluded, person=person, batch__pool__round__in=rounds).values("pk")
     )
+
+
+def _has_left(project: Project, person: User) -> bool:
+    agrees = Consent.objects.filter(text__project=project, user=person, withdrawn_at=None).exists()
+    return not agrees or User.objects.filter(pk=person.pk, deleted_at__isnull=False).exists()
 
 
 def _decide(

@@ -41,12 +41,12 @@ from people.qualification import Blocker
 from people.qualification import NotQualified as NotQualified
 
 TASKS_PER_INSERT = 5000
-FILLED = (RoundState.PLANNED, RoundState.OPEN)
-"""States in which a round may still get other captions to rate: afterwards its sample is what it was judged by."""
 
 
 def fill_verification(*, round_id: int) -> int:
-    """Draw the captions that a round lacks, some at a time so that nobody's writing waits; returns how many.
+    """Draw the captions that an open round lacks, some at a time so that nobody's writing waits; returns how many.
+
+    Before, not all captions are there to draw from; afterwards its sample is what it was judged by.
 
     Stopped half-way or run again, it does no harm. A caption that ceased to count since goes out of the sample, as far
     as nobody rated it yet, and another image comes in.
@@ -57,7 +57,7 @@ def fill_verification(*, round_id: int) -> int:
             # Whoever asks for more tasks meanwhile waits for this lock, so that the mark they set is not lost.
             found = Round.objects.select_for_update(no_key=True, of=("self",)).select_related("pool", "verifies")
             round = found.get(pk=round_id)
-            made = _add_missing(round) if round.state in FILLED else 0
+            made = _add_missing(round) if round.state == RoundState.OPEN else 0
             added += made
             if made < TASKS_PER_INSERT:
                 Round.objects.filter(pk=round_id).update(awaits_tasks=False)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections import defaultdict
+from contextlib import nullcontext, suppress
 from datetime import timedelta
 
 import pytest
+from django.db.models import QuerySet
 
 from allocation.models import AssignmentState, Batch, BatchState, Task
 from annotation.models import Caption, CaptionState, Item, Round, RoundFigures, RoundState, Stage, Tally, Verdict
-from annotation.services import batches
+from annotation.services import batches, corrections, references, standings
 from annotation.services.references import use_as_references
+from annotation.tasks import sweep_rounds
 from people import personal
 from people.deletion import delete_account
 from people.models import Consent, ConsentText, OnWithdrawal, User
@@ -18,9 +24,17 @@ from people.services import give_consent
 from people.withdrawal import ChoiceNeeded, withdraw_consent
 from scoring.models import Reference
 from tests.annotation.handing_in import hand_in, take, write
-from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate_all
-from tests.concurrency import together_with_errors
-from tests.factories import NOW, make_annotator, make_round, make_user
+from tests.annotation.verifying import (
+    make_caption_rater,
+    make_captioned_round,
+    make_verification,
+    rate,
+    rate_all,
+    submit,
+)
+from tests.annotation.verifying import take as take_to_rate
+from tests.concurrency import together, together_with_errors
+from tests.factories import MINUTE, NOW, make_annotator, make_round, make_user
 
 LATER = NOW + timedelta(hours=1)
 
@@ -207,3 +221,93 @@ def test_nothing_is_handed_to_who_is_leaving_at_that_moment(how: str):
     assert not isinstance(taken, BaseException) or isinstance(taken, NotQualified)
     assert not Batch.objects.filter(person=ann, state=BatchState.OPEN).exists()
     assert places_taken(round) == 0
+
+
+@pytest.mark.parametrize("how", ["withdraw", "delete"])
+def test_the_place_of_what_was_sent_back_to_who_leaves_is_free_for_others(round: Round, ann: User, how: str):
+    hand_in(round, ann)
+    caption = Caption.objects.filter(author=ann).first()
+    corrections.send_back(caption_id=caption.pk, note="Say more.", by=round.project.created_by, now=NOW)
+    if how == "delete":
+        delete_account(user=ann, now=LATER)
+    else:
+        assert withdraw(round, ann, keeps=True) == 0
+    caption.refresh_from_db()
+    assert caption.state == CaptionState.SENT_BACK
+    assert caption.item.assignment.state == AssignmentState.REJECTED
+    assert places_taken(round) == 1
+
+
+@pytest.mark.parametrize("is_free", [True, False])
+def test_who_comes_back_writes_anew_what_was_sent_back_where_its_place_is_still_free(
+    round: Round, ann: User, is_free: bool
+):
+    hand_in(round, ann)
+    caption = Caption.objects.filter(author=ann).first()
+    corrections.send_back(caption_id=caption.pk, note="Say more.", by=round.project.created_by, now=NOW)
+    withdraw(round, ann, keeps=True)
+    if not is_free:
+        for other in (make_annotator(round), make_annotator(round)):
+            for _ in range(2):
+                hand_in(round, other)
+    give_consent(project=round.project, user=ann, version=1, now=LATER)
+    with suppress(corrections.CannotRewrite) if not is_free else nullcontext():
+        corrections.rewrite(caption_id=caption.pk, author=ann, text="Ein ganz anderer Satz.", now=LATER)
+    caption.refresh_from_db()
+    assert (caption.state == CaptionState.COUNTED) == is_free
+    counted = Caption.objects.counted().filter(round=round, image=caption.image_id).count()
+    assert counted == (1 if is_free else 2)
+
+
+def test_ratings_from_after_a_withdrawal_count_again_once_an_exclusion_is_undone(db):
+    written, _authors = make_captioned_round(images=3, captions=1)
+    verifying = make_verification(written, places=1, batch_size=1)
+    rater = make_caption_rater(verifying)
+    about = {"project": verifying.project, "person": rater, "language": verifying.language}
+    for at in (NOW, LATER + MINUTE):
+        batch = take_to_rate(verifying, rater, at)
+        rate(batch, rater, now=at)
+        submit(batch, rater, at)
+        if at == NOW:
+            withdraw(verifying, rater, keeps=False)
+            give_consent(project=verifying.project, user=rater, version=1, now=LATER)
+    made = standings.exclude(reason="Too fast.", by=verifying.project.created_by, now=LATER + 2 * MINUTE, **about)
+    standings.undo_exclusion(exclusion=made, by=verifying.project.created_by, now=LATER + 3 * MINUTE)
+    assert Verdict.objects.get(assignment__state=AssignmentState.DONE).batch.submitted_at == LATER + MINUTE
+
+
+@pytest.mark.parametrize("state", [RoundState.PLANNED, RoundState.OPEN])
+def test_nothing_is_drawn_for_a_round_that_is_not_open_yet(round: Round, ann: User, state: RoundState):
+    hand_in(round, ann)
+    hand_in(round, make_annotator(round))
+    verifying = make_verification(round, filled=False, state=state, awaits_tasks=False)
+    withdraw(round, ann, keeps=False)
+    sweep_rounds()
+    assert verifying.verification_tasks.exists() == (state == RoundState.OPEN)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_references_that_are_made_while_somebody_withdraws_have_nothing_of_theirs(monkeypatch):
+    round = make_round(images=2, replication=2, batch_size=2)
+    ann, bob = make_annotator(round, "ann"), make_annotator(round, "bob")
+    for person in (ann, bob):
+        hand_in(round, person, f"Ein Bild von {person.username}")
+    read, has_read = references._texts_by_image, threading.Event()
+
+    def slowly(captions: QuerySet[Caption]) -> defaultdict[int, list[str]]:
+        found, is_first = read(captions), not has_read.is_set()
+        has_read.set()
+        time.sleep(0.5 if is_first else 0)
+        return found
+
+    def act(what: str) -> object:
+        if what == "use":
+            return references.use_as_references(round=round, by=round.project.created_by, now=NOW)
+        has_read.wait(5)
+        return withdraw(round, ann, keeps=False)
+
+    monkeypatch.setattr(references, "_texts_by_image", slowly)
+    together(act, ["use", "leave"])
+    texts = list(Reference.objects.values_list("text", flat=True))
+    assert len(texts) == 2
+    assert not [text for text in texts if "ann" in text]

@@ -484,3 +484,13 @@ def test_control_without_the_claim_it_is_sent_by_each():
 
     together(send_unclaimed, range(6))
     assert len(sent) == 6
+
+
+@pytest.mark.django_db
+def test_nothing_goes_to_a_webhook_that_was_turned_off_while_an_event_was_on_its_way_into_the_table():
+    hook = make_webhook()
+    waits = make_delivery(hook)
+    # What `turn_off` leaves where it could not see the row yet.
+    Webhook.objects.filter(pk=hook.pk).update(is_active=False)
+    assert send(waits, Answer(200, "200")).state == DeliveryState.FAILED
+    assert Delivery.objects.get(pk=waits.pk).attempts == 0

@@ -1,0 +1,327 @@
+"""A random walk over everything that people and managers do in a language: after each step every number is exact."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from datetime import timedelta
+from random import Random
+
+import pytest
+from django.db.models import Count, F, Q
+
+from allocation import services as allocation
+from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from annotation.models import (
+    Caption,
+    CaptionState,
+    Exclusion,
+    Round,
+    RoundFigures,
+    RoundState,
+    Verdict,
+    VerificationTask,
+)
+from annotation.rules.campaign import InHand
+from annotation.services import batches, campaign, corrections, figures, moving, projects, standings, tallies
+from annotation.services import verification as rating
+from people import audit
+from people.deletion import delete_account
+from people.models import Role, User
+from people.qualification import NotQualified, still_takes_part
+from people.services import give_consent
+from people.withdrawal import withdraw_consent
+from tests.allocation.test_exact_replication import assert_exact
+from tests.annotation.handing_in import write
+from tests.annotation.verifying import make_caption_rater, make_verification, rate
+from tests.factories import MINUTE, NOW, make_annotator, make_round
+
+STEPS, SEEDS = 30, range(3)
+IMAGES, SAMPLE, HOLD = 6, 3, timedelta(minutes=30)
+REFUSALS = (
+    NotQualified,
+    allocation.BatchInHand,
+    allocation.GivenBack,
+    allocation.NothingFree,
+    allocation.NotInHand,
+    allocation.PoolClosed,
+    batches.MovedOn,
+    batches.TimeRanOut,
+    batches.Unfinished,
+    campaign.NotNow,
+    corrections.CannotRewrite,
+    corrections.CannotSendBack,
+    corrections.WrittenAlready,
+    rating.NotAllRated,
+)
+
+
+class Walk:
+    """One language with a main round, the round that verifies it meanwhile, and the people in it."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng, self.now, self.texts = Random(seed), NOW, 0
+        self.round = make_round(images=IMAGES, replication=2, batch_size=2, seed=seed, hold_s=int(HOLD.total_seconds()))
+        self.rating = make_verification(self.round, places=2, sample_size=SAMPLE, batch_size=2, seed=seed)
+        self.project, self.by = self.round.project, self.round.project.created_by
+        self.people = [make_annotator(self.round) for _ in range(5)]
+        self.raters = [*self.people[:2], *(make_caption_rater(self.rating) for _ in range(2))]
+        self.did: Counter[str] = Counter()
+
+    def step(self) -> str:
+        name = self.rng.choice(NAMES)
+        self.now += MINUTE
+        with suppress(*REFUSALS):
+            if getattr(self, name)() is not False:
+                self.did[name] += 1
+        return name
+
+    def person(self) -> User:
+        return User.objects.get(pk=self.rng.choice(self.people).pk)
+
+    def anew(self, round: Round) -> Round:
+        return Round.objects.select_related("pool", "project", "language", "verifies").get(pk=round.pk)
+
+    def a_batch(self, round: Round, *states: BatchState) -> Batch | None:
+        found = list(Batch.objects.filter(pool=round.pool_id, state__in=states).order_by("taken_at", "person"))
+        return self.rng.choice(found) if found else None
+
+    def take(self) -> None:
+        batches.take_batch(round=self.anew(self.round), annotator=self.person(), now=self.now, rng=self.rng)
+
+    def hand_in(self) -> bool:
+        batch = self.a_batch(self.round, BatchState.OPEN, BatchState.LAPSED)
+        if batch is None:
+            return False
+        self.texts += 1
+        with suppress(batches.MovedOn, batches.TimeRanOut):
+            write(batch.caption_batch, batch.person, f"Ein Bild davon {self.texts}", now=self.now)
+        for _twice in range(2):
+            batches.submit_batch(batch_id=batch.pk, annotator=batch.person, now=self.now)
+        return True
+
+    def work(self) -> None:
+        for _ in range(2):
+            person = self.person()
+            batch = batches.take_batch(round=self.anew(self.round), annotator=person, now=self.now, rng=self.rng)
+            if batch:
+                self.texts += 1
+                with suppress(batches.MovedOn):
+                    write(batch, person, f"Ein Bild davon {self.texts}", now=self.now)
+                batches.submit_batch(batch_id=batch.pk, annotator=person, now=self.now)
+
+    def give_back(self) -> bool:
+        batch = self.a_batch(self.round, BatchState.OPEN)
+        if batch is None:
+            return False
+        batches.give_back(batch_id=batch.pk, annotator=batch.person, now=self.now)
+        return True
+
+    def resume(self) -> bool:
+        batch = self.a_batch(self.round, BatchState.LAPSED, BatchState.RETURNED)
+        if batch is None:
+            return False
+        batches.resume_batch(batch_id=batch.pk, annotator=batch.person, now=self.now)
+        return True
+
+    def time_passes(self) -> None:
+        self.now += 2 * HOLD
+        allocation.lapse_overdue(now=self.now)
+
+    def move(self) -> bool:
+        batch = self.a_batch(self.round, BatchState.OPEN)
+        if batch is None:
+            return False
+        moving.move_batch(batch=batch, to=self.person(), by=self.by, now=self.now)
+        return True
+
+    def take_from(self) -> bool:
+        batch = self.a_batch(self.rng.choice([self.round, self.rating]), BatchState.OPEN)
+        if batch is None:
+            return False
+        moving.return_batch(batch=batch, by=self.by, now=self.now)
+        return True
+
+    def exclude(self) -> None:
+        about = {"project": self.project, "language": self.round.language, "by": self.by, "now": self.now}
+        person = User.objects.get(pk=self.rng.choice([*self.people, *self.raters]).pk)
+        for _twice in range(2):
+            standings.exclude(person=person, reason="Machine-made.", **about)
+
+    def undo(self) -> bool:
+        found = list(Exclusion.objects.filter(undone_at=None).order_by("at"))
+        if not found:
+            return False
+        for _twice in range(2):
+            standings.undo_exclusion(exclusion=found[0], by=self.by, now=self.now)
+        return True
+
+    def pause_and_lift(self) -> None:
+        about = {"project": self.project, "language": self.round.language, "by": self.by, "now": self.now}
+        person = self.person()
+        standings.pause(person=person, reason="Too fast.", **about)
+        standings.lift(person=person, **about)
+
+    def a_caption(self, state: CaptionState) -> Caption | None:
+        found = list(Caption.objects.filter(round=self.round, state=state).order_by("submitted_at", "image", "author"))
+        return self.rng.choice(found) if found else None
+
+    def send_back(self) -> bool:
+        caption = self.a_caption(CaptionState.COUNTED)
+        if caption is None:
+            return False
+        corrections.send_back(caption_id=caption.pk, note="Say more.", by=self.by, now=self.now)
+        return True
+
+    def rewrite(self) -> bool:
+        caption = self.a_caption(CaptionState.SENT_BACK)
+        if caption is None or caption.author is None:
+            return False
+        self.texts += 1
+        for _twice in range(2):
+            text = f"Ein Bild von etwas anderem {self.texts}"
+            corrections.rewrite(caption_id=caption.pk, author=caption.author, text=text, now=self.now)
+        return True
+
+    def withdraw(self) -> None:
+        person, keeps = self.person(), self.rng.random() < 0.5
+        counted = Caption.objects.counted().filter(author=person).count()
+        counted += Verdict.objects.filter(person=person, assignment__state=AssignmentState.DONE).count()
+        for time in range(2):
+            done = withdraw_consent(project=self.project, user=person, keeps_answers=keeps, now=self.now)
+            assert time == 0 or done is None
+            assert done is None or done.removed == (0 if keeps else counted)
+
+    def agree_again(self) -> None:
+        for person in self.people:
+            if not User.objects.get(pk=person.pk).deleted_at:
+                give_consent(project=self.project, user=person, version=1, now=self.now)
+
+    def delete(self) -> bool:
+        if self.did["delete"] == 2 or self.rng.random() < 0.5:
+            return False
+        person = self.people.pop(self.rng.randrange(len(self.people)))
+        for _twice in range(2):
+            delete_account(user=person, now=self.now)
+        return True
+
+    def change(self) -> None:
+        settings = projects.RoundSettings(
+            replication=self.rng.choice((1, 2, 3)), batch_size=2, hold_s=int(HOLD.total_seconds()), is_open=True
+        )
+        projects.change_round(round=self.round, settings=settings, by=self.by, now=self.now)
+
+    def close_and_reopen(self) -> None:
+        for round in (self.rating, self.round):
+            how = {"round": self.anew(round), "by": self.by, "now": self.now}
+            campaign.close_round(in_hand=self.rng.choice(list(InHand)), **how)
+            campaign.reopen_round(**how)
+
+    def draw(self) -> None:
+        rating.fill_verification(round_id=self.rating.pk)
+
+    def take_to_rate(self) -> None:
+        rater = User.objects.get(pk=self.rng.choice(self.raters).pk)
+        rating.take_batch(round=self.anew(self.rating), rater=rater, now=self.now, rng=self.rng)
+
+    def rate(self) -> bool:
+        batch = self.a_batch(self.rating, BatchState.OPEN, BatchState.LAPSED)
+        if batch is None:
+            return False
+        rate(batch.verification_batch, batch.person, now=self.now)
+        for _twice in range(2):
+            rating.submit_batch(batch_id=batch.pk, rater=batch.person, now=self.now)
+        return True
+
+    def check(self) -> None:
+        for round in (self.round, self.rating):
+            assert_exact(round.pool)
+            self.check_figures(round)
+        self.check_captions()
+        self.check_sample()
+        assert list(tallies.recount_all(self.project)) == []
+        assert list(audit.broken(self.project)) == []
+
+    def check_captions(self) -> None:
+        done = set(Assignment.objects.filter(batch__pool=self.round.pool_id, state="done").values_list("pk", flat=True))
+        captions = Caption.objects.filter(round=self.round)
+        counting = set(captions.counted().values_list("item", flat=True))
+        to_come = set(captions.filter(state=CaptionState.SENT_BACK).values_list("item", flat=True))
+        assert counting <= done <= counting | to_come
+        counted = Task.objects.filter(pool=self.round.pool_id).annotate(
+            captions=Count("assignments", filter=Q(assignments__item__caption__state=CaptionState.COUNTED))
+        )
+        assert not counted.filter(captions__gt=F("places")).exists()
+        for caption in captions.filter(state=CaptionState.SENT_BACK, item__in=done):
+            # A place that is kept for somebody who cannot write any more would be lost.
+            assert caption.author is not None
+            assert still_takes_part(caption.author, self.project.pk, Role.ANNOTATOR)
+
+    def check_sample(self) -> None:
+        tasks = VerificationTask.objects.filter(round=self.rating)
+        assert not tasks.filter(caption__state=CaptionState.SENT_BACK).exists()
+        handed_in = Assignment.objects.filter(batch__pool=self.rating.pool_id, state=AssignmentState.DONE)
+        assert not handed_in.filter(verdict__rating="").exists()
+
+    def check_figures(self, round: Round) -> None:
+        tasks = Task.objects.filter(pool=round.pool_id)
+        is_gone = tasks.filter(verification_task__isnull=False).exclude(verification_task__caption__state="counted")
+        wanted = sum(tasks.exclude(pk__in=is_gone).values_list("places", flat=True))
+        wanted += sum(is_gone.values_list("places_taken", flat=True))
+        if RoundFigures.objects.get(pk=round.pk).wanted != wanted:
+            assert round.pk in figures.stale_rounds(now=self.now + timedelta(days=1))
+            figures.compute(round_id=round.pk, now=self.now)
+            assert RoundFigures.objects.get(pk=round.pk).wanted == wanted
+
+    def finish(self) -> None:
+        """Whatever happened: once all is undone and what is sent back is written, the rest can be written."""
+        while self.undo():
+            pass
+        for caption in Caption.objects.filter(round=self.round, state=CaptionState.SENT_BACK):
+            with suppress(corrections.CannotRewrite):
+                corrections.rewrite(
+                    caption_id=caption.pk, author=caption.author, text="Ein letzter Satz.", now=self.now
+                )
+        self.time_passes()
+        for person in (make_annotator(self.round) for _ in range(3)):
+            while batch := batches.take_batch(
+                round=self.anew(self.round), annotator=person, now=self.now, rng=self.rng
+            ):
+                write(batch, person, f"Ein Bild davon {person.pk}", now=self.now)
+                batches.submit_batch(batch_id=batch.pk, annotator=person, now=self.now)
+        self.draw()
+        self.check()
+        counted = Counter(Caption.objects.counted().filter(round=self.round).values_list("image", flat=True))
+        places = dict(Task.objects.filter(pool=self.round.pool_id).values_list("caption_task__image", "places"))
+        assert counted == places
+        tasks = VerificationTask.objects.filter(round=self.rating, caption__state=CaptionState.COUNTED)
+        assert tasks.count() >= SAMPLE
+
+
+NAMES = (
+    [
+        name
+        for name in vars(Walk)
+        if not name.startswith(("_", "check", "a_")) and name not in {"step", "person", "anew", "finish"}
+    ]
+    + ["work"] * 6
+    + ["take"] * 2
+    + ["agree_again"] * 3
+    + ["send_back", "exclude"]
+)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_number_is_exact_after_every_step(seed: int):
+    walk = Walk(seed)
+    walked: list[str] = []
+    for _ in range(STEPS):
+        walked.append(walk.step())
+        try:
+            walk.check()
+        except AssertionError as error:
+            raise AssertionError(f"After {' '.join(walked)}: {error}") from error
+    Round.objects.filter(project=walk.project).update(state=RoundState.OPEN)
+    Pool.objects.update(is_open=True)
+    walk.finish()
