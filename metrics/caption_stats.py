@@ -27,6 +27,8 @@ COLUMNS = (
 LONGEST_LINE = 2**24
 """Bytes. An image's captions in every language are some thousands."""
 
+CUT_OFF = "ends in the midst of an image: the file was cut off here."
+
 
 class MalformedFile(Exception):
     """A line that is not as the layout has it."""
@@ -141,6 +143,9 @@ def read_line(raw: bytes, line: int) -> ImageCaptions:
     try:
         row = json.loads(raw.decode("utf-8-sig" if line == 1 else "utf-8"), object_pairs_hook=_object)
     except UnicodeDecodeError as error:
+        # The last letter of the file, of which some bytes are there.
+        if error.end == len(raw) and error.reason == "unexpected end of data":
+            raise MalformedFile(line, CUT_OFF) from error
         raise MalformedFile(line, f"byte {error.start + 1} is not UTF-8.") from error
     except _Twice as error:
         raise MalformedFile(line, f"{error.args[0]!r} stands twice in one object.") from error
@@ -150,7 +155,7 @@ def read_line(raw: bytes, line: int) -> ImageCaptions:
         if not raw.strip():
             raise MalformedFile(line, "empty; each line is one image.") from error
         if not raw.endswith(b"\n"):
-            raise MalformedFile(line, "ends in the midst of an image: the file was cut off here.") from error
+            raise MalformedFile(line, CUT_OFF) from error
         raise MalformedFile(line, f"not JSON: {error.msg} at character {error.colno}.") from error
     except ValueError as error:
         raise MalformedFile(line, f"not JSON that can be read: {error}.") from error
@@ -159,6 +164,8 @@ def read_line(raw: bytes, line: int) -> ImageCaptions:
     key = row.pop(KEY, None)
     if not isinstance(key, str) or not key:
         raise MalformedFile(line, f"{KEY!r} is missing or no text.")
+    if _has_half_of_a_pair(key):
+        raise MalformedFile(line, f"{KEY!r} holds half of a surrogate pair.")
     captions = {tag: _captions(tag, value, line) for tag, value in row.items() if "/" not in tag}
     return ImageCaptions(line, key, captions)
 
@@ -180,9 +187,13 @@ def _captions(tag: str, value: object, line: int) -> list[str]:
             raise MalformedFile(line, f"caption {number} of {tag!r} is {_kind(text)}, not a text.")
         if not text.strip():
             raise MalformedFile(line, f"caption {number} of {tag!r} is empty.")
-        if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        if _has_half_of_a_pair(text):
             raise MalformedFile(line, f"caption {number} of {tag!r} holds half of a surrogate pair.")
     return captions
+
+
+def _has_half_of_a_pair(text: str) -> bool:
+    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _kind(value: object) -> str:

@@ -19,6 +19,7 @@ from annotation.downloads.captions import Layout, export_captions
 from annotation.models import Caption, Round, RoundKind, RoundState
 from annotation.services.rounds import create_round
 from corpus.models import Collection
+from corpus.rules.records import is_text
 from inference.rules.captions import CaptionRefused, caption_text
 from inference.services.lookup import images_named
 from languages.models import Language
@@ -137,12 +138,13 @@ class _Look:
 
     def at(self, lines: Sequence[tuple[int, ImageCaptions | MalformedFile]]) -> None:
         keys = [found.key for _number, found in lines if isinstance(found, ImageCaptions)]
-        images = images_named(keys, self.collection)
+        # No database has one with a NUL, and PostgreSQL is not even to be asked.
+        images = images_named(filter(is_text, keys), self.collection)
         for number, found in lines:
             if isinstance(found, MalformedFile):
                 self.problems.append(str(found))
                 continue
-            named = images[found.key]
+            named = images.get(found.key, [])
             if len(named) != 1:
                 self._tell(number, _("no image of the collection has the key %(key)s.") if not named else
                            _("several images of the collection are called %(key)s."), key=repr(found.key))  # fmt: skip

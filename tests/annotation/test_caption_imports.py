@@ -165,6 +165,11 @@ class TestAllOrNothing:
         said = self.refusal(path, as_lines(LINES)[:-20], collection, project, *more)
         assert "line 2: ends in the midst of an image: the file was cut off here." in said
 
+    def test_one_that_is_cut_off_within_a_letter_too(self, path, collection, project):
+        content = as_lines([{"image/key": "one", "de": {"caption": ["Grün"]}}])
+        said = self.refusal(path, content[: content.index("ü".encode()) + 1], collection, project)
+        assert "line 1: ends in the midst of an image: the file was cut off here." in said
+
     @pytest.mark.parametrize(
         ("line", "problem"),
         [
@@ -177,6 +182,8 @@ class TestAllOrNothing:
             (b'{"image/key": "one", "de": {"caption": ["  "]}}', "caption 1 of 'de' is empty"),
             (b'{"image/key": "one", "de": {"caption": ["\\u0000"]}}', "not valid"),
             (b'{"image/key": "one", "de": {"caption": ["\xff"]}}', "is not UTF-8"),
+            (b'{"image/key": "a\\ud800", "de": {"caption": ["x"]}}', "'image/key' holds half of a surrogate pair"),
+            (b'{"image/key": "a\\u0000", "de": {"caption": ["x"]}}', "no image of the collection has the key 'a\\x00'"),
             (b'{"image/key": "lost", "de": {"caption": ["x"]}}', "no image of the collection has the key 'lost'"),
             (b'{"image/key": "two", "de": {"caption": ["x"]}}', "the image 'two' is in line 1 already"),
             (b'{"image/key": "one", "tlh": {"caption": ["x"]}}', "there is no language tlh here"),
