@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from contextlib import nullcontext, suppress
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db.models import QuerySet
@@ -263,7 +264,7 @@ def test_ratings_from_after_a_withdrawal_count_again_once_an_exclusion_is_undone
     written, _authors = make_captioned_round(images=3, captions=1)
     verifying = make_verification(written, places=1, batch_size=1)
     rater = make_caption_rater(verifying)
-    about = {"project": verifying.project, "person": rater, "language": verifying.language}
+    about: dict[str, Any] = {"project": verifying.project, "person": rater, "language": verifying.language}
     for at in (NOW, LATER + MINUTE):
         batch = take_to_rate(verifying, rater, at)
         rate(batch, rater, now=at)

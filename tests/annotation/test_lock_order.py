@@ -124,7 +124,12 @@ class Campaign:
         use_as_references(round=self.pilot, by=self.by, now=NOW)
         take(self.pilot, self.ann)
         self.rater = make_caption_rater(self.rating)
-        self.about = {"project": self.round.project, "language": self.round.language, "by": self.by, "now": NOW}
+        self.about: dict[str, Any] = {
+            "project": self.round.project,
+            "language": self.round.language,
+            "by": self.by,
+            "now": NOW,
+        }
 
     def exclude(self) -> Exclusion:
         return standings.exclude(person=self.ann, reason="Machine-made.", **self.about)

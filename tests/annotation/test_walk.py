@@ -6,6 +6,7 @@ from collections import Counter
 from contextlib import suppress
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 import pytest
 from django.db.models import Count, F, Q
@@ -143,7 +144,12 @@ class Walk:
         return True
 
     def exclude(self) -> None:
-        about = {"project": self.project, "language": self.round.language, "by": self.by, "now": self.now}
+        about: dict[str, Any] = {
+            "project": self.project,
+            "language": self.round.language,
+            "by": self.by,
+            "now": self.now,
+        }
         person = User.objects.get(pk=self.rng.choice([*self.people, *self.raters]).pk)
         for _twice in range(2):
             standings.exclude(person=person, reason="Machine-made.", **about)
@@ -157,7 +163,12 @@ class Walk:
         return True
 
     def pause_and_lift(self) -> None:
-        about = {"project": self.project, "language": self.round.language, "by": self.by, "now": self.now}
+        about: dict[str, Any] = {
+            "project": self.project,
+            "language": self.round.language,
+            "by": self.by,
+            "now": self.now,
+        }
         person = self.person()
         standings.pause(person=person, reason="Too fast.", **about)
         standings.lift(person=person, **about)
@@ -213,7 +224,7 @@ class Walk:
 
     def close_and_reopen(self) -> None:
         for round in (self.rating, self.round):
-            how = {"round": self.anew(round), "by": self.by, "now": self.now}
+            how: dict[str, Any] = {"round": self.anew(round), "by": self.by, "now": self.now}
             campaign.close_round(in_hand=self.rng.choice(list(InHand)), **how)
             campaign.reopen_round(**how)
 
