@@ -9,6 +9,7 @@ from django import forms
 from django.db.models import TextChoices
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from annotation.rules.campaign import PILOT_IMAGES, Action, InHand
 
@@ -38,10 +39,29 @@ class StepForm(forms.Form):
         return InHand(value) if value else None
 
 
+def too_many_images(most: int) -> str:
+    """Why a pilot cannot have more than `most` images."""
+    return ngettext(
+        "Only %(number)d image of the collection has an English caption. A pilot can have no more.",
+        "Only %(number)d images of the collection have an English caption. A pilot can have no more.",
+        most,
+    ) % {"number": most}
+
+
 class PilotForm(forms.Form):
-    sample_size = forms.IntegerField(
-        label=_("Images of the pilot"), min_value=1, max_value=100_000, initial=PILOT_IMAGES
-    )
+    """`most` is how many images there are to draw from."""
+
+    sample_size = forms.IntegerField(label=_("Images of the pilot"), min_value=1, initial=PILOT_IMAGES)
+
+    def __init__(self, *args: Any, most: int | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.most = most
+
+    def clean_sample_size(self) -> int:
+        size: int = self.cleaned_data["sample_size"]
+        if self.most is not None and size > self.most:
+            raise forms.ValidationError(too_many_images(self.most))
+        return size
 
 
 class SampleForm(forms.Form):

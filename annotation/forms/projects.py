@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hold_field, hours, is_open_field
+from annotation.forms.campaign import too_many_images
 from annotation.models import Round, RoundKind, RoundState
 from annotation.rules.campaign import MAIN, PILOT, PILOT_IMAGES
 from annotation.selectors.overview import Coverage
@@ -95,6 +96,8 @@ class LanguagesForm(_Batches):
     def __init__(self, *args: Any, coverage: Coverage, languages: Sequence[Language], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.languages = languages
+        self.most_images = coverage.by_any
+        self.fields["pilot_images"].initial = min(PILOT_IMAGES, coverage.by_any)
         models = [model for model, count in coverage.by_model]
         self.fields["captioners"].queryset = CaptioningModel.objects.filter(pk__in=[model.pk for model in models])  # type: ignore[attr-defined]
         self.fields["captioners"].choices = [  # type: ignore[attr-defined]
@@ -133,6 +136,8 @@ class LanguagesForm(_Batches):
             name = REPLICATION + language.tag
             if name in cleaned and cleaned[name] is None:
                 self.add_error(name, _now("Say how many captions each image is to get in this language."))
+        if cleaned.get("begin") != MAIN and (cleaned.get("pilot_images") or 0) > self.most_images:
+            self.add_error("pilot_images", too_many_images(self.most_images))
         if cleaned.get("begin") == MAIN and not cleaned.get("why_no_pilot"):
             self.add_error("why_no_pilot", _now("Say why these languages need no pilot."))
         return cleaned

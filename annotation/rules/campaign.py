@@ -128,10 +128,12 @@ def _open_main(steps: Sequence[Step]) -> str | None:
     last = next(reversed(pilots(steps)), None)
     if last is None:
         return _("There was no pilot. Plan one, or say why it is skipped.")
-    if last.state in UNDECIDED:
+    if last.state == PLANNED:
         return _("Pilot %(number)d is not accepted yet. Accept it first, or skip it and say why.") % {
             "number": last.number
         }
+    if last.state in UNDECIDED:
+        return _("Pilot %(number)d is not accepted yet.") % {"number": last.number}
     if last.state == REJECTED:
         return _("Pilot %(number)d was not good enough. Plan the next one, or say why it is skipped.") % {
             "number": last.number

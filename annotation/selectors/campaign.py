@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.models import (
@@ -21,11 +21,13 @@ from annotation.models import (
     StandingState,
     Tally,
 )
+from annotation.permissions import RATERS
 from annotation.rules import campaign as rules
 from annotation.rules.campaign import Action, Step
 from annotation.selectors.figures import InHand, in_hand, tallies_of
+from annotation.selectors.overview import coverage_of
 from languages.models import Language
-from people.models import Membership, Project, Role, User
+from people.models import Membership, Project, User
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +43,14 @@ class RoundStep:
     batches: int
     may_be_verified: bool
     is_next: bool
+    is_complete: bool
+
+    @property
+    def drawn(self) -> int | None:
+        """Images, or captions to be rated: as many as there were, and until then as many as are wanted at most."""
+        if self.round.sample_size and self.is_worked_on and self.wanted:
+            return self.wanted // self.round.pool.replication
+        return self.round.sample_size
 
     @property
     def state(self) -> RoundState:
@@ -83,6 +93,24 @@ class LanguagePage:
     @property
     def awaits_tasks(self) -> bool:
         return any(step.round.awaits_tasks for step in self.steps)
+
+    @property
+    def needs_pilot(self) -> bool:
+        """Whether nothing else can be done than to plan a pilot, or to say why there is none."""
+        return self.why_no_pilot is None and not any(step.is_next for step in self.steps)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the main round is accepted and nothing waits."""
+        rounds = [step.round for step in self.steps]
+        is_main_accepted = any(one.kind == RoundKind.MAIN and one.state == RoundState.ACCEPTED for one in rounds)
+        return is_main_accepted and not any(one.state in rules.UNDECIDED for one in rounds)
+
+    @property
+    def pilot_images(self) -> int:
+        """As many as the last pilot was to have."""
+        sizes = [step.round.sample_size for step in self.steps if step.round.kind == RoundKind.PILOT]
+        return next((size for size in reversed(sizes) if size), rules.PILOT_IMAGES)
 
 
 def steps_of(rounds: Iterable[Round]) -> list[Step]:
@@ -129,17 +157,19 @@ def _steps(
         wanted = max(figures.wanted if figures else 0, count)
         is_next = not is_next_found and step.state in rules.UNDECIDED and _is_next(step, steps)
         is_next_found = is_next_found or is_next
+        is_complete = 0 < wanted == count
         rows.append(
             RoundStep(
                 round=round,
                 actions=rules.actions_of(step, steps),
-                hint=_hint(step, steps, is_complete=0 < wanted == count),
+                hint=_hint(step, steps, is_complete=is_complete),
                 wanted=wanted,
                 done=count,
                 held=sum(hand.pictures for hand in hands),
                 batches=sum(hand.batches for hand in hands),
                 may_be_verified=rules.why_no_verification(step, steps) is None,
                 is_next=is_next,
+                is_complete=is_complete,
             )
         )
     return rows
@@ -163,6 +193,12 @@ def _hint(step: Step, steps: Sequence[Step], *, is_complete: bool) -> str:
     return ""
 
 
+def images_to_draw(project: Project, language: Language) -> int:
+    """How many images a pilot of the language can have at most."""
+    rounds = Round.objects.filter(project=project, language=language).exclude(kind=RoundKind.VERIFICATION)
+    return coverage_of(rounds.select_related("collection").latest("pk").collection).by_any
+
+
 def person_row(project: Project, language: Language, person: User, *, now: datetime) -> PersonRow:
     page = language_page(project, language, now=now)
     return next(row for row in page.people if row.person == person)
@@ -176,11 +212,7 @@ def people_of(
     held: Mapping[tuple[int, int], InHand],
 ) -> list[PersonRow]:
     """Who works or worked in a language, or could, by name."""
-    members = set(
-        Membership.objects.filter(
-            project=project, role=Role.ANNOTATOR, user__language_skills__language=language
-        ).values_list("user", flat=True)
-    )
+    members = set(_members(project, language).values_list("user", flat=True))
     took_part = {person for by in done.values() for person in by} | {person for _round, person in held}
     standings = {one.person_id: one for one in Standing.objects.filter(project=project, language=language)}
     exclusions = {
@@ -205,14 +237,14 @@ def people_of(
 def may_be_decided_about(project: Project, language: Language) -> Q:
     """People of whom a manager may decide something in a language: who works on it, or did."""
     return (
-        Q(
-            pk__in=Membership.objects.filter(
-                project=project, role=Role.ANNOTATOR, user__language_skills__language=language
-            ).values("user")
-        )
+        Q(pk__in=_members(project, language).values("user"))
         | Q(pk__in=Tally.objects.filter(round__project=project, round__language=language).values("person"))
         | Q(pk__in=Standing.objects.filter(project=project, language=language).values("person"))
     )
+
+
+def _members(project: Project, language: Language) -> QuerySet[Membership]:
+    return Membership.objects.filter(project=project, role__in=RATERS, user__language_skills__language=language)
 
 
 def _in_order(round: Round) -> tuple[bool, int, bool, int]:

@@ -81,9 +81,11 @@ class ProjectProgress:
 
     @property
     def counted(self) -> list[RoundProgress]:
-        """The rounds that make the bar of the project: main rounds, or the pilots where there are none yet."""
+        """The rounds that make the bar of the project: of each language the main round, until it begins the pilots."""
         mains = [row for row in self.rounds if row.round.kind == RoundKind.MAIN and row.wanted]
-        return mains or [row for row in self.rounds if row.round.kind == RoundKind.PILOT]
+        begun = {row.round.language_id for row in mains}
+        pilots = [row for row in self.rounds if row.round.kind == RoundKind.PILOT]
+        return mains + [row for row in pilots if row.round.language_id not in begun]
 
     @property
     def wanted(self) -> int:
@@ -159,6 +161,8 @@ def _progress(
     hand = sum(held, InHand())
     how_fast = pace(sums.days, today=today)
     is_worked_on = round.state in (RoundState.OPEN, RoundState.CLOSED)
+    # Images are laid out when a round is opened.
+    has_images = round.kind == RoundKind.MAIN and not round.source and round.state != RoundState.PLANNED
     return RoundProgress(
         round=round,
         tasks=tasks,
@@ -169,7 +173,7 @@ def _progress(
         lapsed=hand.lapsed,
         late=sums.late,
         sent_back=sent_back,
-        left_out=max(0, size - tasks) if round.kind == RoundKind.MAIN and not round.source else 0,
+        left_out=max(0, size - tasks) if has_images else 0,
         qualified=qualified,
         invited=invited,
         pace=how_fast,
@@ -237,29 +241,35 @@ class ProjectRow:
 
 
 def managed_projects(manager: User) -> list[ProjectRow]:
-    """The projects of a manager and how far the main rounds of each are; of one without any, its pilots."""
+    """The projects of a manager and how far each is: as the bar on its page, see `ProjectProgress.counted`."""
     projects = list(Project.objects.filter(memberships__user=manager, memberships__role=Role.MANAGER))
     rounds = Round.objects.filter(project__in=projects).order_by()
     languages = dict(rounds.values_list("project").annotate(Count("language", distinct=True)))
-    wanted = _by_project(RoundFigures.objects.filter(round__project__in=projects), "wanted")
-    done = _by_project(Tally.objects.filter(round__project__in=projects), "captions")
-    rows = []
-    for project in projects:
-        kind = RoundKind.MAIN if wanted.get((project.pk, RoundKind.MAIN)) else RoundKind.PILOT
-        rows.append(
-            ProjectRow(
-                project=project,
-                languages=languages.get(project.pk, 0),
-                wanted=wanted.get((project.pk, kind), 0),
-                done=done.get((project.pk, kind), 0),
-            )
-        )
-    return rows
+    wanted = _by_language(RoundFigures.objects.filter(round__project__in=projects), "wanted")
+    done = _by_language(Tally.objects.filter(round__project__in=projects), "captions")
+    for where, number in _from_files(projects):
+        # They have no author, and so no tally.
+        done[where] += number
+        wanted[where] = max(wanted[where], done[where])
+    sums: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+    for (project_id, language, kind), number in wanted.items():
+        if kind == RoundKind.MAIN or (
+            kind == RoundKind.PILOT and not wanted.get((project_id, language, RoundKind.MAIN))
+        ):
+            sums[project_id][0] += number
+            sums[project_id][1] += done[project_id, language, kind]
+    return [ProjectRow(project, languages.get(project.pk, 0), *sums[project.pk]) for project in projects]
 
 
-def _by_project(rows: QuerySet[Any], column: str) -> dict[tuple[int, str], int]:
-    summed = rows.order_by().values_list("round__project", "round__kind").annotate(sum=Sum(column))
-    return {(project, kind): number for project, kind, number in summed}
+def _by_language(rows: QuerySet[Any], column: str) -> Counter[tuple[int, str, str]]:
+    summed = rows.order_by().values_list("round__project", "round__language", "round__kind").annotate(sum=Sum(column))
+    return Counter({(project, language, kind): number or 0 for project, language, kind, number in summed})
+
+
+def _from_files(projects: Sequence[Project]) -> Iterable[tuple[tuple[int, str, str], int]]:
+    kept = RoundFigures.objects.filter(round__project__in=projects).exclude(round__source="")
+    for one in kept.select_related("round"):
+        yield (one.round.project_id, one.round.language_id, one.round.kind), one.figures.get("captions", 0)
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def round_take_back(request: HttpRequest, slug: str, round_id: int) -> HttpRespo
 @login_required
 def pilot_plan(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     project, language = language_managed_by(request.user, slug, tag)
-    form = PilotForm(request.POST)
+    form = PilotForm(request.POST, most=selectors.images_to_draw(project, language))
     if not form.is_valid():
         return _page(request, project, language, pilot_form=form)
     about: dict[str, Any] = {"project": project, "language": language, "seed": _new_seed()}
@@ -162,11 +162,12 @@ def _page(
     request: HttpRequest, project: Project, language: Language, *, status: int = 200, **forms: Any
 ) -> HttpResponse:
     is_refused = any(name.endswith("_form") for name in forms)
+    page = selectors.language_page(project, language, now=timezone.now())
     context = {
         "project": project,
         "language": language,
-        "page": selectors.language_page(project, language, now=timezone.now()),
-        "pilot_form": PilotForm(),
+        "page": page,
+        "pilot_form": PilotForm(initial={"sample_size": page.pilot_images}),
         "skip_form": ReasonForm(),
         "sample_form": SampleForm(initial={"sample_size": VERIFIED_CAPTIONS}),
         "in_hand_choices": InHand,

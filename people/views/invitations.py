@@ -41,8 +41,9 @@ def invitation_list(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def invitation_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
+    initial = {"languages": request.GET.getlist("language")}
     asked = request.GET.get("role")
-    form = InvitationForm(request.POST or None, initial={"role": asked} if asked in Role.values else None)
+    form = InvitationForm(request.POST or None, initial=initial | ({"role": asked} if asked in Role.values else {}))
     if not form.is_valid():
         context = {"project": project, "form": form}
         context["has_gaps"] = selectors.has_gaps(selectors.newest_consent_text(project))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 import pytest
@@ -17,7 +18,7 @@ from annotation.services import batches
 from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, add_languages
 from annotation.services.rounds import fill_round
-from people.models import Membership, Project, Role, User
+from people.models import LanguageSkill, Level, Membership, Project, Role, User
 from tests.annotation.handing_in import hand_in, take
 from tests.factories import (
     NOW,
@@ -86,13 +87,39 @@ def decide(manager: Client, round: Round, person: User, decision: str, **data: s
     return manager.post(address, {"decision": decision} | data, follow=True)
 
 
+class TestTheProject:
+    def test_images_of_a_main_round_that_was_not_opened_are_not_said_to_lack_captions(self, pilot, manager):
+        page = reverse("annotation:project-show", args=[pilot.project.slug])
+        assert "no English caption and" not in text_of(manager.get(page))
+
+    def test_a_language_in_its_pilot_counts_beside_one_in_its_main_round(self, pilot, manager):
+        (main,) = add_languages(
+            project=pilot.project,
+            collection=pilot.collection,
+            captioners=list(pilot.captioners.all()),
+            languages=[NewRound(make_language("bn"), 2)],
+            batch_size=2,
+            hold_s=3600,
+            seed=1,
+            beginning=Beginning(why_no_pilot="The same people wrote last year."),
+            by=pilot.project.created_by,
+            now=NOW,
+        )
+        fill_round(round_id=main.pk)
+        wanted = "0 of 16 captions"
+        assert wanted in text_of(manager.get(reverse("annotation:project-show", args=[pilot.project.slug])))
+        assert wanted in text_of(manager.get(reverse("annotation:project-list")))
+
+
 class TestOneLanguage:
     def test_its_steps_stand_in_order_with_what_each_waits_for(self, pilot, manager):
         text = text_of(manager.get(language_page(pilot.project)))
         titles = ("Pilot 1", "Rating of pilot 1", "Main", "Verification")
         places = [text.index(f"<h2>{title}</h2>") for title in titles]
         assert places == sorted(places)
-        assert "Pilot 1 is not accepted yet. Accept it first, or skip it and say why." in text
+        assert "Pilot 1 is not accepted yet." in text
+        # Only what was not opened is skipped.
+        assert "skip it" not in text
         assert "0 of 4 captions" in text
 
     def test_every_step_is_taken_through_the_page(self, pilot, manager):
@@ -136,6 +163,52 @@ class TestOneLanguage:
         assert manager.post(add, {"sample_size": "none"}).status_code == 422
         assert "Pilot 2 is planned" in text_of(manager.post(add, {"sample_size": 2}, follow=True))
         assert Round.objects.filter(kind="pilot", number=2, sample_size=2, state="planned").exists()
+
+    def test_a_pilot_has_no_more_images_than_there_are_to_draw_from(self, pilot, manager):
+        add = reverse("annotation:pilot-plan", args=[pilot.project.slug, "de"])
+        step(manager, pilot, "close")
+        asked = text_of(step(manager, pilot, "reject", reason="Too short."))
+        assert 'name="sample_size" value="4"' in asked
+        refused = manager.post(add, {"sample_size": 7})
+        assert refused.status_code == 422
+        assert "Only 6 images of the collection have an English caption. A pilot can have no more." in text_of(refused)
+        assert "Pilot 2 is planned" in text_of(manager.post(add, {"sample_size": 6}, follow=True))
+
+    def test_planning_a_pilot_stands_first_where_nothing_else_can_be_done(self, pilot, manager):
+        step(manager, pilot, "close")
+        text = text_of(step(manager, pilot, "reject", reason="Too short."))
+        assert text.index("Plan a pilot") < text.index("<h2>Pilot 1</h2>")
+        rating = Round.objects.get(verifies=pilot)
+        Round.objects.filter(pk__in=[pilot.pk, rating.pk]).update(state=RoundState.ACCEPTED)
+        text = text_of(manager.get(language_page(pilot.project)))
+        assert text.index("Plan a pilot") > text.index("<h2>Verification</h2>")
+
+    def test_how_many_are_drawn_is_a_limit_until_they_are_and_then_their_number(self, pilot, manager):
+        Round.objects.filter(pk=pilot.pk).update(sample_size=10_000)
+        text = text_of(manager.get(language_page(pilot.project)))
+        assert "4 images drawn" in text
+        assert "At most 600 captions, one of each image drawn" in text
+
+    def test_where_all_is_decided_it_leads_to_releases(self, pilot, manager):
+        releases = f'href="{reverse("annotation:release-list", args=[pilot.project.slug])}"'
+        assert releases not in text_of(manager.get(language_page(pilot.project)))
+        Round.objects.all().update(state=RoundState.ACCEPTED, decided_at=NOW)
+        assert releases in text_of(manager.get(language_page(pilot.project)))
+
+    def test_people_who_only_rate_are_listed_and_can_be_paused(self, pilot, manager):
+        rater = make_user("rita")
+        LanguageSkill.objects.create(user=rater, language_id="de", level=Level.NATIVE)
+        Membership.objects.create(project=pilot.project, user=rater, role=Role.RATER)
+        assert ">rita<" in text_of(manager.get(language_page(pilot.project)))
+        decide(manager, pilot, rater, "pause", reason="On leave.")
+        assert Standing.objects.filter(person=rater, state="paused").exists()
+
+    def test_inviting_for_the_language_has_it_ticked(self, pilot, manager):
+        text = text_of(manager.get(language_page(pilot.project)))
+        address = reverse("people:invitation-create", args=[pilot.project.slug]) + "?language=de"
+        assert f'href="{address}"' in text
+        ticked = re.findall(r'<input[^>]*name="languages"[^>]*checked[^>]*>', text_of(manager.get(address)))
+        assert [re.findall(r'value="(\w+)"', one) for one in ticked] == [["de"]]
 
     def test_or_none_with_the_reason_why(self, pilot, manager):
         step(manager, pilot, "close")

@@ -166,6 +166,13 @@ class TestCreatingInTheBrowser:
         manager.post(path, answers | {"begin": "pilot", "pilot_images": "2"})
         assert Round.objects.filter(kind="pilot", sample_size=2).count() == 2
 
+    def test_a_pilot_has_no_more_images_than_the_collection_has(self, manager, path, answers):
+        assert 'name="pilot_images" value="3"' in manager.get(path).content.decode()
+        refused = manager.post(path, answers | {"begin": "pilot", "pilot_images": "10000"})
+        assert refused.status_code == 422
+        assert "Only 3 images of the collection have an English caption." in refused.content.decode()
+        assert not Project.objects.filter(name="Tigers").exists()
+
     def test_models_are_offered_with_how_many_images_they_described(self, manager, path, collection, answers):
         ModelCaption.objects.filter(image=collection.entries.first().image).delete()
         page = manager.get(path).content.decode()
