@@ -18,14 +18,14 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, Sum
 from django.utils.translation import gettext as _
 
 from allocation.models import AssignmentState
 from annotation.files import release_tables as columns
 from annotation.files.archives import FileFacts, facts_of, sha256_of
 from annotation.files.tables import Table
-from annotation.models import Caption, CaptionBatch, CaptionState, Release, Round, Verdict, VerificationBatch
+from annotation.models import Caption, CaptionBatch, CaptionState, Release, Round, Tally, Verdict, VerificationBatch
 from annotation.selectors.caption_rows import (
     AUTHOR,
     FIRST_COLUMNS,
@@ -128,11 +128,16 @@ def _written_unchanged(release: Release, folder: Path, beat: Callable[[], None])
 
 
 def _mark(release: Release, rounds: list[Round]) -> list[Any]:
-    """What differs if it was changed what counts; new captions are told by when they came."""
+    """What differs if it was changed what counts, even where as many count as before.
+
+    New captions are told by when they came.
+    """
     captions = Caption.objects.filter(round__in=rounds, submitted_at__lte=release.until).order_by()
-    states = captions.values_list("round", "state").annotate(count=Count("pk"))
-    verdicts = _verdicts(release, rounds).order_by().values_list("rating").annotate(count=Count("pk"))
-    return [sorted(states), sorted(verdicts), [round.pk for round in rounds]]
+    states = captions.values_list("round", "state").annotate(count=Count("pk"), which=Sum("pk"))
+    verdicts = _verdicts(release, rounds).order_by().values_list("rating").annotate(count=Count("pk"), which=Sum("pk"))
+    # Texts change with a tally. Of verdicts nothing but whether they count does.
+    revisions = Tally.objects.filter(round__in=rounds).aggregate(sum=Sum("revision"))["sum"]
+    return [sorted(states), sorted(verdicts), revisions, [round.pk for round in rounds]]
 
 
 def _verdicts(release: Release, rounds: list[Round]) -> Any:
