@@ -10,6 +10,10 @@ from dataclasses import dataclass
 
 NOT_KNOWN = "*Not recorded by the platform; see the description above, or ask the authors.*"
 
+VERIFIED = """Of each verified language, captions drawn at random were rated by several others,
+none of them the author; the aggregate is the median, NOT-ENOUGH-INFO where more than half say so, the lower of the
+middle two of an even number."""
+
 
 @dataclass(frozen=True)
 class LanguageSheet:
@@ -45,6 +49,7 @@ class Sheet:
     captions: int
     images: int
     verdicts: int
+    verdicts_left_out: int
     english_ratings: int
     annotators: int
     raters: int
@@ -57,6 +62,15 @@ class Sheet:
     licence: str
     licence_url: str
     sources: Sequence[str]
+
+    @property
+    def is_written_here(self) -> bool:
+        """Whether people wrote any of it, rather than files being read."""
+        return any(language.captions > language.from_files for language in self.languages)
+
+    @property
+    def is_verified(self) -> bool:
+        return any(language.verified for language in self.languages)
 
 
 def datasheet(sheet: Sheet) -> str:
@@ -89,6 +103,11 @@ def _motivation(sheet: Sheet) -> str:
 
 def _composition(sheet: Sheet) -> str:
     licences = "".join(f"| {name or 'not known'} | {count} |\n" for name, count in sheet.picture_licences)
+    verified = (
+        "Captions were verified by sample; quality.csv has the figures with their\nuncertainty."
+        if sheet.is_verified
+        else "No caption was verified by others."
+    )
     return f"""
 ## Composition
 
@@ -122,8 +141,7 @@ pseudonyms.
 
 **Are there recommended splits?** None are made here.
 
-**Are there errors, noise or redundancies?** Captions were verified by sample; quality.csv has the figures with their
-uncertainty. Two people may have written the same.
+**Are there errors, noise or redundancies?** {verified} Two people may have written the same.
 
 **Is the dataset self-contained?** The images are not in it; images.csv says whose they are and under which licence.
 
@@ -152,53 +170,77 @@ def _left_out(sheet: Sheet) -> str:
         for language in sheet.languages
         for reason, count in language.left_out.items()
     ]
+    if sheet.verdicts_left_out:
+        rows.append(f"- ratings of captions: {sheet.verdicts_left_out} by people who were excluded or withdrew consent")
     return "\n".join(rows) or "- nothing"
 
 
 def _collection(sheet: Sheet) -> str:
     collections = "".join(f"- {name}{': ' + about if about else ''}\n" for name, about in sheet.collections)
-    days = f"from {sheet.first_day} to {sheet.last_day}" if sheet.first_day else "not here: all are from files"
-    models = ", ".join(sheet.models) or "none"
-    consents = "".join(f"- version {version}, in consent/{version}.md: {what}\n" for version, what in sheet.consents)
+    days = f"from {sheet.first_day} to {sheet.last_day} (UTC)" if sheet.first_day else "not here: all are from files"
     sources = "".join(f"- {source}\n" for source in sheet.sources)
     files = f"\nCaptions from files, in their own words:\n\n{sources}" if sources else ""
-    versions = ", ".join(map(str, sheet.guidelines))
     return f"""
 ## Collection process
 
-**How was the data acquired?** Rate, then write: an annotator first rates English captions by models ({models})
-of a batch of
-images, in five levels. Then the English captions are hidden and the annotator describes the same images in the target
-language. Each image is given to as many different people as wanted, who do not see each other's captions.
+**How was the data acquired?** {_how(sheet)}
 {files}
 **Which images?** From these collections:
 
 {collections}
-**Who was involved, and how were they compensated?** {sheet.annotators:,} annotators who say that they read
-English and are
-native or fluent in the language; {sheet.raters:,} raters. Compensation: {NOT_KNOWN}
+**Who was involved, and how were they compensated?** {_who(sheet)}Compensation: {NOT_KNOWN}
 
-**Over what timeframe?** {days} (UTC).
+**Over what timeframe?** {days}.
 
-**What were people told?** guidelines/ has each version that was shown: {versions}. Every caption and rating names its
-version.
+**What were people told?** {_told(sheet)}
 
 **Pilots, by language**
 
 {_pilots(sheet)}
 
-**How was quality checked?** Of each verified language, captions drawn at random were rated by several others,
-none of them the
-author; the aggregate is the median, NOT-ENOUGH-INFO where more than half say so, the lower of the middle two of an
-even number.
+**How was quality checked?** {VERIFIED if sheet.is_verified else "Here, no caption was rated by others."}
 
-**Did the people consent, and can they revoke it?** Everybody agreed to one of these texts before working; what
-becomes of
-answers when somebody withdraws is said beside the text.
+**Did the people consent, and can they revoke it?** {_agreed(sheet)}
 
-{consents or "- Nobody was asked here."}
 **Was there an ethical review?** {NOT_KNOWN}
 """
+
+
+def _how(sheet: Sheet) -> str:
+    if not sheet.is_written_here:
+        return "All captions are from files; how they came about is said where the files come from."
+    models = ", ".join(sheet.models) or "none"
+    return f"""Rate, then write: an annotator first rates English captions by models ({models})
+of a batch of images, in five levels. Then the English captions are hidden and the annotator describes the same images
+in the target language. Each image is given to as many different people as wanted, who do not see each other's
+captions."""
+
+
+def _who(sheet: Sheet) -> str:
+    annotators = (
+        f"{sheet.annotators:,} annotators who say that they read\nEnglish and are native or fluent in the language; "
+        if sheet.is_written_here
+        else "Nobody wrote captions here; "
+    )
+    return f"{annotators}{sheet.raters:,} raters. "
+
+
+def _told(sheet: Sheet) -> str:
+    if not sheet.guidelines:
+        return "Here, nothing: all captions are from files."
+    versions = ", ".join(map(str, sheet.guidelines))
+    return f"""guidelines/ has each version that was shown: {versions}. Every rating, and every caption
+that was written here, names its version."""
+
+
+def _agreed(sheet: Sheet) -> str:
+    if not sheet.consents:
+        return "Nobody was asked here."
+    texts = "\n".join(f"- version {version}, in consent/{version}.md: {what}" for version, what in sheet.consents)
+    return f"""Everybody agreed to one of these texts before working; what
+becomes of answers when somebody withdraws is said beside the text.
+
+{texts}"""
 
 
 def _pilots(sheet: Sheet) -> str:

@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from annotation.files.licences import LICENCES
-from annotation.files.release_tables import DESCRIPTIONS, IMAGE_SOURCE, Columns
+from annotation.files.release_tables import CSV_COLUMNS, DESCRIPTIONS, IMAGE_SOURCE, Columns
 
 CFF_VERSION = "1.2.0"
+
+NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+"""Characters that JSON takes as they are and YAML refuses or reads as the end of a line."""
+
+LISTED = {
+    "captions.xm3600.jsonl": "`captions.xm3600.jsonl` | an image a line, in the layout of Crossmodal-3600",
+    "captions.jsonl": "`captions.jsonl`, `captions.parquet` | a caption a row",
+    "verdicts.jsonl": "`verdicts.jsonl`, `verdicts.parquet` | a rating of a caption by somebody else than its author",
+    "english_ratings.jsonl": "`english_ratings.jsonl`, `english_ratings.parquet` | a rating of the English "
+    "caption that was shown before writing",
+    "images.csv": "`images.csv`, `images.jsonl`, `images.parquet` | an image a row, with its author and licence",
+    "quality.csv": "`quality.csv` | verified captions by language: percentages with 95% intervals, agreement",
+    "statistics.csv": "`statistics.csv` | captions by language: how many, per image, and how long",
+    "CHANGES.md": "`CHANGES.md` | what changed since the release before",
+    "changes.csv": "`changes.csv` | the same, caption by caption",
+    "guidelines": "`guidelines/` | what annotators were told, by version",
+    "consent": "`consent/` | what annotators agreed to, by version",
+    "manifest.json": "`manifest.json` | the size and SHA-256 of every file",
+}
+"""What README.md says of the files that are there."""
+
+SOMETIMES = frozenset({"changes.csv", "guidelines", "consent"})
+"""Of those, what not every release has."""
 
 
 def licence_text(
@@ -32,7 +56,8 @@ def licence_text(
         *(f"  {count} under {name or 'a licence that is not known'}" for name, count in pictures),
         "- The English captions by models (english_caption, english_model). They are given as they were shown to",
         "  annotators; terms of the models may hold for them.",
-        "- Captions from a file (source is not empty). The licence that is named there holds for them.",
+        "- Captions from a file (annotator is null). The licence that is named in source holds for them; where none is",
+        "  named, ask whoever made the file.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -81,8 +106,12 @@ def readme(
     images: int,
     tables: Mapping[str, Columns],
     filled: Sequence[str],
+    there: Collection[str],
 ) -> str:
-    """README.md. Its head is what `datasets` reads: a configuration for each of the tables that is `filled`."""
+    """README.md. Its head is what `datasets` reads: a configuration for each of the tables that is `filled`.
+
+    `there` has the names of files and folders that not every release has.
+    """
     configs = [line for name in filled for line in (f"  - config_name: {name}", f"    data_files: {name}.parquet")]
     configs.insert(1, "    default: true")
     head = [
@@ -93,6 +122,8 @@ def readme(
         "  - image-to-text",
     ]
     head += ["language:", *(f"  - {_quoted(tag)}" for tag in languages), "configs:", *configs, "---"]
+    listed = "".join(f"| {said} |\n" for name, said in LISTED.items() if name not in SOMETIMES or name in there)
+    loaded = "".join(f'{name} = load_dataset("path/to/this/folder", "{name}", split="train")\n' for name in filled)
     body = f"""
 # {title}, release {number}
 
@@ -100,30 +131,18 @@ def readme(
 {", ".join(languages.values())}.
 
 What they are, how they came about and what they are not is in [DATASHEET.md](DATASHEET.md); how to cite them in
-CITATION.cff; what may be done with them in LICENSE; what changed since the release before in CHANGES.md, caption by
-caption in changes.csv. The images are not here: images.csv says whose they are.
+CITATION.cff; what may be done with them in LICENSE; what changed since the release before in CHANGES.md. The images
+are not here: images.csv says whose they are.
 
 | file | what is in it |
 | --- | --- |
-| `captions.xm3600.jsonl` | an image a line, in the layout of Crossmodal-3600 |
-| `captions.jsonl`, `captions.parquet` | a caption a row |
-| `verdicts.jsonl`, `verdicts.parquet` | a rating of a caption by somebody other than its author |
-| `english_ratings.jsonl`, `english_ratings.parquet` | a rating of the English caption that was shown before writing |
-| `images.csv`, `images.jsonl`, `images.parquet` | an image a row, with its author and licence |
-| `quality.csv` | verified captions by language: percentages with 95% intervals, agreement |
-| `statistics.csv` | captions by language: how many, per image, and how long |
-| `guidelines/` | what annotators were told, by version |
-| `consent/` | what annotators agreed to, by version |
-| `manifest.json` | the size and SHA-256 of every file |
-
+{listed}
 ## Reading it
 
 ```python
 from datasets import load_dataset
 
-captions = load_dataset("path/to/this/folder", "captions", split="train")
-verdicts = load_dataset("path/to/this/folder", "verdicts", split="train")
-```
+{loaded}```
 
 ```python
 import pandas
@@ -145,10 +164,12 @@ for file in json.loads(pathlib.Path("manifest.json").read_text("utf-8"))["files"
     assert found == file["sha256"], file["name"]
 ```
 """
-    return "\n".join(head) + "\n" + body + "".join(_columns(name, columns) for name, columns in tables.items())
+    columns = {name: tuple(kinds) for name, kinds in tables.items()}
+    columns |= {name: found for name, found in CSV_COLUMNS.items() if name not in SOMETIMES or name in there}
+    return "\n".join(head) + "\n" + body + "".join(_columns(name, found) for name, found in columns.items())
 
 
-def _columns(name: str, columns: Columns) -> str:
+def _columns(name: str, columns: Sequence[str]) -> str:
     about = DESCRIPTIONS | ({"source": IMAGE_SOURCE} if name == "images" else {})
     rows = "".join(f"| `{column}` | {about[column]} |\n" for column in columns)
     return f"\n## Columns of {name}\n\n| column | |\n| --- | --- |\n{rows}"
@@ -159,4 +180,4 @@ def _languages(count: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from annotation.files.tables import DAY, NUMBER, TEXT, TEXTS
+from metrics.caption_stats import COLUMNS as STATISTICS
 
 Columns = Mapping[str, pa.DataType]
 
@@ -71,6 +72,9 @@ QUALITY = (
 )
 """Of captions that have all their ratings; percentages of `verified`, with the ends of their 95% intervals."""
 
+CHANGES = ("id", "language", "change", "reason")
+CSV_COLUMNS = {"quality.csv": QUALITY, "statistics.csv": STATISTICS, "changes.csv": CHANGES}
+
 DESCRIPTIONS = {
     "id": "Name of the caption, the same in every release that has it.",
     "image": "Key of the image in its collection.",
@@ -79,16 +83,16 @@ DESCRIPTIONS = {
     "language": "BCP-47 tag of the language.",
     "annotator": "Pseudonym of whoever wrote the caption, of this release alone; null where it came from a file.",
     "caption": "The caption, trimmed and in Unicode's NFC; of a file, letter for letter.",
-    "guidelines_version": "Version of the guidelines that was shown, as in guidelines/.",
+    "guidelines_version": "Version of the guidelines that was shown, as in guidelines/; null where none was.",
     "warnings": "Hints that the writer saw and let be: short, script, repeated, copied.",
     "english_model": "Model whose English caption was rated before, then hidden.",
     "english_caption": "That English caption.",
     "english_rating": "How the annotator rated it.",
-    "verified_as": "What several raters together made of the caption; null where it was not drawn for verification.",
+    "verified_as": "What several raters together made of it; null where it was not drawn for that, or lacks ratings.",
     "source": "Where a caption from a file comes from, and under which licence; else empty.",
     "rating_ms": "Active time on the rating, in milliseconds, idle time cut.",
     "writing_ms": "Active time on the writing, in milliseconds, idle time cut.",
-    "submitted_on": "Day on which it was handed in (UTC).",
+    "submitted_on": "Day on which it was handed in, or read from its file (UTC).",
     "caption_id": "The caption, as in captions.",
     "rater": "Pseudonym of whoever rated, of this release alone; the same as where that person wrote.",
     "rating": "EXCELLENT, GOOD, MEDIUM, BAD or NOT-ENOUGH-INFO.",
@@ -101,6 +105,32 @@ DESCRIPTIONS = {
     "author": "Author of the image.",
     "licence": "Licence of the image.",
     "licence_url": "Address of that licence.",
+    "verified": "Captions that have all their ratings; what the percentages are of.",
+    "ratings": "Ratings of those captions.",
+    "raters": "People who gave those ratings.",
+    "good": "Captions that came to GOOD or EXCELLENT.",
+    "medium": "Captions that came to MEDIUM or better.",
+    "bad": "Captions that came to BAD.",
+    "not_enough_info": "Captions of which nothing could be said; among all, and in none of the other shares.",
+    **{
+        f"{share}{part}": said
+        for share in SHARES
+        for part, said in (
+            ("_percent", "That as a percentage."),
+            ("_low", "Lower end of its 95% interval (Wilson)."),
+            ("_high", "Upper end of its 95% interval."),
+        )
+    },
+    "alpha": "Krippendorff's ordinal alpha of the ratings, NOT-ENOUGH-INFO left out; empty where it is not defined.",
+    "unfinished": "Captions that were drawn and rated, and lack ratings.",
+    "captions": "Captions in the language.",
+    "images_with_1": "Images with one caption.",
+    "images_with_2": "Images with two.",
+    "images_with_3_or_more": "Images with three or more.",
+    "mean_words": "Words per caption; a word is what whitespace separates.",
+    "mean_chars": "Characters (Unicode code points) per caption.",
+    "change": "added, changed or removed.",
+    "reason": "Why it was removed: excluded, withdrawn, sent-back, late, or not-released with its language or image.",
 }
 IMAGE_SOURCE = "Where the image was found."
 """What `source` is in the table of images."""

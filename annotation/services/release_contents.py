@@ -18,6 +18,7 @@ class LanguageContents:
     statistics: CaptionStatistics = field(default_factory=CaptionStatistics)
     annotators: set[str] = field(default_factory=set)
     raters: set[str] = field(default_factory=set)
+    raters_of_verified: set[str] = field(default_factory=set)
     units: list[int] = field(default_factory=list)
     codes: list[int] = field(default_factory=list)
     unfinished: int = 0
@@ -48,6 +49,7 @@ class Contents:
     guidelines: set[int] = field(default_factory=set)
     images: int = 0
     verdicts: int = 0
+    verdicts_left_out: int = 0
     english_ratings: int = 0
     first_day: str = ""
     last_day: str = ""

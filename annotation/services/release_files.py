@@ -98,7 +98,7 @@ def write_release(release: Release, folder: Path, *, beat: Callable[[], None]) -
     changes = changes_since(release, contents.captions, contents.left_out, beat=beat)
     if changes is not None:
         with (folder / "changes.csv").open("w", encoding="utf-8", newline="") as file:
-            file.write(csv_line(("id", "language", "change", "reason")))
+            file.write(csv_line(columns.CHANGES))
             file.writelines(csv_line(change) for change in changes.listed())
     counts = _counts(contents) | ({"changes": changes.as_counts()} if changes else {})
     write_texts(release, folder, contents, changes)
@@ -141,11 +141,11 @@ def _mark(release: Release, rounds: list[Round]) -> list[Any]:
 
 
 def _verdicts(release: Release, rounds: list[Round]) -> Any:
-    return Verdict.objects.filter(
-        assignment__state=AssignmentState.DONE,
-        batch__submitted_at__lte=release.until,
-        batch__round__verifies__in=rounds,
-    )
+    return _handed_in(release, rounds).filter(assignment__state=AssignmentState.DONE)
+
+
+def _handed_in(release: Release, rounds: list[Round]) -> Any:
+    return Verdict.objects.filter(batch__submitted_at__lte=release.until, batch__round__verifies__in=rounds)
 
 
 class _Walk:
@@ -234,6 +234,11 @@ class _Walk:
         model, english = of
         round, about = self.round_of[round_id], self.found.by_language[tag]
         name = caption_id(tag, picture.sha256, round.number, position, batch, place)
+        if annotator is None:
+            # Whoever wrote what came from a file was shown no guidelines here.
+            version = None
+        else:
+            self.found.guidelines.add(version)
         day = day_of(submitted)
         self.captions.add(
             (
@@ -242,7 +247,6 @@ class _Walk:
             )
         )
         self.found.captions.add(name, tag, text)
-        self.found.guidelines.add(version)
         if rating:
             self.english_ratings.add((name, key, tag, annotator, model, english, rating, version, day_of(rated)))
         if annotator is None:
@@ -266,6 +270,7 @@ class _Walk:
             if verified.level is not None:
                 about.units.append(unit)
                 about.codes.append(CODES[rating])
+                about.raters_of_verified.add(rater)
         about.unfinished += bool(verified.rows) and verified.level is None
 
     def _verified(self, images: Images) -> dict[int, Verified]:
@@ -286,7 +291,9 @@ class _Walk:
         return found
 
     def _look_at_the_rest(self) -> None:
-        """Captions that were handed in and are not in it: how many, and why; in whatever main round."""
+        """Captions that were handed in and are not in it: how many, and why; in whatever main round. And ratings."""
+        rejected = _handed_in(self.release, self.rounds).filter(assignment__state=AssignmentState.REJECTED)
+        self.found.verdicts_left_out = rejected.filter(caption__state=CaptionState.COUNTED).count()
         rest = Caption.objects.exclude(state=CaptionState.COUNTED).filter(
             round__project=self.release.project_id,
             round__kind=self.rounds[0].kind,
@@ -347,6 +354,7 @@ def _counts(contents: Contents) -> dict[str, Any]:
         "captions": len(contents.captions),
         "images": contents.images,
         "verdicts": contents.verdicts,
+        "verdicts_left_out": contents.verdicts_left_out,
         "english_ratings": contents.english_ratings,
         "annotators": len(_all(found.annotators for found in by_language.values())),
         "raters": len(_all(found.raters for found in by_language.values())),

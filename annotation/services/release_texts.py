@@ -53,6 +53,10 @@ def write_texts(release: Release, folder: Path, contents: Contents, changes: Cha
     names = {round.language_id: round.language.english_name for round in contents.rounds}
     until = as_iso(release.until)[:DAY_CHARACTERS]
     pictures = sorted(contents.picture_licences.items())
+    told = {
+        **{f"guidelines/{version}.md": text for version, text in _guidelines(release, contents)},
+        **{f"consent/{text.version}.md": f"{text.body.strip()}\n" for text in _consents(release)},
+    }
     texts = {
         "DATASHEET.md": datasheet(_sheet(release, contents)),
         "LICENSE": documents.licence_text(
@@ -77,12 +81,12 @@ def write_texts(release: Release, folder: Path, contents: Contents, changes: Cha
             tables=TABLES,
             # Of a table without rows `datasets` makes an error.
             filled=[name for name, rows in zip(TABLES, _rows(contents), strict=True) if rows],
+            there=[*(["changes.csv"] if changes else []), *{name.partition("/")[0] for name in told}],
         ),
         "CHANGES.md": changes_text(release, changes, names),
         "quality.csv": "".join(map(csv_line, [columns.QUALITY, *_quality(contents)])),
         "statistics.csv": "".join(map(csv_line, [STATISTICS, *_statistics(contents)])),
-        **{f"guidelines/{version}.md": text for version, text in _guidelines(release, contents)},
-        **{f"consent/{text.version}.md": f"{text.body.strip()}\n" for text in _consents(release)},
+        **told,
     }
     for name, text in texts.items():
         path = folder / name
@@ -137,7 +141,7 @@ def _quality(contents: Contents) -> list[list[Any]]:
         shares = (quality.good_or_better, quality.medium_or_better, quality.bad, quality.not_enough_info)
         rows.append(
             [
-                *(tag, quality.captions, len(found.codes), len(found.raters)),
+                *(tag, quality.captions, len(found.codes), len(found.raters_of_verified)),
                 *(cell for share in shares for cell in _with_interval(share)),
                 *(round(alpha, 4) if isinstance(alpha, float) else None, found.unfinished),
             ]
@@ -198,6 +202,7 @@ def _sheet(release: Release, contents: Contents) -> Sheet:
         captions=len(contents.captions),
         images=contents.images,
         verdicts=contents.verdicts,
+        verdicts_left_out=contents.verdicts_left_out,
         english_ratings=contents.english_ratings,
         annotators=len(set().union(*people)),
         raters=len(set().union(*raters)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import unicodedata
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -39,6 +40,7 @@ NUDGE_AFTER = timedelta(minutes=1)
 RENEW_AFTER = timedelta(seconds=10)
 MAX_ATTEMPTS = 3
 SALT_BYTES = 32
+LONGEST_TITLE = Release._meta.get_field("title").max_length or 0
 
 
 class ReleaseRefused(Exception):
@@ -81,7 +83,10 @@ def start_release(
     ReleaseRefused
         With everything that is lacking.
     """
-    authors = "\n".join(line.strip() for line in authors.splitlines() if line.strip())
+    title = " ".join(title.split())
+    # Each once: that is what the format of citations asks for.
+    lines = dict.fromkeys(" ".join(line.split()) for line in authors.splitlines())
+    authors = "\n".join(line for line in lines if any(map(str.isalnum, line)))
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         problems = lacking(project)
@@ -90,15 +95,20 @@ def start_release(
             problems.append(_("The licence “%(licence)s” is not among those there are: %(known)s.") % known)
         if not authors:
             problems.append(_("A release needs at least one author to be cited."))
-        if not title.strip():
+        if not title:
             problems.append(_("A release needs a title."))
+        if len(title) > LONGEST_TITLE:
+            said = _("The title has %(length)d characters; at most %(limit)d are taken.")
+            problems.append(said % {"length": len(title), "limit": LONGEST_TITLE})
+        if any(map(_has_control_characters, (title, authors.replace("\n", " ")))):
+            problems.append(_("Title and authors take no control characters."))
         if problems:
             raise ReleaseRefused(problems)
         last = Release.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0
         release = Release.objects.create(
             project=project,
             number=last + 1,
-            title=title.strip(),
+            title=title,
             licence=licence,
             authors=authors,
             description=description.strip(),
@@ -146,6 +156,10 @@ def build(*, release_id: int, clock: Clock) -> Release | None:
 def rebuild(*, release: Release, folder: Path) -> Written:
     """Make the bytes of a release again, into an empty folder."""
     return write_release(release, folder, beat=lambda: None)
+
+
+def _has_control_characters(text: str) -> bool:
+    return any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
 
 
 def claim(*, release_id: int, now: datetime) -> Release | None:

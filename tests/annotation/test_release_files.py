@@ -14,6 +14,7 @@ import pytest
 import yaml
 from django.core.files.storage import default_storage
 
+from allocation.models import Assignment, AssignmentState, Task
 from annotation.files.archives import write_archive
 from annotation.models import Caption, CaptionState, Release, RoundState, Verdict
 from annotation.services import release_files
@@ -26,7 +27,7 @@ from tests.annotation.released import KEYS, UNTIL, Campaign
 
 pytestmark = pytest.mark.django_db
 
-GOLDEN = "99c2bf3a9ce16b27fe0a64282160dabf295ee75d74d9c97c1362c752601f9973"
+GOLDEN = "222fc77421f36a0f8b90dac7ac89144c1e03f167d974366190f1338e503c68a7"
 """SHA-256 of the manifest, which has those of all other files: on SQLite and PostgreSQL, however rows are numbered."""
 DAY = timedelta(days=1)
 
@@ -183,7 +184,7 @@ class TestTables:
     def test_quality_and_statistics_are_by_language(self, folder):
         (quality,) = table(folder / "quality.csv")
         assert (quality["language"], quality["verified"], quality["ratings"], quality["bad"]) == ("de", "2", "6", "2")
-        assert quality["unfinished"] == "1"
+        assert (quality["raters"], quality["unfinished"]) == ("3", "1")
         statistics = {row["language"]: row for row in table(folder / "statistics.csv")}
         assert [statistics[tag]["captions"] for tag in ("ar", "de", "fr")] == ["8", "8", "4"]
         assert statistics["de"]["mean_words"] == "3.5"
@@ -279,6 +280,32 @@ class TestLeftOut:
         with pytest.raises(CannotRelease, match="changed all the time"):
             write_release(release, tmp_path / "release", beat=beat)
 
+    def test_ratings_by_people_who_are_excluded_are_left_out_and_counted(self, campaign, tmp_path):
+        eve = Assignment.objects.filter(person=campaign.people["eve"], verdict__isnull=False)
+        assert eve.update(state=AssignmentState.REJECTED) == 2
+        found = written(campaign.start(), tmp_path / "release")
+        assert (found.counts["verdicts"], found.counts["verdicts_left_out"]) == (6, 2)
+        sheet = (tmp_path / "release" / "DATASHEET.md").read_text()
+        assert "- ratings of captions: 2 by people who were excluded or withdrew consent" in sheet
+
+    def test_who_rated_only_what_is_not_finished_is_no_rater_of_the_verified(self, campaign, tmp_path):
+        harbour, market = (
+            Assignment.objects.filter(task__verification_task__caption__image__entries__key=key)
+            for key in ("harbour", "market")
+        )
+        Task.objects.filter(assignments__in=harbour).update(places=2)
+        eve = campaign.people["eve"]
+        harbour.filter(person=eve).update(state=AssignmentState.REJECTED)
+        market.exclude(person=eve).update(state=AssignmentState.REJECTED)
+        written(campaign.start(), tmp_path / "release")
+        (quality,) = table(tmp_path / "release" / "quality.csv")
+        assert (quality["verified"], quality["ratings"], quality["raters"], quality["unfinished"]) == (
+            "1",
+            "2",
+            "2",
+            "2",
+        )
+
 
 class TestChanges:
     @pytest.fixture
@@ -350,6 +377,39 @@ class TestDocuments:
         written(campaign.start(), tmp_path / "release")
         head = yaml.safe_load((tmp_path / "release" / "README.md").read_text().split("---")[1])
         assert [config["config_name"] for config in head["configs"]] == ["captions", "english_ratings", "images"]
+
+        assert "english_ratings = load_dataset(" in (tmp_path / "release" / "README.md").read_text()
+        assert "verdicts = load_dataset(" not in (tmp_path / "release" / "README.md").read_text()
+
+    def test_what_yaml_does_not_take_as_it_is_comes_back_from_citation_and_readme(self, campaign, tmp_path):
+        odd = 'Zwei\u2028Zeilen, \x7f und \x85 und \ufeff: "#" 😀 ميناء'
+        release = campaign.start(description=odd)
+        Release.objects.filter(pk=release.pk).update(title=odd)
+        release.refresh_from_db()
+        written(release, tmp_path / "release")
+        citation = yaml.safe_load((tmp_path / "release" / "CITATION.cff").read_bytes())
+        head = yaml.safe_load((tmp_path / "release" / "README.md").read_bytes().split(b"---")[1])
+        assert (citation["title"], citation["abstract"], head["pretty_name"]) == (odd, odd, odd)
+
+    def test_every_column_of_the_csv_files_is_explained_where_they_are_there(self, folder):
+        readme = (folder / "README.md").read_text()
+        for name in ("quality", "statistics"):
+            assert f"## Columns of {name}.csv" in readme
+            assert all(f"| `{column}` |" in readme for column in table(folder / f"{name}.csv")[0])
+        assert "changes.csv" not in readme
+
+    def test_where_all_is_from_files_the_texts_do_not_say_otherwise(self, campaign, tmp_path):
+        for tag in ("ar", "de"):
+            campaign.rounds[tag].state = RoundState.OPEN
+            campaign.rounds[tag].save()
+        written(campaign.start(), tmp_path / "release")
+        sheet = (tmp_path / "release" / "DATASHEET.md").read_text()
+        assert "All captions are from files" in sheet
+        assert "No caption was verified by others." in sheet
+        assert "Rate, then write" not in sheet
+        assert not (tmp_path / "release" / "guidelines").exists()
+        assert "`guidelines/`" not in (tmp_path / "release" / "README.md").read_text()
+        assert {row["guidelines_version"] for row in lines(tmp_path / "release" / "captions.jsonl")} == {None}
 
     def test_every_column_is_explained(self, folder):
         readme = (folder / "README.md").read_text()

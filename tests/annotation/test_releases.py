@@ -113,6 +113,22 @@ class TestStarting:
         with pytest.raises(ReleaseRefused, match="Release 1 is still being made"):
             campaign.start()
 
+    @pytest.mark.parametrize(
+        ("given", "problem"),
+        [
+            ({"title": "Har\x7fbours"}, "Title and authors take no control characters."),
+            ({"authors": "Ada\x07"}, "Title and authors take no control characters."),
+            ({"authors": " , \n-"}, "A release needs at least one author to be cited."),
+            ({"title": "x" * 201}, "The title has 201 characters; at most 200 are taken."),
+        ],
+    )
+    def test_what_no_citation_takes_is_refused(self, campaign, given, problem):
+        assert self.refusal(campaign, **given) == [problem]
+
+    def test_title_and_authors_are_on_one_line_and_nobody_stands_there_twice(self, campaign):
+        release = campaign.start(title=" Har\u2028bours\n", authors="Lovelace,  Ada\n\n,\nLovelace, Ada\nAn Institute")
+        assert (release.title, release.authors) == ("Har bours", "Lovelace, Ada\nAn Institute")
+
     def test_it_needs_title_authors_and_a_known_licence(self, campaign):
         problems = self.refusal(campaign, title=" ", authors="\n \n", licence="MIT")
         assert len(problems) == 3
