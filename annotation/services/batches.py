@@ -188,7 +188,7 @@ def save_draft(
         batch = item.batch
         if batch.stage != Stage.WRITE:
             raise MovedOn
-        if batch.batch.state == BatchState.RETURNED:
+        if batch.batch.state == BatchState.RETURNED or _is_forgotten(annotator, batch):
             raise GivenBack
         if text != item.text:
             if revision != item.revision:
@@ -296,6 +296,12 @@ def _locked_batch(batch_id: UUID, annotator: User) -> CaptionBatch:
 def _gone_since(annotator: User, batch: CaptionBatch) -> list[Blocker]:
     """Whether the role or the consent that the batch was taken with is gone: nothing counts without them."""
     return [found for found in blockers(annotator, batch.round) if found.code in ("role", "consent")]
+
+
+def _is_forgotten(annotator: User, batch: CaptionBatch) -> bool:
+    """Whether the account was deleted, and its drafts with it; what was in hand then was given back."""
+    is_over = batch.batch.state != BatchState.OPEN
+    return is_over and User.objects.filter(pk=annotator.pk, deleted_at__isnull=False).exists()
 
 
 def _renew_lease(batch: CaptionBatch, annotator: User, now: datetime) -> None:

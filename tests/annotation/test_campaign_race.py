@@ -17,7 +17,7 @@ from annotation.models import Caption, CaptionState, Exclusion, Round, RoundStat
 from annotation.rules.campaign import InHand
 from annotation.services import batches, campaign, standings
 from annotation.services.tallies import recount
-from people.models import User
+from people.models import AuditEntry, Delivery, User, Webhook
 from people.qualification import NotQualified
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.handing_in import hand_in, take, write
@@ -111,6 +111,32 @@ class TestClosing:
         counted = Caption.objects.filter(round=round, state=CaptionState.COUNTED).count()
         assert (batch.batch.state, counted) in ((BatchState.DONE, 4), (BatchState.RETURNED, 0))
         assert_captions_are_as_their_places(round)
+
+    @pytest.mark.parametrize("run", range(RUNS))
+    def test_managers_who_accept_and_reopen_at_once_take_turns(self, run):
+        round = make_round(images=2)
+        Webhook.objects.create(
+            project=round.project, url="https://hooks.example.org/", secret="whsec_", created_at=NOW,
+            created_by=round.project.created_by, events=["round.accepted", "round.closed"],
+        )  # fmt: skip
+        managed(round, campaign.close_round, round=anew(round))()
+
+        def decide(service: Callable[..., Any]) -> bool:
+            with suppress(campaign.NotNow):
+                managed(round, service, round=anew(round))()
+                return True
+            return False
+
+        steps = [campaign.accept_round, campaign.reopen_round, campaign.accept_round, campaign.reopen_round]
+        decided = together(decide, steps)
+        round = anew(round)
+        # In the order of the log each step follows from the one before, and each is told once.
+        done = [entry.action for entry in AuditEntry.objects.filter(project=round.project).order_by("number")][1:]
+        assert len(done) == sum(decided)
+        assert "-".join(done) in ("round.accepted-round.reopened", "round.reopened", "round.accepted")
+        assert round.pool.is_open == (round.state == RoundState.OPEN) == (done[-1] == "round.reopened")
+        told = list(Delivery.objects.values_list("event", flat=True))
+        assert sorted(told) == sorted(["round.closed", *(name for name in done if name == "round.accepted")])
 
     def test_without_the_guard_somebody_gets_a_batch_of_a_closed_round(self):
         """The control: look whether the round is open, then take, as one would write it at first."""

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.db.models import QuerySet
 
+from allocation import services as allocation
 from allocation.models import AssignmentState, Batch, BatchState, Task
 from annotation.models import Caption, CaptionState, Item, Round, RoundFigures, RoundState, Stage, Tally, Verdict
 from annotation.services import batches, corrections, references, standings
@@ -312,3 +313,36 @@ def test_references_that_are_made_while_somebody_withdraws_have_nothing_of_their
     texts = list(Reference.objects.values_list("text", flat=True))
     assert len(texts) == 2
     assert not [text for text in texts if "ann" in text]
+
+
+def test_a_draft_that_comes_after_the_account_was_deleted_is_not_kept(round: Round, ann: User):
+    batch = take(round, ann)
+    write(batch, ann, "Ein Entwurf")
+    allocation.lapse_overdue(now=NOW + timedelta(days=2))
+    assert Batch.objects.get(pk=batch.pk).state == BatchState.LAPSED
+    delete_account(user=ann, now=LATER)
+    about: dict[str, Any] = {"batch_id": batch.pk, "annotator": ann, "position": 1, "active_ms": 0, "now": LATER}
+    with pytest.raises(batches.GivenBack):
+        batches.save_draft(text="Noch ein Wort", revision=1, **about)
+    assert set(Item.objects.filter(batch=batch).values_list("text", flat=True)) == {""}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("run", range(3))
+def test_a_withdrawal_says_how_many_answers_count_no_longer_also_of_those_handed_in_at_that_moment(run: int):
+    round = make_round(images=4, replication=1, batch_size=2)
+    ann = make_annotator(round, "ann")
+    hand_in(round, ann)
+    batch = take(round, ann)
+    write(batch, ann, "Ein Bild davon")
+
+    def act(what: str) -> object:
+        if what == "submit":
+            with suppress(NotQualified, batches.GivenBack):
+                batches.submit_batch(batch_id=batch.pk, annotator=ann, now=LATER)
+            return None
+        time.sleep(run * 0.005)
+        return withdraw(round, ann, keeps=False)
+
+    _, removed = together(act, ["submit", "withdraw"])
+    assert removed == Caption.objects.filter(author=ann, state=CaptionState.WITHDRAWN).count()
