@@ -437,8 +437,9 @@ class Walk:
 def _pages(answers: Sequence[Answer]) -> list[str]:
     """Some of what a route shows; of what it tells programs one is enough, as their rows are those of the pages."""
     shown = [one for one in answers if one.status == 200 and not one.address.startswith("/accounts/")]
-    told = [one.address for one in shown if one.address.startswith(API)]
-    return told[:1] or [one.address for one in shown if one.kind == "text/html"][:PAGES_LOOKED_AT_AGAIN]
+    if any(one.address.startswith(API) for one in shown):
+        return [one.address for one in shown if one.kind == "application/json"][:1]
+    return [one.address for one in shown if one.kind == "text/html"][:PAGES_LOOKED_AT_AGAIN]
 
 
 def name_of(address: str) -> str:
