@@ -109,4 +109,4 @@ def _line(entry: AuditEntry) -> Line:
 def _headline(code: str) -> str:
     """The sentence with dots for whom and what."""
     blank = dict.fromkeys(("about", "person", "version", "places"), "…")
-    return str(SENTENCES[code]) % blank if code in SENTENCES else code
+    return (str(SENTENCES[code]) % blank).removesuffix(".") if code in SENTENCES else code

@@ -19,6 +19,7 @@ SENTENCES: Mapping[str, Promise] = {
     "annotator.qualified": gettext_lazy("%(person)s was qualified in %(about)s."),
     "batch.moved": gettext_lazy("A batch of %(about)s, in the hands of %(person)s, was given to somebody else."),
     "batch.returned": gettext_lazy("A batch of %(about)s was taken out of the hands of %(person)s."),
+    "caption.checked": gettext_lazy("A caption of %(about)s, by %(person)s, was checked."),
     "caption.sent-back": gettext_lazy("A caption of %(about)s was sent back to %(person)s."),
     "captions.exported": gettext_lazy("The captions were downloaded (%(about)s)."),
     "captions.imported": gettext_lazy("Captions were imported: %(about)s."),

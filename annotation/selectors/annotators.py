@@ -21,6 +21,7 @@ from annotation.selectors.figures import (
     shared_in,
     tallies_of,
 )
+from annotation.selectors.overview import in_campaign
 from languages.models import Language
 from people.models import LanguageSkill, Membership, Project, Role, User
 from people.qualification import WORKING_LEVELS
@@ -176,7 +177,7 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
         )
         for round in rounds.select_related("language", "verifies")
     ]
-    return sorted(found, key=lambda row: (row.round.language.english_name, row.round.created_at, row.round.pk))
+    return sorted(found, key=lambda row: (in_campaign(row.round), row.round.number))
 
 
 def standings_of(project: Project, person: User) -> dict[str, str]:

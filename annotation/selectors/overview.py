@@ -110,7 +110,7 @@ PROGRESS_COLUMNS = ("captions", "late", "rating_ms", "writing_ms", "warnings", "
 def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
     """From tallies, from what is kept of each round, and from batches in hand: no caption, item or task is counted."""
     rounds = list(Round.objects.filter(project=project).select_related("language", "pool", "verifies"))
-    rounds.sort(key=_in_campaign)
+    rounds.sort(key=in_campaign)
     kept = computed_figures(project)
     work = defaultdict(list)
     for (round_id, _), sums in tallies_of(project.rounds.all(), columns=PROGRESS_COLUMNS):
@@ -188,7 +188,7 @@ def _shared(round: Round, kept: RoundFigures | None) -> Shared | None:
     return None if round.kind == RoundKind.VERIFICATION else shared_in(kept)
 
 
-def _in_campaign(round: Round) -> tuple[str, str, int, int, bool]:
+def in_campaign(round: Round) -> tuple[str, str, int, int, bool]:
     """Pilots, each followed by its rating, then the main round and its verification."""
     of = round.verifies or round
     return (round.language.english_name, round.language_id, of.kind != RoundKind.PILOT, of.number, round is not of)

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from annotation.models import Round, RoundKind
 from annotation.rules.tallies import Sums, total
 from annotation.selectors.figures import tallies_of
+from annotation.selectors.overview import in_campaign
 from languages.models import Language
 from people.models import Project
 
@@ -27,7 +28,7 @@ class RoundSeries:
 
 
 def round_series(project: Project, *, language: Language | None = None) -> list[RoundSeries]:
-    """Rounds in which something was handed in: by the name of the language, in the order in which they were made."""
+    """Rounds in which something was handed in: by the name of the language, in the order of its campaign."""
     rounds = project.rounds.all() if language is None else project.rounds.filter(language=language)
     found: dict[int, list[Sums]] = defaultdict(list)
     for (round_id, _), sums in tallies_of(rounds, columns=SERIES_COLUMNS):
@@ -36,7 +37,7 @@ def round_series(project: Project, *, language: Language | None = None) -> list[
         RoundSeries(round, total(found[round.pk]))
         for round in rounds.filter(pk__in=list(found)).select_related("language", "verifies")
     ]
-    series.sort(key=lambda one: (one.round.language.english_name, one.round.created_at, one.round.pk))
+    series.sort(key=lambda one: (in_campaign(one.round), one.round.number))
     return [one for one in series if one.sums.captions]
 
 

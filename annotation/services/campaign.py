@@ -407,9 +407,16 @@ def _settle(round: Round, state: RoundState, reason: str, *, by: User, now: date
     round.save(update_fields=["state", "reason", "decided_by", "decided_at"])
 
 
+def name_in_log(round: Round) -> str:
+    """In English, as nearly as pages call it: the rating of a pilot has the pilot's number, not that of its kind."""
+    verified = round.verifies
+    name = f"rating of pilot {verified.number}" if verified and verified.kind == RoundKind.PILOT else None
+    return f"{name or f'{round.kind} {round.number}'}, {round.language_id}"
+
+
 def record_of_round(round: Round, what: str, *, by: User, now: datetime, **details: Any) -> None:
     """Add an entry about a round to the log, in the transaction of the change; empty details are left out."""
-    about = f"{round.kind} {round.number}, {round.language_id}"
+    about = name_in_log(round)
     audit.record(
         project=round.project,
         action=f"round.{what}",

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from annotation.models import Caption, Feedback, Round
 from annotation.permissions import readable_feedback
 from annotation.rules import text_checks
+from annotation.services.campaign import name_in_log
 from people import audit
 from people.models import Membership, Role, User
 
@@ -82,7 +83,7 @@ def clean_note(text: str) -> str:
 
 def record(round: Round, action: str, *, person: User | None, by: User, now: datetime, **details: object) -> None:
     """Enter into the log what a manager did about somebody's work in `round`."""
-    about = f"{round.kind} {round.number}, {round.language_id}"
+    about = name_in_log(round)
     audit.record(
         project=round.project, action=action, about=about, by=by, now=now, person=person, details=dict(details)
     )

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from annotation import tasks
 from annotation.models import Caption, Exclusion, Round, RoundState, Standing
+from annotation.selectors.overview import in_campaign
 from annotation.services import batches
 from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, add_languages
@@ -131,6 +132,17 @@ class TestOneLanguage:
         assert "Main: Open." in text_of(step(manager, main, "open", needs_qualification="on"))
         main.refresh_from_db()
         assert (main.state, main.needs_qualification, main.awaits_tasks) == (RoundState.OPEN, True, True)
+
+    def test_the_log_calls_the_rating_of_a_pilot_by_its_pilot(self, pilot, manager):
+        step(manager, pilot, "close")
+        step(manager, Round.objects.get(verifies=pilot), "open")
+        log = text_of(manager.get(reverse("people:log-show", args=[pilot.project.slug])))
+        assert "A round was opened: rating of pilot 1, de." in log
+
+    def test_rounds_of_one_person_stand_in_the_order_of_the_campaign(self, pilot, manager):
+        main, rating = Round.objects.get(kind="main"), Round.objects.get(verifies=pilot)
+        # The main round is laid out with the language, long before a second pilot is planned.
+        assert sorted([main, rating, pilot], key=in_campaign) == [pilot, rating, main]
 
     def test_a_step_that_may_not_be_taken_says_why_and_keeps_what_was_typed(self, pilot, manager):
         step(manager, pilot, "close")

@@ -48,6 +48,7 @@ def test_every_action_that_the_code_records_has_a_sentence():
     for app in APPS:
         for path in (ROOT / app).rglob("*.py"):
             source = path.read_text(encoding="utf-8")
+            found |= set(re.findall(r'\brecord\([\w.]+, "([a-z-]+\.[a-z-]+)"', source))
             if "import audit" not in source and "audit.record" not in source:
                 continue
             found |= set(re.findall(r'"((?:[a-z]+-)*[a-z]+\.[a-z-]+)"', source))
@@ -55,6 +56,13 @@ def test_every_action_that_the_code_records_has_a_sentence():
                 found |= {f"round.{what}" for what in re.findall(r'record_of_round\(\w+, "([a-z-]+)"', source)}
     assert len(found) > 20
     assert found - OF_WEBHOOKS - set(sentences.SENTENCES) == set()
+
+
+def test_choices_of_what_was_done_end_without_a_full_stop(manager: User, project: Project, signed_in: SignIn):
+    record(project)
+    text = shown(signed_in(manager))
+    assert "A round was opened: … " in text
+    assert "…." not in text
 
 
 def test_every_sentence_can_be_said_of_an_entry_without_details(project: Project):
@@ -70,7 +78,7 @@ def test_the_page_says_who_did_what_to_whom_and_why(
     record(project, "annotator.paused", "de", person=annotator, details={"reason": "Too quick <b>", "batches": 2})
     page = shown(signed_in(manager))
     assert "ann was paused in de. Reason: Too quick &lt;b&gt; Details" in page
-    assert "mia March 2, 2026" in page
+    assert "mia 2 March 2026" in page
     assert "batches 2" in page
 
 
