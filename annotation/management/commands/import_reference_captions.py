@@ -66,7 +66,7 @@ class Command(BaseCommand):
         elif made.is_export_equal is False:
             self.stdout.write(
                 "An export of them in the layout xm3600 differs from the file: there images come in the order of the "
-                "collection under their keys, languages by tag, every line has every language and ends in a line feed, and "
+                "collection under their keys, languages by tag, every line has every language and a line feed, and "
                 "letters stand as they are, not as escapes."
             )
 
