@@ -337,7 +337,7 @@ class LogForm(forms.Form):
         found = User.objects.filter(username__iexact=name).first()
         # Of others it is not said whether they have an account.
         if found is None or not is_known_in(self._project, found):
-            raise ValidationError(gettext("There is nobody of this name in the project or its log."))
+            raise ValidationError(gettext("There is nobody of this name."))
         return found
 
     def wanted(self) -> Wanted:

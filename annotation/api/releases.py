@@ -171,7 +171,7 @@ def sent(name: str, called: str, content_type: str = "application/octet-stream")
     return answer
 
 
-def stored(name: str) -> File:
+def stored(name: str) -> File[bytes]:
     try:
         return default_storage.open(name)
     except FileNotFoundError as error:

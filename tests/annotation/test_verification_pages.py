@@ -332,7 +332,7 @@ def test_nobody_else_reads_a_round_or_a_file_and_a_round_of_another_project_is_n
 
 def test_who_is_not_of_the_project_any_more_reads_nobodys_captions(client, batch, rae):
     Membership.objects.filter(user=rae).delete()
-    for name, *more in (("verification-show",), ("verification-done",), ("verification-return",)):
-        assert client.get(url_of(batch, name, *more)).status_code == 404
+    for name in ("verification-show", "verification-done", "verification-return"):
+        assert client.get(url_of(batch, name)).status_code == 404
     assert client.post(url_of(batch), all_rated(batch) | {"open": "1"}).status_code == 404
     assert client.get(reverse("api:rating-batch-show", args=[batch.pk])).status_code == 404

@@ -134,7 +134,7 @@ def test_nobody_learns_from_a_filter_who_has_an_account_elsewhere(
     make_user("zoe")
     response = signed_in(manager).get(PAGE, {"person": name})
     assert response.status_code == 422
-    assert "There is nobody of this name in the project or its log." in response.content.decode()
+    assert "There is nobody of this name." in response.content.decode()
 
 
 def test_who_left_the_project_is_found_in_what_was_said_of_them(manager: User, project: Project, signed_in: SignIn):
