@@ -162,7 +162,7 @@ def _steps(
             RoundStep(
                 round=round,
                 actions=rules.actions_of(step, steps),
-                hint=_hint(step, steps, is_complete=is_complete),
+                hint=_hint(step, steps, is_complete=is_complete, missing=wanted - count),
                 wanted=wanted,
                 done=count,
                 held=sum(hand.pictures for hand in hands),
@@ -182,7 +182,7 @@ def _is_next(step: Step, steps: Sequence[Step]) -> bool:
     return step.state == RoundState.OPEN or rules.why_not(Action.OPEN, step, steps) is None
 
 
-def _hint(step: Step, steps: Sequence[Step], *, is_complete: bool) -> str:
+def _hint(step: Step, steps: Sequence[Step], *, is_complete: bool, missing: int) -> str:
     """What the round waits for."""
     if step.state == RoundState.PLANNED:
         return rules.why_not(Action.OPEN, step, steps) or _("It can be opened now.")
@@ -190,6 +190,8 @@ def _hint(step: Step, steps: Sequence[Step], *, is_complete: bool) -> str:
         return _("Everything is in. Close it to go on.") if is_complete else ""
     if step.state == RoundState.CLOSED:
         return rules.why_not(Action.ACCEPT, step, steps) or _("Look at what came in, then decide.")
+    if missing and step.kind == RoundKind.MAIN and rules.why_not(Action.REOPEN, step, steps) is None:
+        return _("Captions are missing: %(number)d. To have them written, open this round again.") % {"number": missing}
     return ""
 
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import tasks
-from annotation.models import Caption, Exclusion, Round, RoundState, Standing
+from annotation.models import Caption, Exclusion, Round, RoundFigures, RoundState, Standing
 from annotation.selectors.overview import in_campaign
 from annotation.services import batches
 from annotation.services.campaign import Beginning
@@ -206,6 +206,14 @@ class TestOneLanguage:
         assert releases not in text_of(manager.get(language_page(pilot.project)))
         Round.objects.all().update(state=RoundState.ACCEPTED, decided_at=NOW)
         assert releases in text_of(manager.get(language_page(pilot.project)))
+
+    def test_an_accepted_main_round_says_what_is_missing_and_what_to_do(self, pilot, manager):
+        main = Round.objects.get(kind="main")
+        Round.objects.all().update(state=RoundState.ACCEPTED, decided_at=NOW)
+        assert "Captions are missing" not in text_of(manager.get(language_page(pilot.project)))
+        RoundFigures.objects.update_or_create(round=main, defaults={"wanted": 6, "tasks": 6})
+        text = text_of(manager.get(language_page(pilot.project)))
+        assert "Captions are missing: 6. To have them written, open this round again." in text
 
     def test_people_who_only_rate_are_listed_and_can_be_paused(self, pilot, manager):
         rater = make_user("rita")
