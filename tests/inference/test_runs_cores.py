@@ -65,6 +65,14 @@ def test_a_process_that_is_alone_has_all_cores(pool: object, processes: object):
     assert workers.THREADS_VARIABLE not in os.environ
 
 
+@pytest.mark.parametrize("pool", ["prefork", "solo"])
+def test_a_worker_shares_one_arena_before_it_has_threads(monkeypatch, pool: str):
+    shared: list[str] = []
+    monkeypatch.setattr(workers, "share_one_arena", lambda: shared.append(pool))
+    tasks._prepare_process(SimpleNamespace(pool_cls=pool, concurrency=2))
+    assert shared == [pool]
+
+
 def test_what_the_operator_says_stays(monkeypatch):
     monkeypatch.setenv(workers.THREADS_VARIABLE, "3")
     tasks._prepare_process(SimpleNamespace(pool_cls="prefork", concurrency=8))
