@@ -280,7 +280,8 @@ def _report(results: dict[str, Any]) -> None:
         )
     for manage in results["manage"]:
         print(
-            f"Managers' pages, {manage['captions']:,} captions in {manage['languages']} languages, {manage['database']}:"
+            f"Managers' pages, {manage['captions']:,} captions in {manage['languages']} languages, "
+            f"{manage['database']}:"
         )
         for name, page in manage["pages"].items():
             print(f"  {name:22} p50 {page['median_ms']:7.1f} ms   p95 {page['p95_ms']:7.1f} ms")

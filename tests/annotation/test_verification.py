@@ -153,7 +153,7 @@ def test_captions_that_do_not_count_are_not_drawn(verified):
 
 
 def test_what_ceases_to_count_makes_room_for_another_image_unless_somebody_had_it(written):
-    verified, authors = written
+    verified, _authors = written
     round = make_verification(verified, sample_size=2, batch_size=1)
     had = take(round, make_caption_rater(round)).verdicts.get().caption
     free = VerificationTask.objects.filter(round=round).exclude(caption=had).get().caption

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,11 @@ class Campaign:
         return self.go(f"/projects/{self.project.slug}/languages/de/")
 
     def step(self, title: str) -> Any:
-        return self.campaign().locator("li.campaign__step").filter(has=self.manager.get_by_role("heading", name=title, exact=True))
+        return (
+            self.campaign()
+            .locator("li.campaign__step")
+            .filter(has=self.manager.get_by_role("heading", name=title, exact=True))
+        )
 
     def press(self, title: str, action: str, *, why: str = "", choice: str = "") -> None:
         """Do `action` with the round called `title`, on the language's page."""
@@ -110,8 +114,8 @@ class Campaign:
     def round(self, kind: RoundKind, number: int = 1) -> Round:
         return Round.objects.get(project=self.project, kind=kind, number=number)
 
-    def write_batch(self, name: str, text: Callable[[int], str]) -> None:
-        """Take a batch, rate, write, hand in: as an annotator does it, by keyboard."""
+    def write_batch(self, name: str, text: str) -> None:
+        """Take a batch, rate, write, hand in, by keyboard; `text` is completed with `{position}`."""
         page = self.pages[name]
         page.goto(f"{self.address}/work/")
         page.get_by_role("button", name="Take a batch").click()
@@ -125,7 +129,7 @@ class Campaign:
         page.wait_for_url(re.compile("/write/1/$"))
         for position in range(1, count + 1):
             assert ENGLISH not in page.content()
-            page.locator("#text").fill(text(position))
+            page.locator("#text").fill(text.format(position=position))
             page.locator("#text").press("Enter")
             page.wait_for_url(re.compile(f"/write/{position + 1}/$" if position < count else "/review/$"))
         page.locator('form[action$="/submit/"] button').click()
@@ -191,7 +195,7 @@ def _set_up(campaign: Campaign, collection: Collection) -> None:
 
 def _first_pilot_is_not_good_enough(campaign: Campaign) -> None:
     for name in WRITERS:
-        campaign.write_batch(name, lambda position, name=name: f"Ein Bild von {name}, das {position}. der Reihe")
+        campaign.write_batch(name, f"Ein Bild von {name}, das {{position}}. der Reihe")
     expect(campaign.step("Main").get_by_role("button", name="Open")).to_have_count(0)
     campaign.press("Pilot 1", "Close")
     campaign.press("Rating of pilot 1", "Open")
@@ -243,7 +247,7 @@ def _second_pilot_is_accepted(campaign: Campaign) -> None:
     ann.goto(f"{campaign.address}/work/")
     expect(ann.get_by_text("People were not named.")).to_be_visible()
     for name in WRITERS:
-        campaign.write_batch(name, lambda position, name=name: f"Eine Frau geht über die Straße, so {name} {position}")
+        campaign.write_batch(name, f"Eine Frau geht über die Straße, so {name} {{position}}")
     campaign.press("Pilot 2", "Close")
     campaign.press("Rating of pilot 2", "Open")
     for name in RATERS:
@@ -260,7 +264,7 @@ def _main_round(campaign: Campaign) -> None:
     while main.captions.count() < 2 * PHOTOGRAPHS:
         before = main.captions.count()
         for name in WRITERS:
-            campaign.write_batch(name, lambda position, name=name: f"Ein Mann mit Hut wartet, so {name} {position}")
+            campaign.write_batch(name, f"Ein Mann mit Hut wartet, so {name} {{position}}")
         assert main.captions.count() > before
     assert main.captions.count() == 2 * PHOTOGRAPHS
     assert set(Caption.objects.filter(round=main).values_list("author__username", flat=True)) == set(WRITERS)
