@@ -302,7 +302,9 @@ def _release(campaign: Campaign) -> None:
         page.get_by_role("link", name="captions.jsonl").click()
     rows = [json.loads(line) for line in Path(downloading.value.path()).read_text(encoding="utf-8").splitlines()]
     assert len(rows) == 2 * PHOTOGRAPHS
-    assert not {*WRITERS, *RATERS, "mara"} & {row["author"] for row in rows}
+    pseudonyms = {row["annotator"] for row in rows}
+    assert len(pseudonyms) == len(WRITERS)
+    assert not {None, *WRITERS} & pseudonyms
     release.refresh_from_db()
     assert release.state == "done"
     assert barriers(page) == []
