@@ -635,6 +635,10 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("state", models.CharField(choices=[("qualified", "Qualified"), ("paused", "Paused")], max_length=9)),
+                (
+                    "was_qualified",
+                    models.BooleanField(default=False, help_text="Before the pause, which gives it back when lifted."),
+                ),
                 ("reason", models.TextField(blank=True)),
                 ("at", models.DateTimeField()),
                 (

@@ -158,6 +158,7 @@ class Standing(models.Model):
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
     state = models.CharField(max_length=9, choices=StandingState.choices)
+    was_qualified = models.BooleanField(default=False, help_text="Before the pause, which gives it back when lifted.")
     reason = models.TextField(blank=True)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField()

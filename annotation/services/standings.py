@@ -65,14 +65,23 @@ def pause(*, project: Project, person: User, language: Language, reason: str, by
     return len(returned)
 
 
-def lift(*, project: Project, person: User, language: Language, by: User, now: datetime) -> None:
-    """Forget what was decided: a paused person goes on, a qualified one is as those of whom nothing was decided."""
+def lift(*, project: Project, person: User, language: Language, by: User, now: datetime) -> Standing | None:
+    """Take back what was decided last: who is paused goes on, qualified if they were; who is qualified no longer is.
+
+    Returns what is decided now, if anything is.
+    """
     with transaction.atomic():
         allocation.lock_person(person)
         standing = Standing.objects.filter(project=project, person=person, language=language).first()
-        if standing:
+        if standing is None:
+            return None
+        back = None
+        if standing.state == StandingState.PAUSED and standing.was_qualified:
+            back = _decide(project, person, language, StandingState.QUALIFIED, "", by, now)
+        else:
             standing.delete()
-            _log(project, person, language, "annotator.lifted", by, now, before=standing.state)
+        _log(project, person, language, "annotator.lifted", by, now, before=standing.state)
+    return back
 
 
 def exclude(*, project: Project, person: User, language: Language, reason: str, by: User, now: datetime) -> Exclusion:
@@ -148,11 +157,15 @@ def _decide(
     by: User,
     now: datetime,
 ) -> Standing:
+    there = Standing.objects.filter(project=project, person=person, language=language)
+    was_qualified = state == StandingState.PAUSED and (
+        there.filter(Q(state=StandingState.QUALIFIED) | Q(was_qualified=True)).exists()
+    )
     return Standing.objects.update_or_create(
         project=project,
         person=person,
         language=language,
-        defaults={"state": state, "reason": reason, "by": by, "at": now},
+        defaults={"state": state, "was_qualified": was_qualified, "reason": reason, "by": by, "at": now},
     )[0]
 
 

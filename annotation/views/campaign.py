@@ -252,8 +252,8 @@ def _pause(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
 
 
 def _lift(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
-    standings.lift(**about, **who)
-    return _("nothing is decided any more.")
+    back = standings.lift(**about, **who)
+    return _("qualified again.") if back else _("nothing is decided any more.")
 
 
 def _exclude(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:

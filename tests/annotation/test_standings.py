@@ -95,6 +95,15 @@ class TestPausing:
         assert Standing.objects.get().state == StandingState.QUALIFIED
         assert take(round, ann)
 
+    def test_lifting_a_pause_gives_back_what_was_before_it(self, round, ann):
+        standings.qualify(**about(round, ann))
+        standings.pause(reason="Too fast.", **about(round, ann))
+        standings.pause(reason="Much too fast.", **about(round, ann))
+        standings.lift(**about(round, ann))
+        assert Standing.objects.get().state == StandingState.QUALIFIED
+        standings.lift(**about(round, ann))
+        assert not Standing.objects.exists()
+
     def test_the_log_says_whom_it_concerns_without_a_name(self, round, ann):
         standings.pause(reason="Too fast.", **about(round, ann))
         entry = AuditEntry.objects.get(action="annotator.paused")
