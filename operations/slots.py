@@ -28,9 +28,7 @@ class Slots:
         return self._number
 
     def _take(self) -> None:
-        if self._file >= 0:
-            # The parent's, which keeps its lock.
-            os.close(self._file)
+        of_parent = self._file
         for number in count():
             file = os.open(self._folder / f"slot_{number}", os.O_RDWR | os.O_CREAT, 0o666)
             try:
@@ -39,4 +37,8 @@ class Slots:
                 os.close(file)
                 continue
             self._file, self._number, self._owner = file, number, os.getpid()
-            return
+            break
+        if of_parent >= 0:
+            # Only now: of a parent that is gone this was the last hold on its slot, and to be given the same number
+            # would hide from whoever counts that there was a fork.
+            os.close(of_parent)

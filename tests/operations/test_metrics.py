@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -202,6 +203,27 @@ def test_a_process_that_was_forked_off_has_a_number_of_its_own(tmp_path):
     done = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True, check=True)
 
     assert sorted(done.stdout.split()) == ["0", "0", "1", "1"]
+
+
+def test_who_was_forked_off_does_not_take_the_number_of_a_parent_that_is_gone(tmp_path):
+    gone = "import os, time; slots.number(); parent = os.getpid()\nif os.fork(): os._exit(0)\n"
+    gone += "while os.getppid() == parent: time.sleep(0.01)\n"
+    program = COUNTER.format(root=str(ROOT), folder=str(tmp_path)).replace("print(", f"{gone}print(")
+    done = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["1", "1"]
+
+
+def test_the_folder_of_the_process_that_started_this_one_is_not_written_into(tmp_path):
+    # Both would have the first slot of their own folder, and overwrite each other's counts.
+    program = "import django; django.setup(); import os; print(os.environ['PROMETHEUS_MULTIPROC_DIR'])"
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "CROSSLENS_VAR": str(tmp_path)}
+    environment["PROMETHEUS_MULTIPROC_DIR"] = str(tmp_path / "other")
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.split() == [str(tmp_path / "metrics")]
 
 
 def test_the_rules_for_alerts_ask_for_figures_that_there_are():
