@@ -221,13 +221,14 @@ def _load_sqlite(path: Path, rows: Mapping[str, int]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path)) as copy, closing(sqlite3.connect(target, timeout=WAIT_S)) as database:
         _require(rows, _rows_of_sqlite(copy))
-        try:
-            # One transaction of the target's: cut short, what was there is there again.
-            copy.backup(database)
-        except sqlite3.OperationalError as error:
-            raise Refused(
-                f"The database is in use ({error}). Stop everything that uses it, then run this again."
-            ) from (error)
+        # One transaction of the target's: cut short, what was there is there again.
+        copy.backup(database, progress=_refuse_if_busy)
+
+
+def _refuse_if_busy(status: int, _remaining: int, _total: int) -> None:
+    """After a step that waited `WAIT_S` in vain; without this it would be tried again for ever."""
+    if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        raise Refused("The database is in use. Stop everything that uses it, then run this again.")
 
 
 def _tables_of_sqlite(database: sqlite3.Connection) -> list[str]:
