@@ -80,13 +80,8 @@ def test_no_operation_breaks_or_answers_what_the_schema_does_not_say(
             continue
         seen = statuses.setdefault(operation.label, set())
 
-        @bounded
-        @given(operation.as_strategy())
-        def ask(case: Any, seen: set[int] = seen) -> None:
-            seen.add(send(case, seeded, program))
-
         try:
-            ask()
+            asking(operation, seeded, program, seen)()
         except BaseException as failure:  # all of them are to be known, not the first alone
             broken.append(f"{operation.label}: {failure}")
     assert not broken, "\n\n".join(broken)
@@ -94,6 +89,15 @@ def test_no_operation_breaks_or_answers_what_the_schema_does_not_say(
     assert len(statuses) >= 5
     assert all(statuses.values())
     assert {200, 404} <= set.union(*statuses.values())
+
+
+def asking(operation: Any, seeded: Seeded, program: Program, seen: set[int]) -> Callable[[], None]:
+    @bounded
+    @given(operation.as_strategy())
+    def ask(case: Any) -> None:
+        seen.add(send(case, seeded, program))
+
+    return ask
 
 
 def send(case: Any, seeded: Seeded, program: Program) -> int:
