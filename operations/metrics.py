@@ -19,7 +19,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 # Several processes serve pages and do tasks: each counts into a file, and whoever is asked adds the files up. Where
 # slots are given out the files are: a folder inherited from a process with another one would be written by two.
 FOLDER.mkdir(parents=True, exist_ok=True)
-os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(FOLDER)
+os.environ.update(PROMETHEUS_MULTIPROC_DIR=str(FOLDER))
 values.ValueClass = values.MultiProcessValue(process_identifier=Slots(FOLDER).number)
 """Before the first metric is made, each of which asks for it."""
 

@@ -20,10 +20,10 @@ from annotation import tasks
 from annotation.api.managing import AnyForm, with_words
 from annotation.api.refusals import refusals
 from annotation.api.working import given
+from annotation.files.archives import MANIFEST
 from annotation.files.licences import LICENCES
 from annotation.models import Release
 from annotation.services import releases
-from annotation.services.release_files import MANIFEST
 from corpus.models import JobState
 from people.api.pagination import PARAMETERS, Part, page, paged
 from people.api.views import ApiView, asker

@@ -1,4 +1,4 @@
-"""Archives of which the same files give the same bytes, whenever and by whomever they are made."""
+"""A folder's files and its manifest's name, and archives of which the same files give the same bytes, whenever made."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 COMPRESSION = 6
 NO_TIME = 0
+MANIFEST = "manifest.json"
 FILE_MODE = 0o644
 
 

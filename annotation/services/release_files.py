@@ -23,7 +23,7 @@ from django.utils.translation import gettext as _
 
 from allocation.models import AssignmentState
 from annotation.files import release_tables as columns
-from annotation.files.archives import FileFacts, facts_of, sha256_of
+from annotation.files.archives import MANIFEST, FileFacts, facts_of, sha256_of
 from annotation.files.tables import Table
 from annotation.models import Caption, CaptionBatch, CaptionState, Release, Round, Tally, Verdict, VerificationBatch
 from annotation.selectors.caption_rows import (
@@ -49,7 +49,6 @@ from metrics.quality import CODES, LEVELS, median_rating
 IMAGES_AT_ONCE = 20
 TRIES = 3
 PSEUDONYM_DIGITS = 12
-MANIFEST = "manifest.json"
 FORMAT = 1
 """Of the files together. A release that is read by a program says by it what to expect."""
 

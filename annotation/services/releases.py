@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import transaction
@@ -21,11 +22,13 @@ from annotation.files.licences import LICENCES
 from annotation.models import Release
 from annotation.selectors.releases import OPEN_STATES, lacking
 from annotation.services.release_changes import CannotRelease
-from annotation.services.release_files import Written, write_release
 from corpus.models import JobState
 from corpus.services import files
 from people import audit, webhooks
 from people.models import Project, User, WebhookEvent
+
+if TYPE_CHECKING:
+    from annotation.services.release_files import Written
 
 log = logging.getLogger(__name__)
 
@@ -155,7 +158,14 @@ def build(*, release_id: int, clock: Clock) -> Release | None:
 
 def rebuild(*, release: Release, folder: Path) -> Written:
     """Make the bytes of a release again, into an empty folder."""
-    return write_release(release, folder, beat=lambda: None)
+    return _write(release, folder, lambda: None)
+
+
+def _write(release: Release, folder: Path, beat: Callable[[], None]) -> Written:
+    # Not above: pyarrow's 50 MB are for workers, not for every process that serves pages.
+    from annotation.services.release_files import write_release
+
+    return write_release(release, folder, beat=beat)
 
 
 def _has_control_characters(text: str) -> bool:
@@ -197,7 +207,7 @@ def _build(release: Release, clock: Clock) -> None:
         def beat() -> None:
             _extend(release, now=clock())
 
-        written = write_release(release, folder, beat=beat)
+        written = _write(release, folder, beat)
         names = [file.name for file in written.files]
         write_archive(archive, folder, names, within=name_of(release))
         # Named by its content, so that whoever begins anew writes the same files over those of the first.

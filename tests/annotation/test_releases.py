@@ -222,7 +222,7 @@ class TestBuilding:
             Release.objects.update(lease_until=UNTIL + 5 * MINUTE)
             return write_release(*args, **kwargs)
 
-        monkeypatch.setattr("annotation.services.releases.write_release", taken_over)
+        monkeypatch.setattr("annotation.services.release_files.write_release", taken_over)
         assert build(release_id=release.pk, clock=lambda: UNTIL) is None
         release.refresh_from_db()
         assert (release.state, release.checksum) == (JobState.RUNNING, "")
