@@ -7,8 +7,10 @@ import { Kept } from "./saver.js";
 const form = document.getElementById("rewrite");
 const field = form.elements.text;
 const kept = new Kept(form.dataset.user, "rewrite", form.dataset.caption);
-const came = field.value;
+const came = field.defaultValue;
 const hasAnswer = Boolean(form.querySelector(".warnings, .notice--error"));
+
+const keep = () => kept.put(0, field.value, []);
 
 await kept.recover();
 const before = kept.newest();
@@ -16,5 +18,8 @@ const before = kept.newest();
 if (before && !hasAnswer && field.value === came && before.text !== came) {
   field.value = before.text;
   announce(form.dataset.textRestored);
+} else if (field.value !== came) {
+  // Typed before this script was there, or while it was looked up what is kept.
+  keep();
 }
-field.addEventListener("input", () => kept.put(0, field.value, []));
+field.addEventListener("input", keep);

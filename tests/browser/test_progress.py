@@ -52,10 +52,10 @@ def test_a_page_shows_what_was_handed_in_since_without_being_loaded_again(
 ) -> None:
     sign_in(context, round.project.created_by, live_server.url)
     page.goto(live_server.url + reverse("annotation:project-show", args=["lions"]))
-    expect(page.get_by_text("2 of 8 captions")).to_be_visible()
+    expect(page.get_by_text("2 of 12 captions")).to_be_visible()
     page.evaluate("window.isTheSamePage = true")
     hand_in(round, ann, now=timezone.now())
-    expect(page.get_by_text("4 of 8 captions")).to_be_visible(timeout=POLLED_MS)
+    expect(page.get_by_text("4 of 12 captions")).to_be_visible(timeout=POLLED_MS)
     assert page.evaluate("window.isTheSamePage")
 
 
