@@ -15,13 +15,14 @@ import html
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import product
 from typing import Any
-from urllib.parse import unquote_plus, urlencode, urljoin, urlsplit
+from urllib.parse import parse_qsl, unquote_plus, urlencode, urljoin, urlsplit
 from zipfile import ZipFile
 
 from django.conf import settings
@@ -49,6 +50,10 @@ HEADERS = ({"HX-Request": "true"}, {"Accept": "application/json"}, {"Accept-Lang
 TOO_MANY = 4000
 TRIES = 3
 PAGES_LOOKED_AT_AGAIN = 3
+LIKE_ONE_ANOTHER = ("admin:login",)
+"""Routes of which one address stands for all: hundreds lead there, each with another `next`."""
+CLOSED, CLOSED_ENOUGH = (302, 403, 404), 3
+"""Answers that show nothing, and of how many addresses of a route with one of them everything else is tried, too."""
 # Refused before anything of theirs runs, to whoever is not of the staff: it is enough to see that they all are.
 GUARDED = "/admin/"
 API = "/api/"
@@ -240,6 +245,8 @@ class Walk:
     """`known`: values for the arguments of patterns. `may_know`: words that some routes may tell this person.
 
     `not_compared`: routes that answer otherwise each time. What else does so is in `unsteady` afterwards.
+    `looked_at_after_a_write`: how many pages of those that the person can reach are looked at again after each change
+    that they make, all by turns; None: all of them after every change.
     """
 
     client: Client
@@ -247,6 +254,7 @@ class Walk:
     secrets: Secrets
     may_know: Mapping[str, Sequence[str]] = field(default_factory=dict)
     not_compared: Collection[str] = ()
+    looked_at_after_a_write: int | None = None
     leaks: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     unsteady: set[str] = field(default_factory=set)
@@ -254,8 +262,11 @@ class Walk:
     spared: set[str] = field(default_factory=set)
     _waiting: list[str] = field(default_factory=list)
     _seen: set[str] = field(default_factory=set)
+    _first_of_shape: dict[object, str] = field(default_factory=dict)
     _forms: dict[object, tuple[str, str, dict[str, str]]] = field(default_factory=dict)
     _has_written: bool = False
+    _turn: int = 0
+    _closed: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     def run(self) -> Walk:
         """Walk until nothing new turns up.
@@ -270,7 +281,7 @@ class Walk:
         while self._waiting:
             self._visit(self._waiting.pop(0))
         pages = [page for answers in self.answers.values() for page in _pages(answers)]
-        for address in sorted(self._seen):
+        for address in sorted(self._first_of_shape.values()):
             if not address.startswith((settings.STATIC_URL, GUARDED)):
                 for data in (SENSIBLE, {}):
                     self._send("POST", address, data, pages)
@@ -289,6 +300,8 @@ class Walk:
     def _note(self, found: str, page: str) -> None:
         parts = urlsplit(urljoin(f"http://testserver{page}", found))
         address = parts.path + (f"?{parts.query}" if parts.query else "")
+        if name_of(address) in LIKE_ONE_ANOTHER:
+            address = parts.path
         if parts.scheme == "http" and parts.netloc == "testserver" and address not in self._seen:
             assert len(self._seen) < TOO_MANY, f"The walk finds no end; the last address: {address}"
             self._seen.add(address)
@@ -298,8 +311,14 @@ class Walk:
         answer = self._look("GET", address)
         self.answers.setdefault(name_of(address), []).append(answer)
         self._read(answer)
-        if address.startswith((settings.STATIC_URL, GUARDED)):
+        # The same page sorted or filtered otherwise is read, and not asked for in all other ways as well; nor is all
+        # that a route has and does not show this person.
+        closed = (name_of(address), answer.status)
+        self._closed[closed] += answer.status in CLOSED
+        is_one_more = self._closed[closed] > CLOSED_ENOUGH or _shape(address) in self._first_of_shape
+        if is_one_more or address.startswith((settings.STATIC_URL, GUARDED)):
             return
+        self._first_of_shape[_shape(address)] = address
         self._look("HEAD", address)
         self._look("OPTIONS", address)
         if answer.status == 200:
@@ -339,9 +358,16 @@ class Walk:
             self._examine(answer)
             if self._has_written:
                 new = [answer.headers["Location"]] if "Location" in answer.headers else []
-                for page in dict.fromkeys([*new, *self._links(new), *pages]):
+                for page in dict.fromkeys([*new, *self._links(new), *self._by_turns(pages)]):
                     self._examine(self._ask("GET", page), f"after {method} {address}")
         self._compare(answer, data)
+
+    def _by_turns(self, pages: Sequence[str]) -> Sequence[str]:
+        number = self.looked_at_after_a_write
+        if number is None or number >= len(pages):
+            return pages
+        self._turn = (self._turn + number) % len(pages)
+        return (*pages, *pages)[self._turn : self._turn + number]
 
     def _links(self, pages: Sequence[str]) -> list[str]:
         """The addresses on `pages`, and on those that they lead on to."""
@@ -440,6 +466,12 @@ def _pages(answers: Sequence[Answer]) -> list[str]:
     if any(one.address.startswith(API) for one in shown):
         return [one.address for one in shown if one.kind == "application/json"][:1]
     return [one.address for one in shown if one.kind == "text/html"][:PAGES_LOOKED_AT_AGAIN]
+
+
+def _shape(address: str) -> object:
+    """What addresses share that differ in the values of their query alone."""
+    parts = urlsplit(address)
+    return parts.path, frozenset(name for name, _value in parse_qsl(parts.query, keep_blank_values=True))
 
 
 def name_of(address: str) -> str:

@@ -47,6 +47,7 @@ UNSTEADY = {
     "mfa_activate_totp": "offers a new key each time",
     "annotation:batch-take": "leads to a new batch, which has a new id",
     "sxs_eval:batch-take": "leads to a new batch, which has a new id",
+    "people:token-list": "makes a new token each time",
 }
 
 

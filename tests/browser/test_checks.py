@@ -62,6 +62,7 @@ def test_a_round_is_gone_through_with_the_keyboard_alone(
     page.keyboard.type("jkrw: the colours, please.")
     page.keyboard.press("Control+Enter")
     expect(current.get_by_text("They see it before their next batch.")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(0, timeout=PATIENCE_MS)
     page.keyboard.press("b")
     page.keyboard.press("Control+Enter")
     expect(current.get_by_role("alert")).to_have_text("Write what you want to say first.", timeout=PATIENCE_MS)

@@ -93,6 +93,7 @@ def test_a_run_is_set_up_watched_paused_resumed_and_seen_to_its_end(
     page.get_by_role("link", name="Start a run").click()
     page.get_by_label("Collection").select_option(collection.slug)
     page.get_by_role("button", name="Next").click()
+    page.wait_for_load_state()
     page.get_by_role("checkbox", name="German").check()
     # Nobody asked for it: it says beforehand what the run will do.
     expect(page.get_by_text("12 captions are to be made")).to_be_visible()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotation.models import CaptionState
 from tests.browser.annotator import barriers
 from tests.browser.real_server import ENGLISH, IMAGES, PASSWORD, RealServer
 
@@ -100,11 +101,11 @@ def test_a_whole_batch_loses_nothing_to_a_killed_server_and_an_ended_session(
     page.get_by_role("main").get_by_role("button", name=re.compile("Hand in|Submit")).click()
     page.wait_for_url(re.compile("/done/"), timeout=WITHIN_MS)
     handed_in = server.ask(
-        "SELECT caption.text, caption.is_late FROM annotation_caption AS caption JOIN annotation_item AS item"
+        "SELECT caption.text, caption.state FROM annotation_caption AS caption JOIN annotation_item AS item"
         " ON item.assignment_id = caption.item_id WHERE caption.round_id = ? ORDER BY item.position",
         made["round"],
     )
-    assert handed_in == [(text, False) for text in texts]
+    assert handed_in == [(text, CaptionState.COUNTED) for text in texts]
     ratings = server.ask("SELECT rating FROM annotation_item ORDER BY position")
     assert len(ratings) == IMAGES
     assert all(rating for (rating,) in ratings)
