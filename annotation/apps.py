@@ -3,7 +3,6 @@ from django.apps import AppConfig
 
 class AnnotationConfig(AppConfig):
     name = "annotation"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from annotation.permissions import TO_REWRITE

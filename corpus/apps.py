@@ -3,7 +3,6 @@ from django.apps import AppConfig
 
 class CorpusConfig(AppConfig):
     name = "corpus"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from corpus.selectors import own_data

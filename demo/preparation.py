@@ -8,7 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from django.conf import settings
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError
+from django.db.migrations.exceptions import InconsistentMigrationHistory
 
 from demo import content
 
@@ -16,7 +18,13 @@ MADE_FROM = ("static", "*/migrations/*.py", "requirements.txt")
 
 
 def prepare(*, say: Callable[[str], object]) -> None:
-    """Bring `var/` up to date with the checkout. Costs milliseconds when nothing has changed since the last start."""
+    """Bring `var/` up to date with the checkout. Costs milliseconds when nothing has changed since the last start.
+
+    Raises
+    ------
+    CommandError
+        When the demo's database was made by a version whose tables cannot be brought up to date.
+    """
     kept = Path(settings.VAR) / "prepared.json"
     found = fingerprint(Path(settings.BASE_DIR))
     done = json.loads(kept.read_text()) if kept.exists() else {}
@@ -24,7 +32,13 @@ def prepare(*, say: Callable[[str], object]) -> None:
     if done.get("fingerprint") == found and is_loaded:
         return
     say("Preparing tables, demo content and static files; the next start will be quick ...")
-    call_command("migrate", verbosity=0, interactive=False)
+    try:
+        call_command("migrate", verbosity=0, interactive=False)
+    except (DatabaseError, InconsistentMigrationHistory) as error:
+        raise CommandError(
+            f"The demo in {settings.VAR} was made by another version and cannot be brought up to date ({error}). "
+            "Start afresh: make demo-reset, then make demo"
+        ) from error
     if not is_loaded:
         content.load(say=say)
     call_command("collectstatic", verbosity=0, interactive=False, clear=True)

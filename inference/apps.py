@@ -3,7 +3,6 @@ from django.apps import AppConfig
 
 class InferenceConfig(AppConfig):
     name = "inference"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from inference.selectors.own_data import own_data

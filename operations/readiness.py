@@ -19,7 +19,7 @@ from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from operations import broker
+from operations import broker, schema
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +48,13 @@ def check_migrations() -> None:
     missing = _known_migrations() - applied
     if missing:
         raise Amiss(f"{len(missing)} not applied; run: python manage.py migrate")
+    try:
+        differences = schema.differences(connection)
+    except DatabaseError as error:
+        raise Amiss("cannot be told, for the database does not answer") from error
+    if differences:
+        more = f" and {len(differences) - 1} more" if len(differences) > 1 else ""
+        raise Amiss(f"all applied, but the database was made by another version: {differences[0]}{more}")
 
 
 @lru_cache(maxsize=1)

@@ -3,7 +3,6 @@ from django.apps import AppConfig
 
 class ScoringConfig(AppConfig):
     name = "scoring"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from people import personal

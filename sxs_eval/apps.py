@@ -4,7 +4,6 @@ from django.apps import AppConfig
 class SxsEvalConfig(AppConfig):
     name = "sxs_eval"
     verbose_name = "side-by-side evaluation"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from inference import exposure

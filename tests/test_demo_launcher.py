@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError, call_command
+from django.db import OperationalError
 
 from demo import content, launcher, preparation
 from tests.servers import ROOT, embedded_environment, free_port
@@ -144,8 +146,6 @@ def test_a_second_demo_on_the_same_port_is_told_so_and_changes_nothing(tmp_path)
 
 
 def test_the_demo_refuses_to_fill_a_production_database(tmp_path, settings):
-    from django.core.management import CommandError, call_command
-
     settings.IS_EMBEDDED = False
 
     with pytest.raises(CommandError, match="brings its own database"):
@@ -167,6 +167,18 @@ def test_preparing_again_costs_nothing_until_something_changes(tmp_path, setting
     monkeypatch.setattr(preparation, "fingerprint", lambda _base: "changed")
     preparation.prepare(say=lambda _sentence: None)
     assert done == ["migrate", "load", "collectstatic", "migrate", "collectstatic"]
+
+
+def test_a_demo_of_another_version_is_told_how_to_start_afresh(tmp_path, settings, monkeypatch):
+    settings.VAR = tmp_path
+
+    def migrate(*_arguments: object, **_options: object) -> None:
+        raise OperationalError('table "gapgame_item" already exists')
+
+    monkeypatch.setattr(preparation, "call_command", migrate)
+
+    with pytest.raises(CommandError, match=r"made by another version.*already exists.*make demo-reset"):
+        preparation.prepare(say=lambda _sentence: None)
 
 
 def test_a_demo_made_before_there_was_more_to_load_gets_it(tmp_path, settings, monkeypatch):

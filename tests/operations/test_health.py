@@ -60,6 +60,22 @@ def test_readyz_says_that_a_migration_is_missing_and_what_to_do(client, media):
     assert found["database"] == "ok"
 
 
+@pytest.mark.django_db(transaction=True)
+def test_readyz_says_that_a_column_is_missing_though_all_migrations_are_applied(client, media):
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE annotation_item RENAME COLUMN rating TO score")
+    try:
+        status, found = lines_of(client)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE annotation_item RENAME COLUMN score TO rating")
+
+    assert status == 503
+    assert found["migrations"] == (
+        "all applied, but the database was made by another version: missing annotation_item.rating and 1 more"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [("cache", "does not answer"), ("broker", "does not answer"), ("storage", "cannot be written to")],
