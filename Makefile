@@ -3,18 +3,22 @@ PYTHON ?= python3
 PORT ?= 8000
 # Settings of a surrounding installation would turn the embedded one into a half-configured other one.
 unexport DATABASE_URL CELERY_BROKER_URL SECRET_KEY ALLOWED_HOSTS STORAGE_URL EMAIL_URL DEFAULT_FROM_EMAIL
+# Some images set it. Each of the dozens of processes that tests start would then compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 export PORT
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-reset test lint format bench messages screenshots
+.PHONY: help demo demo-reset setup test test-all lint format bench messages screenshots
 
 help:
 	@echo "make demo        the platform with demo content on http://127.0.0.1:$(PORT)/ (PORT=... for another)"
 	@echo "make demo-reset  forget everything done in the demo"
-	@echo "make test        all tests, on SQLite and on PostgreSQL"
+	@echo "make setup       what tests and checks need, before the first of them does it"
+	@echo "make test        everything that can break, on SQLite and on PostgreSQL, in a quarter of an hour or less"
+	@echo "make test-all    the long forms as well: more rivals, more data, every address for everybody"
 	@echo "make lint        ruff, mypy, import-linter, djlint, migrations"
 	@echo "make format      what lint would complain about and a program can put right"
 	@echo "make bench       how fast it is (benchmarks/)"
@@ -50,15 +54,20 @@ demo-reset:
 	rm -rf var
 	@echo "The demo is as new; make demo starts it."
 
-test: $(VENV)/.installed-dev $(if $(filter true,$(CI)),$(VENV)/.installed-gpu)
-	@failed=; \
+setup: $(VENV)/.installed-dev $(if $(filter true,$(CI)),$(VENV)/.installed-gpu)
+
+test-all: LONG := --long
+test test-all: setup
+	@failed=; start=$$(date +%s); \
 	echo "On PostgreSQL, what touches the database:"; \
-	$(BIN)/python -m pytest -n 2 --ds=tests.settings_postgres || failed=PostgreSQL; \
+	$(BIN)/python -m pytest -n 2 $(LONG) --ds=tests.settings_postgres || failed=PostgreSQL; \
+	middle=$$(date +%s); \
 	echo "On SQLite, everything:"; \
-	$(BIN)/python -m pytest -n 2 || failed="$$failed SQLite"; \
+	$(BIN)/python -m pytest -n 2 $(LONG) || failed="$$failed SQLite"; \
+	echo "Tests on PostgreSQL took $$((middle - start)) s, on SQLite $$(($$(date +%s) - middle)) s."; \
 	if [ -n "$$failed" ]; then echo "Tests failed on: $$failed"; exit 1; fi
 
-lint: $(VENV)/.installed-dev
+lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

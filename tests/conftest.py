@@ -20,6 +20,7 @@ from languages.models import Language
 from languages.registry import LANGUAGES
 from tests import servers
 
+pytest_plugins = ["tests.tiers"]
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
 
 
@@ -34,7 +35,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("browser")
     # pytest-django sees to it, but parametrised fixtures of a session bring tests together again.
     # Processes of xdist keep this order as long as they are handed tests from the front: not with `--dist worksteal`.
-    items.sort(key=_is_transactional)
+    # What takes long begins first, so that no process of xdist waits for another one's at the end.
+    items.sort(key=lambda item: (_is_transactional(item), item.get_closest_marker("slow") is None))
     if "postgresql" not in settings.DATABASES["default"]["ENGINE"]:
         return
     kept = [item for item in items if _runs_on_postgres(item)]

@@ -25,7 +25,8 @@ from inference.tasks import SHORT_SLICE_S
 from tests.servers import ROOT, embedded_environment, free_port
 from tests.test_config_environment import PRODUCTION
 
-WAIT_S = 60
+# Only a failure waits so long: five processes start at once, on a machine that may have other work.
+WAIT_S = 180
 WEB = ("granian", "--interface", "wsgi", "--workers", "2", "config.wsgi:application")
 WORKER = ("celery", "--app", "config", "worker", "--pool", "solo", "--loglevel", "INFO")
 BEAT = ("celery", "--app", "config", "beat", "--loglevel", "DEBUG")
@@ -83,6 +84,7 @@ def production_environment(tmp_path: Path, postgres_url: str, redis_url: str) ->
     return embedded_environment(tmp_path / "var", **(PRODUCTION | services))
 
 
+@pytest.mark.slow(reason="a worker of its own is started")
 def test_a_task_goes_through_a_worker_over_files(tmp_path):
     environment = embedded_environment(tmp_path / "var")
     manage(environment, "migrate", "--verbosity", "0")
@@ -92,6 +94,7 @@ def test_a_task_goes_through_a_worker_over_files(tmp_path):
         wait_until(lambda: re.search(r"sweep_leases\[.*succeeded", log.read_text()), log)
 
 
+@pytest.mark.slow(reason="all processes of an installation are started")
 def test_the_processes_of_a_production_installation_work_together(tmp_path, production_environment):
     (tmp_path / "var").mkdir()
     manage(production_environment, "migrate", "--verbosity", "0")

@@ -110,6 +110,7 @@ class TestPhotographs:
         assert not {"skimage", "sklearn", "matplotlib"} & set(sys.modules)
 
 
+@pytest.mark.slow(reason="the demo is loaded")
 def test_a_demo_made_before_there_were_comparisons_gets_them(db, drawn, monkeypatch):
     earlier = [person for person in content.PEOPLE if person.role != Role.RATER]
     with monkeypatch.context() as patch:
@@ -126,6 +127,7 @@ def test_a_demo_made_before_there_were_comparisons_gets_them(db, drawn, monkeypa
     assert list(Item.objects.values_list("pk", "text", "rating")) == before
 
 
+@pytest.mark.slow(reason="the demo is loaded twice")
 def test_a_load_that_broke_off_is_taken_up(db, drawn, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(content, "create_project", lambda **fields: 1 / 0)

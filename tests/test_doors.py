@@ -45,8 +45,10 @@ from tests.factories import (
     make_user,
 )
 from tests.inference.embedded import put_set
-from tests.leak_walk import WRITES, Route, routes, serving
+from tests.leaks.addresses import Route, routes, serving
+from tests.leaks.walk import WRITES
 from tests.scoring.scored import make_references, make_scoring
+from tests.tiers import some
 
 # A thousand requests, and what is asked of the database is the same on both.
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
@@ -118,13 +120,17 @@ NOT_BUILT = {
     "sxs_eval:gold-change": "a gold pair: tests/sxs_eval/test_setup_pages.py",
     "gapgame:board-show": "a season that is closed: tests/gapgame/test_odd_requests.py",
     "gapgame:vectors-import": "a language of an encoder: tests/gapgame/test_vectors_page.py",
-    "gapgame:picture-show": "a picture of a turn, signed: tests/test_player_leaks.py",
+    "gapgame:picture-show": "a picture of a turn, signed: tests/leaks/test_players.py",
     "inference:trial-picture": "a trial of an upload: tests/inference/test_trials_pages.py",
-    "people:member-remove": "a membership, where the world names an invitation: tests/people/test_pages.py",
+    "people:member-remove": "a membership, where the world names an invitation: tests/people/test_page_access.py",
 }
 """Addresses that the world below has nothing for, and where they are asked for with something."""
 ASKED_LATE = {"inference:model-try", "gapgame:items-import"}
 """Forms with files: where they are not even read, the token is not asked for."""
+
+
+INSIDERS = some(range(7), short=2, reason="the manager and an annotator find most of it; the others, little else")
+"""Which of `World.insiders` asks."""
 
 
 @dataclass
@@ -220,6 +226,7 @@ def world(media: Any) -> World:
     known |= {f"inference:{name} set_id": [vectors.pk] for name in _names("inference", "set_id")}
     known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]
     insiders = [manager, seeded.ann, seeded.rae, bob, cid, rita, player.user]
+    assert len(insiders) == len(INSIDERS)
     return World(seeded, insiders, known)
 
 
@@ -354,6 +361,7 @@ NOT_SIGNED_IN = [a_visitor, whose_account_was_closed]
 WHO = [*NOT_SIGNED_IN, somebody, an_annotator_of_another_project, a_manager_of_another_project]
 
 
+@pytest.mark.slow(reason="every address by every method")
 @pytest.mark.parametrize("who", WHO, ids=lambda who: who.__name__)
 def test_no_door_is_open_to(who: Callable[[], Client], world: World) -> None:
     client = who()
@@ -362,6 +370,7 @@ def test_no_door_is_open_to(who: Callable[[], Client], world: World) -> None:
     assert not found, "\n".join(found)
 
 
+@pytest.mark.slow(reason="every address, asked by everybody")
 def test_whoever_has_to_do_with_it_finds_each_of_them(world: World) -> None:
     """The control: nobody would find what is not there, or is asked for in the wrong way."""
     clients = [signed_in(insider) for insider in world.insiders]
@@ -408,21 +417,22 @@ def writes() -> Iterator[list[str]]:
         yield found
 
 
-def test_a_token_that_only_reads_writes_nothing_but_that_it_was_used(world: World) -> None:
+@pytest.mark.slow(reason="every address of the API by every method")
+@pytest.mark.parametrize("insider", INSIDERS)
+def test_a_token_that_only_reads_writes_nothing_but_that_it_was_used(insider: int, world: World) -> None:
     wrong = []
-    for insider in world.insiders:
-        headers = Program(insider, may_write=False).headers
-        for route in ours():
-            if not route.name.startswith("api:"):
-                continue
-            with writes() as written:
-                for asked in (
-                    one for address in route.addresses(world.known) for one in ask(a_visitor(), address, headers)
-                ):
-                    wrong += [f"{asked} writes {sql[:80]}" for sql in written if not is_noted(sql, asked)]
-                    written.clear()
-                    if asked.method != "get" and asked.status not in (403, 404, 405):
-                        wrong.append(str(asked))
+    headers = Program(world.insiders[insider], may_write=False).headers
+    for route in ours():
+        if not route.name.startswith("api:"):
+            continue
+        with writes() as written:
+            for asked in (
+                one for address in route.addresses(world.known) for one in ask(a_visitor(), address, headers)
+            ):
+                wrong += [f"{asked} writes {sql[:80]}" for sql in written if not is_noted(sql, asked)]
+                written.clear()
+                if asked.method != "get" and asked.status not in (403, 404, 405):
+                    wrong.append(str(asked))
     assert not wrong, "\n".join(wrong)
 
 
@@ -431,14 +441,15 @@ def is_noted(sql: str, asked: Asked) -> bool:
     return '"people_apitoken"' in sql or ('"people_auditentry"' in sql and "/exports/" in asked.address)
 
 
-def test_a_form_that_comes_from_elsewhere_changes_nothing(world: World) -> None:
+@pytest.mark.slow(reason="every address by every method")
+@pytest.mark.parametrize("insider", INSIDERS)
+def test_a_form_that_comes_from_elsewhere_changes_nothing(insider: int, world: World) -> None:
     """Of a browser that is signed in: without the token that only our pages have."""
     client = Client(enforce_csrf_checks=True, raise_request_exception=False)
-    for insider in world.insiders:
-        client.force_login(insider)
-        for route in ours():
-            for address in route.addresses(world.known):
-                with writes() as written:
-                    for asked in ask(client, address, besides="get"):
-                        assert not written, f"{asked} writes {written}"
-                        assert asked.status in (403, 404, 405) or route.name in ASKED_LATE, asked
+    client.force_login(world.insiders[insider])
+    for route in ours():
+        for address in route.addresses(world.known):
+            with writes() as written:
+                for asked in ask(client, address, besides="get"):
+                    assert not written, f"{asked} writes {written}"
+                    assert asked.status in (403, 404, 405) or route.name in ASKED_LATE, asked

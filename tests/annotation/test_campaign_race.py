@@ -23,8 +23,8 @@ from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.handing_in import hand_in, take, write
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_annotator, make_round
+from tests.tiers import runs
 
-RUNS = 4
 INTERRUPTED = (NotQualified, allocation.PoolClosed, allocation.PoolBusy, batches.GivenBack, allocation.NothingFree)
 
 
@@ -56,7 +56,7 @@ def assert_captions_are_as_their_places(round: Round) -> None:
 
 @pytest.mark.django_db(transaction=True)
 class TestClosing:
-    @pytest.mark.parametrize("run", range(RUNS))
+    @pytest.mark.parametrize("run", runs(4, short=1))
     def test_nobody_has_anything_in_hand_once_it_was_taken_back(self, run, monkeypatch):
         round = make_round(images=12, replication=2, batch_size=2)
         people = [make_annotator(round) for _ in range(6)]
@@ -112,7 +112,7 @@ class TestClosing:
         assert (batch.batch.state, counted) in ((BatchState.DONE, 4), (BatchState.RETURNED, 0))
         assert_captions_are_as_their_places(round)
 
-    @pytest.mark.parametrize("run", range(RUNS))
+    @pytest.mark.parametrize("run", runs(4, short=1))
     def test_managers_who_accept_and_reopen_at_once_take_turns(self, run):
         round = make_round(images=2)
         Webhook.objects.create(
@@ -161,7 +161,7 @@ class TestClosing:
 
 @pytest.mark.django_db(transaction=True)
 class TestStandings:
-    @pytest.mark.parametrize("run", range(RUNS))
+    @pytest.mark.parametrize("run", runs(4, short=1))
     def test_whoever_is_paused_has_nothing_in_hand_whatever_they_do_meanwhile(self, run):
         round = make_round(images=12, replication=2, batch_size=2)
         ann = make_annotator(round)
@@ -181,7 +181,7 @@ class TestStandings:
             take(round, ann)
         assert_captions_are_as_their_places(round)
 
-    @pytest.mark.parametrize("run", range(RUNS))
+    @pytest.mark.parametrize("run", runs(4, short=1))
     def test_replication_is_exact_through_any_interleaving(self, run):
         round = make_round(images=10, replication=2, batch_size=3, seed=run)
         people = [make_annotator(round) for _ in range(5)]

@@ -253,6 +253,7 @@ class TestAsReferences:
 class TestRealCaptions:
     """Crossmodal-3600 itself: 45,796 captions of 21,600 pairs of image and language."""
 
+    @pytest.mark.long(reason="45,796 captions, as published")
     def test_they_go_in_and_come_out_byte_for_byte(self, project, capsys):
         path = published(REAL)
         with path.open(encoding="utf-8") as file:

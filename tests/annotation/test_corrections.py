@@ -32,6 +32,7 @@ from tests.annotation.handing_in import hand_in
 from tests.annotation.verifying import make_captioned_round, make_verification
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_annotator, make_project, make_round
+from tests.tiers import runs
 
 LATER = NOW + timedelta(hours=1)
 OLD, NEW = "Ein Bild von etwas", "Zwei Boote liegen am Strand"
@@ -359,7 +360,7 @@ class TestUntilItIsWrittenAnew:
 
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
-    @pytest.mark.parametrize("run", range(3))
+    @pytest.mark.parametrize("run", runs(3, short=1))
     def test_of_two_tabs_one_hands_in_and_the_other_is_told(self, caption, run):
         send_back(caption)
 
@@ -385,7 +386,7 @@ class TestRaces:
 
         assert len(done) == 2
 
-    @pytest.mark.parametrize("run", range(4))
+    @pytest.mark.parametrize("run", runs(4, short=1))
     def test_a_caption_is_sent_back_or_rated_never_both(self, run):
         round, authors = make_captioned_round(images=6, captions=1)
         for author in authors:

@@ -259,6 +259,7 @@ class TestCsv:
 
 
 class TestCost:
+    @pytest.mark.slow(reason="as many captions as would show it if all were held")
     def test_it_holds_few_captions_in_memory_at_a_time(self):
         few, many = (self._peak_bytes(images) for images in (300, 2400))
         assert many < few * 1.5 + 200_000
@@ -293,6 +294,7 @@ class TestCost:
 
 
 class TestXm3600:
+    @pytest.mark.slow(reason="45,796 captions, as published")
     def test_the_real_captions_come_out_as_they_went_in(self):
         captions = published("xm3600/captions_6languages.jsonl").open(encoding="utf-8")
         lines = [json.loads(line) for line in captions][::FEWER]

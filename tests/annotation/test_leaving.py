@@ -37,6 +37,7 @@ from tests.annotation.verifying import (
 from tests.annotation.verifying import take as take_to_rate
 from tests.concurrency import together, together_with_errors
 from tests.factories import MINUTE, NOW, make_annotator, make_round, make_user
+from tests.tiers import runs
 
 LATER = NOW + timedelta(hours=1)
 
@@ -328,7 +329,7 @@ def test_a_draft_that_comes_after_the_account_was_deleted_is_not_kept(round: Rou
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("run", range(3))
+@pytest.mark.parametrize("run", runs(3, short=1))
 def test_a_withdrawal_says_how_many_answers_count_no_longer_also_of_those_handed_in_at_that_moment(run: int):
     round = make_round(images=4, replication=1, batch_size=2)
     ann = make_annotator(round, "ann")

@@ -19,6 +19,7 @@ from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.handing_in import hand_in, take, write
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_project, make_round
+from tests.tiers import runs
 
 LATER = NOW + timedelta(minutes=5)
 DRAFT = "Was Ann auf dem Bild sieht"
@@ -282,7 +283,7 @@ def submit(batch: CaptionBatch) -> None:
 
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
-    @pytest.mark.parametrize("run", range(4))
+    @pytest.mark.parametrize("run", runs(4, short=1))
     def test_a_batch_is_handed_in_or_moved_never_both(self, run):
         round = make_round(images=4, replication=1, seed=run)
         ann, bea = make_annotator(round), make_annotator(round)
@@ -315,7 +316,7 @@ class TestRaces:
 
         assert len(done) == 2
 
-    @pytest.mark.parametrize("run", range(2))
+    @pytest.mark.parametrize("run", runs(2, short=1))
     def test_two_managers_who_move_one_batch_move_it_once(self, run):
         round = make_round(images=4, replication=2, seed=run)
         ann, rivals = make_annotator(round), [make_annotator(round) for _ in range(3)]
@@ -327,7 +328,7 @@ class TestRaces:
         assert all(isinstance(outcome, moving.Moved | moving.NotInHand) for outcome in outcomes)
         assert_exact(round.pool)
 
-    @pytest.mark.parametrize("run", range(2))
+    @pytest.mark.parametrize("run", runs(2, short=1))
     def test_two_who_swap_their_batches_do_not_wait_in_a_circle(self, run):
         collection = make_collection(8)
         round = make_round(
@@ -341,7 +342,7 @@ class TestRaces:
         assert all(isinstance(outcome, moving.BatchInHand) for outcome in outcomes)
         assert_exact(round.pool)
 
-    @pytest.mark.parametrize("run", range(2))
+    @pytest.mark.parametrize("run", runs(2, short=1))
     def test_places_that_are_moved_are_not_taken_by_others_meanwhile(self, run):
         round = make_round(images=4, replication=1, seed=run)
         ann, bea, others = make_annotator(round), make_annotator(round), [make_annotator(round) for _ in range(3)]

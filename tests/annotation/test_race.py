@@ -18,8 +18,8 @@ from people.models import User
 from tests.allocation.test_exact_replication import assert_exact
 from tests.concurrency import together
 from tests.factories import NOW, make_annotator, make_round
+from tests.tiers import runs
 
-RUNS = 20
 ANNOTATORS, IMAGES, REPLICATION = 32, 40, 2
 HOLD = timedelta(minutes=10)
 
@@ -92,7 +92,8 @@ def finish_what_is_left(round: Round, people: list[User], clock: Clock) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("run", range(RUNS))
+@pytest.mark.slow(reason="32 people at once")
+@pytest.mark.parametrize("run", runs(20, short=2))
 def test_a_crowd_leaves_exactly_two_captions_per_image(run):
     rng = Random(run)
     round = make_round(images=IMAGES, replication=REPLICATION, hold_s=int(HOLD.total_seconds()), seed=run)

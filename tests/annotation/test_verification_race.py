@@ -23,10 +23,10 @@ from tests.annotation.test_race import Clock
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate, submit
 from tests.concurrency import together
 from tests.factories import NOW, make_annotator, make_project, make_round
+from tests.tiers import runs
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-RUNS = 2
 RIVALS, IMAGES, PLACES = 48, 20, 3
 HOLD = timedelta(minutes=10)
 STOPS = (services.TimeRanOut, services.GivenBack, services.MovedOn, allocation.NothingFree, allocation.BatchInHand)
@@ -81,7 +81,8 @@ def finish_what_is_left(round: Round, raters: list[User], clock: Clock) -> None:
             submit(batch, rater, clock.now)
 
 
-@pytest.mark.parametrize("run", range(RUNS))
+@pytest.mark.slow(reason="48 people at once")
+@pytest.mark.parametrize("run", runs(2, short=1))
 def test_a_crowd_leaves_exactly_three_ratings_per_caption_and_none_by_its_author(run):
     verified, authors = make_captioned_round(images=IMAGES, captions=2, seed=run)
     round = make_verification(verified, places=PLACES, filled=False, batch_size=7)

@@ -13,7 +13,7 @@ from django.urls import reverse
 from people.api.problems import ALL_CODES
 from tests.api.test_work import code
 from tests.factories import make_user
-from tests.leak_walk import routes
+from tests.leaks.addresses import routes
 
 UNTOLD = {"api:schema", "api:docs", "api:nothing"}
 """Addresses that are no operations."""

@@ -13,6 +13,7 @@ from annotation.models import CaptionBatch, Item
 from people.models import User
 from tests.browser.annotator import barriers, make_pictures, open_writing, sign_in, take_batch
 from tests.factories import make_annotator, make_round
+from tests.tiers import some
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
@@ -264,8 +265,15 @@ def test_time_on_task_is_sent_with_the_text(writing: Desk, page: Page) -> None:
     assert 500 <= writing.item(1).writing_ms <= 10_000
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.slow(reason="axe-core reads every page")
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    some(
+        [(1280, "light"), (390, "dark"), (390, "light"), (1280, "dark")],
+        short=2,
+        reason="the first two have the widest and the narrowest, light and dark",
+    ),
+)
 def test_the_annotators_pages_have_no_barriers(desk: Desk, page: Page, scheme: Any, width: int) -> None:
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 840})

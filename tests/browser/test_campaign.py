@@ -124,7 +124,8 @@ class Campaign:
         for _ in range(count):
             page.keyboard.press("2")
         expect(page.locator(".rate__item [data-state=saved]")).to_have_count(count)
-        page.locator("#rate [name=open]").click()
+        expect(page.locator("#rate [name=open]")).to_be_focused()
+        page.keyboard.press("Enter")
         page.locator("#confirm button[value=open]").click()
         page.wait_for_url(re.compile("/write/1/$"))
         for position in range(1, count + 1):
@@ -145,7 +146,8 @@ class Campaign:
         for _ in range(count):
             page.keyboard.press(key)
         expect(page.locator(".rate__item [data-state=saved]")).to_have_count(count)
-        page.locator("#rate [name=open]").click()
+        expect(page.locator("#rate [name=open]")).to_be_focused()
+        page.keyboard.press("Enter")
         page.locator("#confirm button[value=open]").click()
         page.wait_for_url(re.compile("/done/$"))
 
@@ -158,6 +160,7 @@ def campaign(live_server: Any, browser: Browser, people: dict[str, User]) -> Ite
         context.close()
 
 
+@pytest.mark.long(reason="a whole campaign; each of its steps has tests of its own")
 def test_a_language_goes_from_its_first_pilot_to_a_release(campaign: Campaign, collection: Collection) -> None:
     make_captioner(collection, "A model", text=ENGLISH)
     _set_up(campaign, collection)

@@ -18,6 +18,7 @@ from people.services import invite
 from tests.browser.annotator import barriers
 from tests.browser.gaming import ABOVE_KEYBOARD, AWAKE_MS, PHONE, Table, guesses, make_game, pictures, sit_down
 from tests.factories import make_item, make_item_set, make_player
+from tests.tiers import some
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
@@ -154,8 +155,15 @@ def test_without_scripts_too_soon_is_told_and_what_was_typed_is_there(live_serve
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 1366])
+@pytest.mark.slow(reason="axe-core reads every page")
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    some(
+        [(1366, "light"), (320, "dark"), (320, "light"), (1366, "dark")],
+        short=2,
+        reason="the first two have the widest and the narrowest, light and dark",
+    ),
+)
 def test_the_players_pages_have_no_barriers(table: Table, page: Page, scheme: Any, width: int) -> None:
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 840})

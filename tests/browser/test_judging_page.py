@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from sxs_eval.models import Judgement
 from tests.browser.annotator import barriers
 from tests.browser.judging import AWAKE_MS, PHONE, Desk, captions, make_pairs, sit_down
+from tests.tiers import some
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
@@ -77,8 +78,15 @@ def test_left_stays_left_and_everything_is_in_view_when_the_page_reads_from_righ
     assert (row.choice, row.score) == (3, 3 if row.test_is_left else -3)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 390, 1280])
+@pytest.mark.slow(reason="axe-core reads every page")
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    some(
+        [(1280, "light"), (320, "dark"), (320, "light"), (390, "light"), (390, "dark"), (1280, "dark")],
+        short=2,
+        reason="the first two have the widest and the narrowest, light and dark",
+    ),
+)
 def test_the_raters_pages_have_no_barriers(desk: Desk, page: Page, scheme: Any, width: int) -> None:
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 840})

@@ -139,6 +139,7 @@ class Keys:
         expect(self.page.locator(STATE).first).to_have_attribute("data-state", name, timeout=WITHIN_MS)
 
 
+@pytest.mark.slow(reason="a whole batch, typed by key")
 def test_a_batch_in_arabic_by_keyboard_alone_with_a_killed_server_and_a_lapsed_session(
     keys: Keys, page: Page, installation: Installation
 ) -> None:
@@ -192,6 +193,7 @@ def _with_a_lapsed_session(keys: Keys, text: str) -> None:
     keys.wait_until_kept("amal", 10, text)
 
 
+@pytest.mark.long(reason="test_annotator_frontend.py has compositions, and the test before a whole batch")
 def test_a_batch_in_japanese_with_an_input_method_a_killed_server_and_reloads(
     keys: Keys, page: Page, installation: Installation
 ) -> None:
@@ -248,6 +250,7 @@ def _start_browser(playwright: Playwright, profile: Path, arguments: dict[str, A
     )
 
 
+@pytest.mark.slow(reason="a browser is killed and started again")
 def test_what_was_typed_survives_a_crash_of_the_browser_and_screen_1_does_not_come_back(
     playwright: Playwright, browser_type_launch_args: dict[str, Any], profile: Path, installation: Installation
 ) -> None:
@@ -311,6 +314,7 @@ def _without_scripts(context: BrowserContext, address: str) -> Page:
     return plain
 
 
+@pytest.mark.long(reason="test_annotator_frontend.py looks at the same pages, from left to right")
 def test_no_page_on_the_way_has_barriers_in_a_right_to_left_interface(
     keys: Keys, page: Page, installation: Installation
 ) -> None:

@@ -80,6 +80,7 @@ def write(page: Page, server: RealServer, position: int, text: str) -> None:
     page.locator("#text").press("Enter")
 
 
+@pytest.mark.long(reason="test_long_way.py goes the same way in Arabic")
 @pytest.mark.parametrize(("language", "words", "direction"), [("ar", ARABIC, "rtl"), ("ja", JAPANESE, "ltr")])
 def test_a_whole_batch_loses_nothing_to_a_killed_server_and_an_ended_session(
     language: str, words: str, direction: str, server: RealServer, page: Page
@@ -111,6 +112,7 @@ def test_a_whole_batch_loses_nothing_to_a_killed_server_and_an_ended_session(
     assert all(rating for (rating,) in ratings)
 
 
+@pytest.mark.slow(reason="a server of its own is started")
 def test_screen_1_is_gone_from_the_browser(server: RealServer, page: Page) -> None:
     server.prepare("de")
     server.start()

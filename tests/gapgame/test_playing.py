@@ -185,6 +185,7 @@ def test_a_sentence_that_is_switched_off_is_not_drawn(player):
     assert take(player).all_turns.count() == 1
 
 
+@pytest.mark.slow(reason="400 batches, of which the shares are taken")
 def test_the_splits_are_alike_likely_however_many_sentences_each_has():
     season = make_season(items=0, batch_size=1)
     for split, sentences in enumerate((1, 2, 4, 8, 45)):
@@ -291,6 +292,7 @@ def test_opening_and_drawing_on_two_devices_gives_one_turn_and_one_batch(player)
     assert len(set(opened)) == 1
 
 
+@pytest.mark.slow(reason="64 people at once")
 def test_64_players_at_once_score_each_turn_once_and_the_counts_are_right():
     season = make_season(items=8, batch_size=4)
     players = [make_player(season) for _ in range(64)]

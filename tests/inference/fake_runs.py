@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -68,11 +68,20 @@ def make_run(
     )
 
 
+def before(monkeypatch: pytest.MonkeyPatch, does: Callable[[Sequence[str], str], object]) -> None:
+    """Have `does` called with the keys and the language of each batch that reaches the model."""
+    monkeypatch.setattr(fake_backend.FakeCaptioner, "before", staticmethod(does))
+
+
 def go(run: Run, *, at: datetime = NOW, worker: str = "one:1", **about: Any) -> Run:
     """Work on the run until nothing is left for this worker; the clock stands still."""
     work_on(run_id=run.pk, work_of=work_of, worker=worker, clock=lambda: at, **about)
     run.refresh_from_db()
     return run
+
+
+def key_of(run: Run, position: int) -> str:
+    return str(run.collection.entries.get(position=position).image.sha256)
 
 
 def counts(run: Run) -> tuple[int, int, int, int]:

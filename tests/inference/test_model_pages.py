@@ -16,23 +16,12 @@ from inference.models import CaptioningModel, ModelCaption, Translator
 from inference.selectors import models as selectors
 from people.models import Role
 from tests.factories import make_captioner, make_collection
-from tests.inference.watched import OUTSIDERS, make_model, make_person, make_running, offer_fakes, start_run
+from tests.inference.watched import OUTSIDERS, make_model, make_person, make_running, start_run
 from tests.sxs_eval.judged import text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fakes")]
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-
-
-@pytest.fixture(autouse=True)
-def _fakes(monkeypatch):
-    offer_fakes(monkeypatch)
-
-
-@pytest.fixture
-def researcher(client):
-    client.force_login(make_person(Role.RESEARCHER))
-    return client
 
 
 @pytest.fixture

@@ -34,7 +34,10 @@ from tests.inference.fake_runs import (
 )
 
 WAIT_S = 60.0
-pytestmark = [pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.slow(reason="workers are started, killed and started again"),
+]
 
 
 @dataclass

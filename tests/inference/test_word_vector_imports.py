@@ -183,6 +183,7 @@ def test_vectors_are_opened_once(tmp_path):
 
 
 @pytest.mark.django_db
+@pytest.mark.slow(reason="400,000 vectors")
 def test_the_packaged_glove_knows_that_a_supermarket_is_a_shop():
     imported = import_packaged(name="glove-6b-50d", now=NOW)
     assert (imported.vectors.words, imported.vectors.dimensions, imported.duplicates) == (400_000, 50, 0)

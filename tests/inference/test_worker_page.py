@@ -6,17 +6,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from people.models import Role
-from tests.inference.watched import OUTSIDERS, make_person, make_worker, offer_fakes, start_run
+from tests.inference.watched import OUTSIDERS, make_person, make_worker
 from tests.sxs_eval.judged import text_of
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def researcher(client):
-    client.force_login(make_person(Role.RESEARCHER))
-    return client
 
 
 @pytest.fixture
@@ -24,9 +17,7 @@ def address():
     return reverse("inference:worker-list")
 
 
-def test_each_worker_says_what_it_has_in_use_and_what_it_does(researcher, address, monkeypatch):
-    offer_fakes(monkeypatch)
-    run = start_run()
+def test_each_worker_says_what_it_has_in_use_and_what_it_does(researcher, address, run):
     gigabyte = 2**30
     make_worker(
         device="NVIDIA H200",

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from corpus.models import Collection
@@ -17,6 +18,9 @@ from people.models import Membership, Project, Role, User
 from tests.factories import make_collection, make_language, make_project, make_user
 from tests.inference import fake_backend
 
+HTMX = {"HX-Request": "true"}
+DECODING = {name: value for name, value in Decoding().stored().items() if name != "is_consistent"}
+"""What the form of a run sends of how its captions are decoded."""
 OUTSIDERS = (Role.ANNOTATOR, Role.RATER, Role.PLAYER, None)
 
 
@@ -71,3 +75,12 @@ def make_worker(name: str = "lab:1", *, silent_s: int = 0, **fields: Any) -> Wor
     values: dict[str, Any] = {"queues": "default,gpu", "device": "CPU, 2 × x86_64", "software": "no PyTorch"}
     values |= {"seen_at": now - timedelta(seconds=silent_s), "started_at": now - timedelta(hours=1)}
     return Worker.objects.create(name=name, **(values | fields))
+
+
+def address(name: str, run: Run) -> str:
+    """Of a page of the run."""
+    return reverse(f"inference:run-{name}", args=[run.pk])
+
+
+def create_address(model: CaptioningModel, collection: Collection) -> str:
+    return f"{reverse('inference:run-create')}?model={model.pk}&collection={collection.slug}"

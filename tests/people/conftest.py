@@ -1,15 +1,21 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from django.test import Client
 
+from people import tasks
 from people.models import Project, Role, User
 from people.services import add_member
 from tests.factories import make_project, make_user
+from tests.people.hook_server import HookServer, hook_server
+from tests.people.hooks import PUBLIC
 
 PASSWORD = "seven tall giraffes"
+SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
@@ -36,7 +42,12 @@ def outsider() -> User:
 
 
 @pytest.fixture
-def signed_in() -> Callable[[User], Client]:
+def installer() -> User:
+    return make_user(is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def signed_in() -> SignIn:
     def sign_in(user: User) -> Client:
         client = Client()
         client.force_login(user)
@@ -51,3 +62,40 @@ def ann_with_password() -> User:
     user.set_password(PASSWORD)
     user.save()
     return user
+
+
+@pytest.fixture
+def server() -> Iterator[HookServer]:
+    with hook_server() as told:
+        yield told
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+    """What each name leads to; names that are not in it lead nowhere."""
+    known: dict[str, list[str]] = {"hooks.example.org": [PUBLIC]}
+    really = socket.getaddrinfo
+
+    def resolve(host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
+        numbers = known.get(host, [host])
+        try:
+            found = [really(number, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST) for number in numbers]
+        except OSError:
+            raise socket.gaierror from None
+        return [entry for entries in found for entry in entries]
+
+    monkeypatch.setattr("socket.getaddrinfo", resolve)
+    return known
+
+
+@pytest.fixture
+def to_private(settings: Any) -> None:
+    settings.WEBHOOKS_TO_PRIVATE_ADDRESSES = True
+
+
+@pytest.fixture
+def nudged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The deliveries that a worker was asked for; none is sent."""
+    asked: list[int] = []
+    monkeypatch.setattr(tasks.deliver, "delay", asked.append)
+    return asked

@@ -5,21 +5,12 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from people import tasks
 from people.models import Delivery, DeliveryState, Webhook
 from tests.factories import NOW
-from tests.people.test_webhooks import make_delivery, make_webhook, names
+from tests.people.hooks import make_delivery, make_webhook
 
-__all__ = ["names"]
 pytestmark = pytest.mark.django_db
 EVENTS = ["round.closed", "release.done"]
-
-
-@pytest.fixture
-def nudged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    asked: list[int] = []
-    monkeypatch.setattr(tasks.deliver, "delay", asked.append)
-    return asked
 
 
 def addresses(webhook: Webhook) -> dict[str, str]:

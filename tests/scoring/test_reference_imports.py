@@ -371,6 +371,7 @@ def test_the_command_imports_a_file_and_tells_of_what_is_wrong(tmp_path):
             call_command("import_references", *wanted[:2], file, "--name", wanted[2])
 
 
+@pytest.mark.long(reason="45,796 captions; the tests before take some of the same layout")
 def test_the_captions_of_six_languages_go_in_at_once(tmp_path):
     path = published("xm3600/captions_6languages.jsonl")
     collection = make_collection(images=0)

@@ -1,4 +1,4 @@
-"""A project, and a collection with captions of three models in two languages. A module may have its own instead."""
+"""A project with a comparison, and a collection with captions of three models. A module may have its own instead."""
 
 from __future__ import annotations
 
@@ -7,14 +7,24 @@ from django.test import Client
 
 from corpus.models import Collection
 from inference.models import CaptioningModel
-from people.models import Project
-from tests.factories import make_collection, make_project
+from people.models import Project, Role
+from sxs_eval import tasks
+from sxs_eval.models import Comparison
+from tests.factories import make_collection, make_comparison, make_project
 from tests.sxs_eval.planning import client_of, describe
+from tests.sxs_eval.setting_up import member_of
 
 
 @pytest.fixture
 def project() -> Project:
     return make_project("lions")
+
+
+@pytest.fixture
+def comparison(project: Project) -> Comparison:
+    made = make_comparison(project=project, images=3, gold_percent=20)
+    made.project = project  # Tests that count queries do not pay for looking it up.
+    return made
 
 
 @pytest.fixture
@@ -30,3 +40,16 @@ def models(collection: Collection) -> dict[str, CaptioningModel]:
 @pytest.fixture
 def manager(project: Project) -> Client:
     return client_of(project.created_by)
+
+
+@pytest.fixture
+def researcher(project: Project) -> Client:
+    return client_of(member_of(project, Role.RESEARCHER))
+
+
+@pytest.fixture
+def nudged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The comparisons that a worker was asked to fill; none is filled."""
+    asked: list[int] = []
+    monkeypatch.setattr(tasks.fill_comparison, "delay", asked.append)
+    return asked

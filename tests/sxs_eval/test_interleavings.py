@@ -20,6 +20,7 @@ from sxs_eval.services.comparisons import PoolSettings, change_comparison, chang
 from sxs_eval.services.raters import exclude_rater, restore_rater
 from tests.allocation.test_exact_replication import assert_exact
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater
+from tests.tiers import runs
 
 STEPS, IMAGES, DESCRIBED, RATERS = 220, 10, 7, 5
 HOLD = timedelta(minutes=30)
@@ -200,8 +201,9 @@ class Story:
             assert len(people) == len(set(people)) <= task.places
 
 
+@pytest.mark.slow(reason="some hundred steps, each followed by a look at all counts")
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", runs(6, short=2))
 def test_places_and_answers_stay_exact_in_whatever_order_things_happen(seed):
     story = Story(seed)
     for _ in range(STEPS):
@@ -212,8 +214,9 @@ def test_places_and_answers_stay_exact_in_whatever_order_things_happen(seed):
     assert Standing.objects.exists()
 
 
+@pytest.mark.slow(reason="some hundred steps, each followed by a look at all counts")
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", runs(3, short=1))
 def test_whatever_happened_before_every_pair_gets_exactly_its_answers(seed):
     story = Story(100 + seed)
     for _ in range(STEPS // 2):

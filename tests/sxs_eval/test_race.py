@@ -20,8 +20,8 @@ from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.test_race import Clock
 from tests.concurrency import together, together_with_errors
 from tests.factories import NOW, make_comparison, make_rater
+from tests.tiers import runs
 
-RUNS = 5
 RATERS, PAIRS, REPLICATION = 64, 40, 3
 HOLD = timedelta(minutes=30)
 STOPS = (services.MovedOn, services.TimeRanOut, services.GivenBack, services.NotQualified)
@@ -93,7 +93,8 @@ def assert_judged_exactly(comparison: Comparison, *, besides: frozenset[int] = f
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("run", range(RUNS))
+@pytest.mark.slow(reason="dozens of people at once")
+@pytest.mark.parametrize("run", runs(5, short=1))
 def test_a_crowd_leaves_exactly_three_judgements_per_pair(run):
     comparison = make_comparison(
         images=PAIRS,

@@ -1,6 +1,6 @@
 """Whoever judges two captions side by side finds nowhere whose they are, which are known, nor what others said.
 
-The walk of tests/leak_walk.py, with other secrets. Everything is asked for twice: the second time base and test model
+The walk of walk.py, with other secrets. Everything is asked for twice: the second time base and test model
 have changed places, and so have the better and the worse caption of every gold pair, while what was shown on the left
 stays on the left; and the others answered the opposite.
 """
@@ -35,8 +35,10 @@ from sxs_eval.selectors.work import workable
 from sxs_eval.services import judging
 from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater
 from tests.inference.embedded import put_set
-from tests.leak_walk import Secrets, Walk, serving
-from tests.test_leaks import HOLD, make_sizes
+from tests.leaks.addresses import serving
+from tests.leaks.annotators import HOLD, make_sizes
+from tests.leaks.answers import Secrets
+from tests.leaks.walk import EVERY_ADDRESS, Extent, Walk, extent_for
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
@@ -134,10 +136,10 @@ class World:
             "url": ["", "sxs_eval/judgement/"],
         }
 
-    def walk(self) -> Walk:
+    def walk(self, extent: Extent = EVERY_ADDRESS) -> Walk:
         client = Client(raise_request_exception=False)
         client.force_login(self.rater)
-        return Walk(client, self.known(), self.secrets(), {}, UNSTEADY)
+        return Walk(client, self.known(), self.secrets(), {}, UNSTEADY, extent)
 
 
 def judge_all(comparison: Comparison, rater: User, comment: str = "") -> None:
@@ -206,13 +208,21 @@ def paused(world: World) -> None:
     Standing.objects.create(comparison=world.comparison, person=world.rater, paused_at=timezone.now())
 
 
-STANDS = [in_the_middle, at_the_end, lapsed, given_back, paused]
+OF_RATERS = ("sxs_eval:", "api:", "annotation:work-show", "corpus:picture-show", "people:home-show", "people:data")
+STANDS: dict[Callable[[World], None], Sequence[str]] = {
+    in_the_middle: (),
+    **dict.fromkeys((at_the_end, lapsed, given_back, paused), OF_RATERS),
+}
+"""Each with the routes that answer otherwise than in the first, by how their names begin."""
 
 
+@pytest.mark.slow(reason="some hundred to some thousand requests: whatever the platform can be asked")
 @pytest.mark.parametrize("stand", STANDS, ids=lambda stand: stand.__name__)
-def test_nothing_tells_which_model_is_which_to_a_rater_who_is(stand: Callable[[World], None], world: World) -> None:
+def test_nothing_tells_which_model_is_which_to_a_rater_who_is(
+    stand: Callable[[World], None], world: World, pytestconfig: pytest.Config
+) -> None:
     stand(world)
-    walk = world.walk().run()
+    walk = world.walk(extent_for(pytestconfig, STANDS[stand])).run()
     assert walk.leaks == []
     assert walk.broken == []
     assert walk.unsteady == set()

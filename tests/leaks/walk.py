@@ -5,37 +5,33 @@ address found in what comes back; sends every form; and looks in three ways. Wor
 searched for, in whatever guise. Everything is asked for a second time while the secrets are others: where the answer
 is then another one, something of them is in it, a rating as data for instance. And after whatever changed the database
 the pages are looked at again. Each request is undone, so that one tells the next nothing.
+
+How far it goes is its `Extent`: `pytest --long` leaves nothing out.
 """
 
 from __future__ import annotations
 
-import base64
 import copy
-import html
-import io
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
-from itertools import product
 from typing import Any
-from urllib.parse import parse_qsl, unquote_plus, urlencode, urljoin, urlsplit
-from zipfile import ZipFile
+from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
+import pytest
 from django.conf import settings
 from django.core import mail
 from django.core.cache import cache
 from django.db import connection, transaction
-from django.test import Client, override_settings
-from django.urls import Resolver404, URLPattern, get_resolver, resolve
-from django.utils.regex_helper import normalize
-from PIL import Image as Pillow
+from django.test import Client
 
-SENTENCE = "Eine Katze schläft auf dem Sofa."
-FILLERS = {"number": "1", "email": "x@example.org", "password": "wrong-Passw0rd", "date": "2030-01-01"}
+from tests.leaks.addresses import name_of, routes
+from tests.leaks.answers import SENTENCE, Answer, Page, Secrets
+from tests.tiers import is_long
+
 SENSIBLE = {
     "rating": "GOOD",
     "text": SENTENCE,
@@ -61,183 +57,34 @@ API = "/api/"
 WRITES = re.compile(r'^\s*(?:INSERT|UPDATE|DELETE)[^"]*"(?!django_session|axes_|account_)', re.IGNORECASE)
 UNSTEADY_FOR_ANYBODY = frozenset({"metrics-show", "readiness-show"})
 """Routes that answer otherwise each time, whoever asks: one counts what is asked, one says what is slow just now."""
-OF_THE_MOMENT = ("Expires", "X-Request-ID")
-"""Headers that are others each time."""
-TOKEN = re.compile(rb"\b[A-Za-z0-9]{64}\b|\b[A-Za-z0-9]{32}\b")
-
-
-class Unfillable(Exception):
-    """A pattern has an argument that nobody told the walk values for."""
 
 
 @dataclass(frozen=True)
-class Route:
-    """A pattern of the URL configuration; `template` has a %(name)s for each argument."""
+class Extent:
+    """How far a walk goes: `EVERYTHING`, or less.
 
-    name: str
-    template: str
-    arguments: Sequence[str]
+    `routes`: how the names begin of the routes that it visits. `of_a_route`: how many addresses it visits of a route
+    that have the same answer's status; None: all, and forms are sent to all; else to the first. `has_all_ways`: whether
+    every address is asked for by HEAD, by OPTIONS and with other headers, too, or the first for each route and status.
+    `pages_after_a_write`: how many pages of those that the person can reach are looked at again after each change that
+    they make, in turns, besides new ones; None: all, and every link of the page that follows.
+    """
 
-    def addresses(self, known: Mapping[str, Sequence[object]]) -> list[str]:
-        """The pattern with every combination of values in `known`, by "name" or "route name".
-
-        Raises
-        ------
-        Unfillable
-        """
-        choices = []
-        for argument in self.arguments:
-            values = known.get(f"{self.name} {argument}") or known.get(argument)
-            if not values:
-                raise Unfillable(
-                    f"The walk does not know what to put for <{argument}> of /{self.template} ({self.name}). Add to "
-                    f"World.known in tests/test_leaks.py, under {argument!r}, what an annotator could know or guess."
-                )
-            choices.append(values)
-        return ["/" + self.template % dict(zip(self.arguments, chosen, strict=True)) for chosen in product(*choices)]
+    routes: tuple[str, ...] = ("",)
+    of_a_route: int | None = None
+    has_all_ways: bool = True
+    pages_after_a_write: int | None = None
 
 
-urlpatterns: list[Any] = []
+EVERYTHING = Extent()
+EVERY_ADDRESS = Extent(has_all_ways=False, pages_after_a_write=12)
 
 
-@contextmanager
-def serving(*patterns: Any) -> Iterator[None]:
-    """Serve these addresses and no others."""
-    urlpatterns[:] = patterns
-    with override_settings(ROOT_URLCONF=__name__):
-        yield
-
-
-def routes() -> list[Route]:
-    """All patterns of the URL configuration in force."""
-    return list(_routes(get_resolver().url_patterns, "", ()))
-
-
-def _routes(patterns: Sequence[Any], prefix: str, namespaces: tuple[str, ...]) -> Iterator[Route]:
-    for pattern in patterns:
-        regex = prefix + pattern.pattern.regex.pattern.removeprefix("^")
-        if not isinstance(pattern, URLPattern):
-            inner = (*namespaces, pattern.namespace) if pattern.namespace else namespaces
-            yield from _routes(pattern.url_patterns, regex, inner)
-            continue
-        for template, arguments in normalize(regex):
-            yield Route(":".join((*namespaces, pattern.name or template)), template, arguments)
-
-
-@dataclass(frozen=True)
-class Secrets:
-    """`words`: found in nothing but a secret, with what each is part of. `change` makes every secret another one."""
-
-    words: Mapping[str, str]
-    change: Callable[[], None]
-
-    def found_in(self, text: str) -> list[str]:
-        """What of the secrets is in `text`: as it is, escaped for HTML, JSON or an address, or in base 64."""
-        guises = "\n".join((text, html.unescape(text), unquote_plus(text), _without_json_escapes(text))).casefold()
-        return [
-            f"{word!r} of {what}"
-            for word, what in self.words.items()
-            if word.casefold() in guises or any(piece in text for piece in _in_base64(word))
-        ]
-
-
-def _without_json_escapes(text: str) -> str:
-    return re.sub(r"\\u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text).replace("\\", "")
-
-
-def _in_base64(word: str) -> list[str]:
-    """The characters that `word` always becomes, wherever in a longer text it begins."""
-    encoded = word.encode()
-    pieces = []
-    for before in range(3):
-        whole = base64.b64encode(b"\0" * before + encoded).decode()
-        pieces.append(whole[-(-before * 8 // 6) : (before + len(encoded)) * 8 // 6])
-    return pieces
-
-
-@dataclass(frozen=True)
-class Answer:
-    method: str
-    address: str
-    status: int
-    headers: Mapping[str, str]
-    cookies: str
-    body: bytes
-
-    @property
-    def kind(self) -> str:
-        return self.headers.get("Content-Type", "").partition(";")[0]
-
-    @property
-    def text(self) -> str:
-        """All that the browser is sent, and what is hidden in a picture or packed in an archive."""
-        parts = [f"{name}: {value}" for name, value in self.headers.items()] + [self.cookies]
-        if self.body and self.kind.startswith("image/") and self.kind != "image/svg+xml":
-            parts += [self.body.decode("latin-1"), _metadata(self.body)]
-        elif self.body and self.kind == "application/zip":
-            parts += _packed(self.body)
-        else:
-            parts.append(self.body.decode(errors="replace"))
-        return "\n".join(parts)
-
-    def comparable(self) -> tuple[object, ...]:
-        headers = sorted((name, value) for name, value in self.headers.items() if name not in OF_THE_MOMENT)
-        return self.status, tuple(headers), TOKEN.sub(b"#", self.body)
-
-    def __str__(self) -> str:
-        return f"{self.method} {self.address} ({self.status})"
-
-
-def _packed(archive: bytes) -> list[str]:
-    with ZipFile(io.BytesIO(archive)) as opened:
-        return [opened.read(name).decode(errors="replace") for name in opened.namelist()]
-
-
-def _metadata(picture: bytes) -> str:
-    with Pillow.open(io.BytesIO(picture)) as opened:
-        exif = opened.getexif()
-        return repr((opened.info, dict(exif), [dict(exif.get_ifd(ifd)) for ifd in (0x8769, 0x8825, 0xA005)]))
-
-
-class Page(HTMLParser):
-    """The addresses in a page, whatever attribute holds them, and its forms."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.addresses: list[str] = []
-        self.forms: list[tuple[dict[str, str], list[dict[str, str]]]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = {name: value or "" for name, value in attrs}
-        for name, value in attributes.items():
-            pieces = [part.split()[0] for part in value.split(",") if part.strip()] if name == "srcset" else [value]
-            self.addresses += [piece for piece in pieces if name in ("href", "src", "action") or piece.startswith("/")]
-        if tag == "form":
-            self.forms.append((attributes, []))
-        elif tag in ("input", "textarea", "select", "button", "option") and self.forms:
-            self.forms[-1][1].append(attributes | {"tag": tag})
-
-    def submissions(self) -> Iterator[tuple[str, str, dict[str, str]]]:
-        """(method, address, data) of every way to send a form: one for each of its named buttons."""
-        for form, parts in self.forms:
-            data: dict[str, str] = {}
-            buttons: list[dict[str, str]] = [{}]
-            chosen_from = ""
-            for part in parts:
-                name, value, kind = part.get("name", ""), part.get("value", ""), part.get("type", part["tag"])
-                if part["tag"] == "select":
-                    chosen_from = name
-                elif part["tag"] == "option":
-                    data[chosen_from] = value or data.get(chosen_from, "")
-                elif name and (part["tag"] == "button" or kind == "submit"):
-                    buttons.append({name: value})
-                elif name and kind != "file":
-                    data[name] = value or FILLERS.get(kind, SENTENCE)
-            for button in buttons:
-                method = form.get("method", "get").upper()
-                if method in ("GET", "POST"):
-                    yield method, form.get("action", ""), data | button
+def extent_for(config: pytest.Config, routes: Sequence[str] = ()) -> Extent:
+    """`EVERYTHING` if `--long`; else every address, or of `routes`, if there are any, some addresses of each."""
+    if is_long(config):
+        return EVERYTHING
+    return Extent(tuple(routes), of_a_route=5, has_all_ways=False, pages_after_a_write=4) if routes else EVERY_ADDRESS
 
 
 @dataclass
@@ -245,8 +92,6 @@ class Walk:
     """`known`: values for the arguments of patterns. `may_know`: words that some routes may tell this person.
 
     `not_compared`: routes that answer otherwise each time. What else does so is in `unsteady` afterwards.
-    `looked_at_after_a_write`: how many pages of those that the person can reach are looked at again after each change
-    that they make, all by turns; None: all of them after every change.
     """
 
     client: Client
@@ -254,7 +99,7 @@ class Walk:
     secrets: Secrets
     may_know: Mapping[str, Sequence[str]] = field(default_factory=dict)
     not_compared: Collection[str] = ()
-    looked_at_after_a_write: int | None = None
+    extent: Extent = EVERYTHING
     leaks: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     unsteady: set[str] = field(default_factory=set)
@@ -263,7 +108,9 @@ class Walk:
     _waiting: list[str] = field(default_factory=list)
     _seen: set[str] = field(default_factory=set)
     _first_of_shape: dict[object, str] = field(default_factory=dict)
+    _first_of_kind: dict[tuple[str, int], str] = field(default_factory=dict)
     _forms: dict[object, tuple[str, str, dict[str, str]]] = field(default_factory=dict)
+    _visited: defaultdict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     _has_written: bool = False
     _turn: int = 0
     _closed: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -275,13 +122,14 @@ class Walk:
         ------
         Unfillable
         """
-        found = [address for route in routes() for address in route.addresses(self.known)]
-        for address in found:
+        visited = [route for route in routes() if route.name.startswith(self.extent.routes)]
+        for address in [address for route in visited for address in route.addresses(self.known)]:
             self._note(address, "/")
         while self._waiting:
             self._visit(self._waiting.pop(0))
         pages = [page for answers in self.answers.values() for page in _pages(answers)]
-        for address in sorted(self._first_of_shape.values()):
+        targets = self._first_of_shape if self.extent.of_a_route is None else self._first_of_kind
+        for address in sorted(targets.values()):
             if not address.startswith((settings.STATIC_URL, GUARDED)):
                 for data in (SENSIBLE, {}):
                     self._send("POST", address, data, pages)
@@ -302,13 +150,17 @@ class Walk:
         address = parts.path + (f"?{parts.query}" if parts.query else "")
         if name_of(address) in LIKE_ONE_ANOTHER:
             address = parts.path
-        if parts.scheme == "http" and parts.netloc == "testserver" and address not in self._seen:
+        is_ours = parts.scheme == "http" and parts.netloc == "testserver"
+        if is_ours and address not in self._seen and name_of(address).startswith(self.extent.routes):
             assert len(self._seen) < TOO_MANY, f"The walk finds no end; the last address: {address}"
             self._seen.add(address)
             self._waiting.append(address)
 
     def _visit(self, address: str) -> None:
+        if self.extent.of_a_route in self._visited[name_of(address)].values():
+            return
         answer = self._look("GET", address)
+        self._visited[name_of(address)][answer.status] += 1
         self.answers.setdefault(name_of(address), []).append(answer)
         self._read(answer)
         # The same page sorted or filtered otherwise is read, and not asked for in all other ways as well; nor is all
@@ -319,6 +171,9 @@ class Walk:
         if is_one_more or address.startswith((settings.STATIC_URL, GUARDED)):
             return
         self._first_of_shape[_shape(address)] = address
+        first = self._first_of_kind.setdefault((name_of(address), answer.status), address)
+        if first != address and not self.extent.has_all_ways:
+            return
         self._look("HEAD", address)
         self._look("OPTIONS", address)
         if answer.status == 200:
@@ -337,7 +192,8 @@ class Walk:
             for method, action, data in page.submissions():
                 target = urlsplit(urljoin(answer.address, action)).path
                 chosen = tuple(sorted((name, data[name]) for name in ("go", "open", "language") if name in data))
-                self._forms.setdefault((method, target, tuple(sorted(data)), chosen), (method, target, data))
+                where = target if self.extent.of_a_route is None else name_of(target)
+                self._forms.setdefault((method, where, tuple(sorted(data)), chosen), (method, target, data))
         elif answer.kind == "application/json":
             found += [text for text in _strings(json.loads(text)) if text.startswith("/")]
         elif answer.kind == "text/css":
@@ -363,7 +219,7 @@ class Walk:
         self._compare(answer, data)
 
     def _by_turns(self, pages: Sequence[str]) -> Sequence[str]:
-        number = self.looked_at_after_a_write
+        number = self.extent.pages_after_a_write
         if number is None or number >= len(pages):
             return pages
         self._turn = (self._turn + number) % len(pages)
@@ -383,7 +239,9 @@ class Walk:
                     for address in Page(answer.body.decode()).addresses
                     if address.startswith("/") and not address.startswith(settings.STATIC_URL)
                 ]
-        return found
+        if self.extent.pages_after_a_write is None:
+            return found
+        return [address for address in found if address not in self._seen]
 
     def _look(self, method: str, address: str, data: Mapping[str, str] | None = None, **more: Any) -> Answer:
         """Ask, search the answer, and see whether it would be the same were the secrets others."""
@@ -472,14 +330,6 @@ def _shape(address: str) -> object:
     """What addresses share that differ in the values of their query alone."""
     parts = urlsplit(address)
     return parts.path, frozenset(name for name, _value in parse_qsl(parts.query, keep_blank_values=True))
-
-
-def name_of(address: str) -> str:
-    """The name of the route that `address` belongs to, or the address where it belongs to none."""
-    try:
-        return resolve(urlsplit(address).path).view_name
-    except Resolver404:
-        return address
 
 
 def _strings(value: object) -> Iterator[str]:

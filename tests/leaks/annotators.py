@@ -1,26 +1,17 @@
-"""Whoever writes on screen 2 finds nothing of screen 1 anywhere: no English caption, no model's name, no rating.
-
-The walk finds addresses by itself (tests/leak_walk.py). Where it stops at a new address, tell `World.known` below what
-an annotator could know or guess for its arguments.
-"""
+"""Annotators in every situation that has to do with screen 2, and what is secret from them."""
 
 from __future__ import annotations
 
 import io
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 from uuid import UUID, uuid4
-from zipfile import ZIP_DEFLATED, ZipFile
 
-import pytest
 from allauth.account.models import EmailAddress
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.test import Client
-from django.urls import path, reverse
 from django.utils import timezone
 from PIL import Image as Pillow
 
@@ -29,12 +20,10 @@ from allocation.models import Batch
 from annotation.models import Caption, CaptionBatch, Feedback, GuidelineExample, Guidelines, Item, Rating, Round
 from annotation.services import batches, corrections
 from annotation.services.feedback import give_feedback
-from config.urls import urlpatterns
 from corpus.models import Collection, ImportJob, ImportKind, ImportRow, JobState, Outcome
 from corpus.rules.derive import derive
 from corpus.selectors import picture_of
 from corpus.services import files
-from inference import exposure
 from inference.models import (
     CaptioningModel,
     EmbeddingSet,
@@ -48,18 +37,15 @@ from inference.models import (
 )
 from languages.models import Language
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
-from people.requests import user_of
 from scoring.models import ReferenceSet, Scoring
 from scoring.services.references import put_references
 from sxs_eval.models import Comparison
 from sxs_eval.services import judging
 from tests.factories import make_annotator, make_collection, make_comparison, make_project, make_round
 from tests.inference.embedded import put_set
-from tests.leak_walk import Secrets, Unfillable, Walk, routes, serving
+from tests.leaks.answers import Secrets
+from tests.leaks.walk import EVERY_ADDRESS, Extent, Walk
 from tests.scoring.scored import make_references, make_scoring, run
-
-# What is sent does not depend on the database, and each walk is some thousand requests: once is enough.
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
 IMAGES = 7
 BATCH = 3
@@ -71,41 +57,6 @@ PARTS = ("qzvorp", "wexlidy", "ghurmbo")
 RATINGS = (Rating.BAD, Rating.EXCELLENT, Rating.NOT_ENOUGH_INFO)
 OTHER_RATINGS = (Rating.MEDIUM, Rating.BAD, Rating.GOOD)
 
-# The installation's models are named to managers, who choose among them; no picture or caption stands beside.
-MANAGERS_MAY_KNOW = dict.fromkeys(
-    (
-        "annotation:project-create",
-        "annotation:language-add",
-        "inference:model-list",
-        "inference:model-show",
-        "inference:run-list",
-        "inference:run-show",
-        "inference:run-failures",
-        "inference:gallery",
-        "inference:model-try",
-        "inference:model-stabilisers",
-        "inference:trial-show",
-        "inference:embedding-list",
-        "inference:embedding-show",
-        "inference:embedding-create",
-        "sxs_eval:comparison-list",
-        "sxs_eval:comparison-create",
-        "sxs_eval:comparison-show",
-        "sxs_eval:comparison-settings",
-        "sxs_eval:comparisons-progress",
-        "sxs_eval:tables-export",
-        "sxs_eval:results-show",
-        "sxs_eval:metrics-show",
-        "sxs_eval:metrics-export",
-        "scoring:score-list",
-        "scoring:score-compare",
-        "scoring:score-export",
-        "scoring:scoring-create",
-        "scoring:scoring-show",
-        "scoring:scoring-drop",
-    ),
-    (MODEL_WORD,),
-)
 # What differs from one time to the next by itself, and is therefore only searched.
 UNSTEADY = {
     "mfa_activate_totp": "offers a new key each time",
@@ -202,7 +153,10 @@ class World:
         """What the annotator could know or guess, by the name of an address's argument."""
         mine = list(self.batch.items.select_related("image"))
         theirs = CaptionBatch.objects.filter(batch__person=self.other).values_list("pk", flat=True)[:1]
-        own = Batch.objects.filter(person=self.annotator).values_list("pk", flat=True)
+        own = [
+            self.batch.pk,
+            *Batch.objects.filter(person=self.annotator).exclude(pk=self.batch.pk).values_list("pk", flat=True),
+        ]
         signatures = [picture_of(item.image, self.annotator).large.split("/")[-2] for item in mine[:1]]
         english_ids = [item.english_id for item in mine[:1]]
         numbers = [1, 2, *ImportJob.objects.values_list("pk", flat=True)]
@@ -306,17 +260,16 @@ class World:
             )
             trial.languages.add(Language.objects.get(pk="en"))
 
-    def walk(self, may_know: Mapping[str, Sequence[str]] | None = None) -> Walk:
+    def walk(self, extent: Extent = EVERY_ADDRESS, *, may_know: Mapping[str, Sequence[str]] | None = None) -> Walk:
         client = Client(raise_request_exception=False)
         client.force_login(self.annotator)
         # Once a batch is handed in, its ratings are in the file of one's own data; its English captions never are.
         is_handed_in = CaptionBatch.objects.filter(pk=self.batch.pk, submitted_at__isnull=False).exists()
         not_compared = {*UNSTEADY, *(["people:data-download"] if is_handed_in else [])}
-        return Walk(client, self.known(), self.secrets(), may_know or {}, not_compared)
+        return Walk(client, self.known(), self.secrets(), may_know or {}, not_compared, extent)
 
 
-@pytest.fixture
-def world() -> World:
+def make_world() -> World:
     collection = make_collection(IMAGES)
     captioner = CaptioningModel.objects.create(name=MODEL)
     for entry in collection.entries.select_related("image"):
@@ -451,220 +404,18 @@ def handed_in(world: World) -> None:
     world.write_all(CaptionBatch.objects.get(pk=world.batch.pk), world.annotator, timezone.now())
 
 
-STANDS = [
-    in_screen_2,
-    in_screen_2_with_other_rounds,
-    in_screen_2_and_manager_of_another_project,
-    in_screen_2_and_rater,
-    in_screen_2_of_pictures_that_managers_wrote_about,
-    in_screen_2_and_overdue,
-    in_screen_2_and_lapsed,
-    in_screen_2_and_given_back,
-    handed_in,
-]
-
-
-@pytest.mark.parametrize("stand", STANDS, ids=lambda stand: stand.__name__)
-def test_nothing_of_screen_1_can_be_found_by_who_is(stand: Callable[[World], None], world: World) -> None:
-    stand(world)
-    is_manager = stand is in_screen_2_and_manager_of_another_project
-    walk = world.walk(may_know=MANAGERS_MAY_KNOW if is_manager else {})
-    if is_manager:
-        # Hundreds of pages and hundreds of changes: each with each would take ten minutes.
-        walk.looked_at_after_a_write = 12
-    walk.run()
-    assert walk.leaks == []
-    assert walk.broken == []
-    assert walk.unsteady == set()
-    assert walk.spared == (set(MANAGERS_MAY_KNOW) if is_manager else set())
-    reached = {"annotation:work-show", "annotation:guidelines-show", "corpus:picture-show", "people:profile-show"}
-    reached |= {"people:data-download", "people:account-delete"}
-    if stand in (in_screen_2, in_screen_2_with_other_rounds, in_screen_2_and_overdue):
-        reached |= {"annotation:caption-write", "annotation:batch-review"}
-    reached |= {"api:work-show", "api:batch-show", "api:own-caption-list", "api:own-feedback-list", "api:docs"}
-    if stand is in_screen_2_of_pictures_that_managers_wrote_about:
-        reached |= {"annotation:feedback-list", "annotation:feedback-show", "annotation:caption-rewrite"}
-    if is_manager:
-        reached |= {"scoring:score-list", "scoring:scoring-show", "scoring:reference-show", "sxs_eval:metrics-show"}
-        reached |= {"annotation:project-show", "corpus:collection-show", "corpus:import-show", "people:member-list"}
-        reached |= {"inference:model-show", "inference:run-show", "inference:run-failures", "inference:worker-list"}
-        reached |= {"inference:gallery", "inference:model-try", "inference:model-stabilisers"}
-        reached |= {"inference:stabilisers-export", "inference:trial-show", "inference:embedding-list"}
-        reached |= {"inference:embedding-show", "inference:embedding-neighbours"}
-        reached |= {"api:progress-show", "api:round-list", "api:image-list", "api:language-list"}
-    assert reached <= walk.reached()
-    of_batches = [answer for answers in walk.answers.values() for answer in answers if answer.status == 200]
-    for answer in of_batches:
-        if answer.address.startswith(("/batches/", "/api/v1/work/")):
-            assert "no-store" in answer.headers["Cache-Control"], answer
-
-
-def test_what_is_said_to_be_unsteady_or_known_to_managers_is_there() -> None:
-    """An entry that has lost its address would hide the next one of that name."""
-    assert {*UNSTEADY, *MANAGERS_MAY_KNOW} <= {route.name for route in routes()}
-
-
-def test_a_manager_gets_no_file_about_pictures_that_they_have_in_hand_themselves(world: World, client: Client) -> None:
-    in_screen_2_and_manager_of_another_project(world)
-    client.force_login(world.annotator)
-    address = reverse("annotation:captions-export", args=[world.rounds["B"].project.slug, "jsonl"])
-    refused = client.get(address, follow=True)
-    assert refused.redirect_chain == [(reverse("annotation:project-show", args=["project-b"]), 302)]
-    assert b"finish yourself" in refused.content
-    world.write_all(CaptionBatch.objects.get(pk=world.batch.pk), world.annotator, timezone.now())
-    assert client.get(address)["Content-Type"] == "application/jsonl; charset=utf-8"
-
-
-def test_pages_of_models_would_tell_if_nothing_were_known_to_be_in_hand(
-    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The control of what the walk finds nothing in."""
-    in_screen_2_and_manager_of_another_project(world)
-    client.force_login(world.annotator)
-    secrets, known = world.secrets(), world.known()
-    secrets = Secrets({word: what for word, what in secrets.words.items() if word != MODEL_WORD}, secrets.change)
-    pages = [
-        address
-        for route in routes()
-        if route.name in ("inference:gallery", "inference:trial-show", "inference:embedding-neighbours")
-        for address in route.addresses(known)
-    ]
-
-    def told() -> set[str]:
-        return {page.split("/")[2] for page in pages if secrets.found_in(client.get(page).content.decode())}
-
-    assert told() == set()
-    monkeypatch.setattr(exposure, "_kinds", {})
-    assert told() == {"gallery", "trials", "embeddings"}
-
-
-def test_what_managers_wrote_would_tell_if_nothing_were_known_to_be_in_hand(
-    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The control of what the walk finds nothing in."""
-    in_screen_2_of_pictures_that_managers_wrote_about(world)
-    client.force_login(world.annotator)
-    secrets, known = world.secrets(), world.known()
-    names = ("annotation:feedback-list", "annotation:feedback-show", "annotation:caption-rewrite")
-    pages = {route.name: route.addresses(known) for route in routes() if route.name in names}
-
-    def told() -> set[str]:
-        contents = {name: [client.get(page).content.decode() for page in found] for name, found in pages.items()}
-        return {name for name, found in contents.items() if any(map(secrets.found_in, found))}
-
-    assert told() == set()
-    monkeypatch.setattr(exposure, "_kinds", {})
-    assert told() == set(names)
-
-
-def test_opening_screen_2_has_the_browser_forget_screen_1(world: World, client: Client) -> None:
-    batch = batches.take_batch(round=world.rounds["A"], annotator=world.annotator, now=timezone.now(), rng=Random(3))
-    client.force_login(world.annotator)
-    ratings = {f"rating-{position}": "GOOD" for position in range(1, BATCH + 1)}
-    first = client.get(reverse("annotation:batch-rate", args=[batch.pk]))
-    assert "no-store" in first["Cache-Control"]
-    opened = client.post(reverse("annotation:batch-rate", args=[batch.pk]), ratings | {"open": "1"})
-    assert opened["Clear-Site-Data"] == '"cache"'
-    again = client.post(reverse("annotation:writing-open", args=[batch.pk]))
-    assert again["Clear-Site-Data"] == '"cache"'
-
-
-# The control: a walk that finds nothing would prove nothing.
-
-
-def _item(request: HttpRequest) -> Item:
-    return Item.objects.filter(batch__stage="write", batch__batch__person=request.user.pk, position=2).get()
-
-
-def leak_in_page(request: HttpRequest) -> HttpResponse:
-    return HttpResponse(f"<p>{_item(request).english.text.upper()}</p>".replace("X", "&#88;"))
-
-
-def leak_in_header(request: HttpRequest) -> HttpResponse:
-    return HttpResponse("", headers={"X-Made-By": _item(request).english.model.name.encode().hex(), "X-By": MODEL_WORD})
-
-
-def leak_in_redirect(request: HttpRequest) -> HttpResponse:
-    return HttpResponseRedirect("/work/?" + "".join(f"%{byte:02x}" for byte in _item(request).english.text.encode()))
-
-
-def leak_in_json(request: HttpRequest) -> HttpResponse:
-    escaped = "".join(f"\\u{ord(character):04x}" for character in _item(request).english.text)
-    return HttpResponse(f'{{"english": "{escaped}"}}', content_type="application/json")
-
-
-def leak_in_cookie(request: HttpRequest) -> HttpResponse:
-    response = HttpResponse("")
-    response.set_cookie("seen", b64encode(_item(request).english.text.encode()).decode())
-    return response
-
-
-def leak_of_rating(request: HttpRequest) -> JsonResponse:
-    return JsonResponse({"n": Rating.values.index(_item(request).rating)})
-
-
-def leak_in_answer(request: HttpRequest) -> HttpResponse:
-    return HttpResponse(_item(request).rating[:1] if request.method == "POST" else "")
-
-
-def leak_in_archive(request: HttpRequest) -> HttpResponse:
-    archive = io.BytesIO()
-    with ZipFile(archive, "w", ZIP_DEFLATED) as packed:
-        packed.writestr("captions.json", _item(request).english.text)
-    return HttpResponse(archive.getvalue(), content_type="application/zip")
-
-
-def leak_in_picture(request: HttpRequest) -> HttpResponse:
-    picture, exif = io.BytesIO(), Pillow.Exif()
-    exif[0x010E] = words_of(_number(_item(request)))[0]
-    Pillow.new("RGB", (8, 8)).save(picture, "PNG", exif=exif)
-    return HttpResponse(picture.getvalue(), content_type="image/png")
-
-
-def leak_behind_links(request: HttpRequest) -> HttpResponse:
-    if request.GET.get("page") == "2":
-        return HttpResponse(_item(request).english.text)
-    return HttpResponse('<div data-more="?page=2" data-next="/leak/?page=2">')
-
-
-def leak_once_changed(request: HttpRequest) -> HttpResponse:
-    if request.method == "POST":
-        User.objects.filter(pk=request.user.pk).update(first_name="Curious")
-        return HttpResponseRedirect("/leak/")
-    return HttpResponse(_item(request).english.text if user_of(request).first_name == "Curious" else "")
-
-
-def _number(item: Item) -> int:
-    return item.image.entries.get().position
-
-
-LEAKS = [
-    leak_in_page,
-    leak_in_header,
-    leak_in_redirect,
-    leak_in_json,
-    leak_in_cookie,
-    leak_of_rating,
-    leak_in_answer,
-    leak_in_picture,
-    leak_in_archive,
-    leak_behind_links,
-    leak_once_changed,
-]
-
-
-@pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.__name__)
-def test_the_walk_finds_a(leak: Callable[[HttpRequest], HttpResponse], world: World) -> None:
-    in_screen_2(world)
-    walk = world.walk()
-    with serving(path("leak/", leak, name="leak")):
-        walk.run()
-    assert any("/leak/" in found for found in walk.leaks), walk.leaks
-
-
-def test_a_new_address_that_the_walk_cannot_fill_says_what_to_add(world: World) -> None:
-    in_screen_2(world)
-    walk = world.walk()
-    extra = path("verdicts/<int:verdict_id>/", leak_in_page, name="verdict-show")
-    with serving(*urlpatterns, extra), pytest.raises(Unfillable, match=r"<verdict_id>.*World\.known"):
-        walk.run()
+OF_ANNOTATORS = ("annotation:", "api:", "corpus:picture-show", "people:home-show", "people:profile-show")
+OF_OWN_DATA = ("people:data-download", "people:account-delete")
+OF_MANAGERS = (*OF_ANNOTATORS, *OF_OWN_DATA, "corpus:", "inference:", "people:", "scoring:", "sxs_eval:")
+STANDS: dict[Callable[[World], None], Sequence[str]] = {
+    in_screen_2: (),
+    in_screen_2_with_other_rounds: (*OF_ANNOTATORS, *OF_OWN_DATA),
+    in_screen_2_and_manager_of_another_project: OF_MANAGERS,
+    in_screen_2_and_rater: (*OF_ANNOTATORS, *OF_OWN_DATA, "sxs_eval:"),
+    in_screen_2_of_pictures_that_managers_wrote_about: (*OF_ANNOTATORS, *OF_OWN_DATA),
+    in_screen_2_and_overdue: (*OF_ANNOTATORS, *OF_OWN_DATA),
+    in_screen_2_and_lapsed: (*OF_ANNOTATORS, *OF_OWN_DATA),
+    in_screen_2_and_given_back: (*OF_ANNOTATORS, *OF_OWN_DATA),
+    handed_in: (*OF_ANNOTATORS, *OF_OWN_DATA),
+}
+"""Each with the routes that answer otherwise than in the first, by how their names begin."""

@@ -1,6 +1,6 @@
 """Whoever rates captions of others finds nowhere who wrote them, what others say, nor other captions.
 
-The walk of tests/leak_walk.py, with other secrets. Everything is asked for twice: the second time the captions have
+The walk of walk.py, with other secrets. Everything is asked for twice: the second time the captions have
 another author, the other raters said something else, and the captions of another project, which describe the same
 pictures in the same language and which this person may yet describe there, are others.
 """
@@ -8,11 +8,9 @@ pictures in the same language and which this person may yet describe there, are 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from random import Random
-from typing import Any
-from urllib.parse import urljoin, urlsplit
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -31,8 +29,10 @@ from people.pseudonyms import pseudonym
 from tests.annotation.handing_in import make_captions
 from tests.annotation.verifying import make_caption_rater, make_verification, rate_all
 from tests.factories import make_collection, make_project, make_round
-from tests.leak_walk import Secrets, Walk, serving
-from tests.test_leaks import HOLD, make_sizes
+from tests.leaks.addresses import serving
+from tests.leaks.annotators import HOLD, make_sizes
+from tests.leaks.answers import Secrets
+from tests.leaks.walk import EVERY_ADDRESS, Extent, Walk, extent_for
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
@@ -49,40 +49,8 @@ UNSTEADY = {
 }
 
 
-class NoGuess(tuple[object, ...]):
-    """No value at all, where the walk would stop at an empty one."""
-
-    def __bool__(self) -> bool:
-        return True
-
-
-class Guesses(dict[str, Sequence[object]]):
-    """Addresses with other arguments are left out: they show no caption of a round, and tests/test_leaks.py has all."""
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return super().get(name, default if " " in name else NoGuess())
-
-
-WALKED = (
-    "/work/",
-    "/rounds/",
-    "/ratings/",
-    "/batches/",
-    "/projects/",
-    "/captions/",
-    "/feedback/",
-    "/pictures/",
-    "/api/",
-    "/leak/",
-)
-
-
-class OwnWalk(Walk):
-    """Through what shows work of this kind; the rest shows nothing of it, and the other walks go there."""
-
-    def _note(self, found: str, page: str) -> None:
-        if urlsplit(urljoin(page, found)).path.startswith(WALKED):
-            super()._note(found, page)
+OF_CAPTION_RATERS = ("annotation:", "api:", "corpus:picture-show", "leak")
+"""What shows work of this kind; nothing of it is anywhere else, and the walks of other people go there."""
 
 
 @dataclass
@@ -123,29 +91,34 @@ class World:
         in_api = [f"api:rating-batch-{verb}" for verb in ("show", "take", "resume")]
         return dict.fromkeys(("annotation:verification-show", *in_api), words)
 
-    def known(self) -> Guesses:
+    def known(self) -> dict[str, Sequence[object]]:
         first = self.pilot.collection.entries.select_related("image").first().image
         batches = Batch.objects.filter(pk__in=VerificationBatch.objects.values("pk"))
         theirs = batches.exclude(person=self.rater).values_list("pk", flat=True)[:1]
         signature = picture_of(first, self.rater).large.split("/")[-2]
-        return Guesses(
-            batch_id=[*batches.filter(person=self.rater).values_list("pk", flat=True), *theirs],
-            position=[1, 99],
-            round_id=[self.rating.pk, self.elsewhere.pk],
-            slug=[self.pilot.project.slug, self.elsewhere.project.slug],
-            tag=["de"],
-            public_id=[first.public_id],
-            size=[320],
-            signature=[signature, "guessed"],
-            caption_id=[*Caption.objects.values_list("pk", flat=True)[:1]],
-            person_id=[self.rater.pk],
-            layout=["jsonl", "json"],
-        )
+        return {
+            "batch_id": [*batches.filter(person=self.rater).values_list("pk", flat=True), *theirs],
+            "position": [1, 99],
+            "round_id": [self.rating.pk, self.elsewhere.pk],
+            "slug": [self.pilot.project.slug, self.elsewhere.project.slug],
+            "tag": ["de"],
+            "public_id": [first.public_id],
+            "size": [320],
+            "signature": [signature, "guessed"],
+            "caption_id": [*Caption.objects.values_list("pk", flat=True)[:1]],
+            "person_id": [self.rater.pk],
+            "layout": ["jsonl", "json"],
+            "feedback_id": [1],
+            "number": [1],
+            "name": ["manifest.json"],
+            "action": ["close"],
+        }
 
-    def walk(self) -> OwnWalk:
+    def walk(self, extent: Extent = EVERY_ADDRESS) -> Walk:
         client = Client(raise_request_exception=False)
         client.force_login(self.rater)
-        return OwnWalk(client, self.known(), self.secrets(), self.may_know(), UNSTEADY)
+        extent = replace(extent, routes=OF_CAPTION_RATERS)
+        return Walk(client, self.known(), self.secrets(), self.may_know(), UNSTEADY, extent)
 
 
 def write_about(round: Round, author: str, stem: str) -> User:
@@ -197,13 +170,14 @@ def lapsed(world: World) -> None:
     assert allocation.lapse_overdue(now=timezone.now()) == 1
 
 
+@pytest.mark.slow(reason="some hundred to some thousand requests: whatever the platform can be asked")
 @pytest.mark.parametrize("stand", [in_the_middle, handed_in, lapsed], ids=lambda stand: stand.__name__)
 def test_nothing_tells_whose_the_captions_are_nor_what_others_say_to_a_rater_who_is(
-    stand: Callable[[World], None], world: World
+    stand: Callable[[World], None], world: World, pytestconfig: pytest.Config
 ) -> None:
     stand(world)
 
-    walk = world.walk().run()
+    walk = world.walk(extent_for(pytestconfig, () if stand is in_the_middle else OF_CAPTION_RATERS)).run()
 
     assert walk.leaks == []
     assert walk.broken == []

@@ -1,6 +1,6 @@
 """Whoever plays finds nowhere the word of a sentence, nor anything that gives it away, before the turn is over.
 
-The walk of tests/leak_walk.py, with other secrets. Everything is asked for twice: the second time each word is a longer
+The walk of walk.py, with other secrets. Everything is asked for twice: the second time each word is a longer
 one with other senses, there are more pictures than have been shown, the sentences that wait are others, and the other
 players have other totals on the same side of the player's own.
 """
@@ -30,8 +30,10 @@ from gapgame.services import playing
 from gapgame.services.standing import credit
 from people.models import Membership, User
 from tests.factories import make_image, make_item, make_player, make_season, make_vectors
-from tests.leak_walk import Secrets, Walk, serving
-from tests.test_leaks import make_sizes
+from tests.leaks.addresses import serving
+from tests.leaks.annotators import make_sizes
+from tests.leaks.answers import Secrets
+from tests.leaks.walk import EVERY_ADDRESS, Extent, Walk, extent_for
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
@@ -140,10 +142,10 @@ class World:
             "url": ["", "gapgame/item/"],
         }
 
-    def walk(self) -> Walk:
+    def walk(self, extent: Extent = EVERY_ADDRESS) -> Walk:
         client = Client(raise_request_exception=False)
         client.force_login(self.user)
-        return Walk(client, self.known(), self.secrets(), {}, UNSTEADY)
+        return Walk(client, self.known(), self.secrets(), {}, UNSTEADY, extent)
 
     def guess(self, *words: str) -> None:
         """The words as the next attempts; the turn is then made one that takes no further guess for an hour."""
@@ -217,20 +219,24 @@ def without_a_role_any_more(world: World) -> None:
     Membership.objects.filter(user=world.user).delete()
 
 
-STANDS = [
-    with_the_sentence_alone,
-    with_one_picture,
-    with_all_pictures,
-    after_skipping,
-    past_the_cut_off,
-    without_a_role_any_more,
-]
+OF_PLAYERS = ("gapgame:", "corpus:picture-show", "people:home-show", "people:data")
+STANDS: dict[Callable[[World], None], Sequence[str]] = {
+    with_one_picture: (),
+    **dict.fromkeys(
+        (with_the_sentence_alone, with_all_pictures, after_skipping, past_the_cut_off, without_a_role_any_more),
+        OF_PLAYERS,
+    ),
+}
+"""Each with the routes that answer otherwise than in the first, by how their names begin."""
 
 
+@pytest.mark.slow(reason="some hundred to some thousand requests: whatever the platform can be asked")
 @pytest.mark.parametrize("stand", STANDS, ids=lambda stand: stand.__name__)
-def test_nothing_gives_the_word_away_to_a_player(stand: Callable[[World], None], world: World) -> None:
+def test_nothing_gives_the_word_away_to_a_player(
+    stand: Callable[[World], None], world: World, pytestconfig: pytest.Config
+) -> None:
     stand(world)
-    walk = world.walk().run()
+    walk = world.walk(extent_for(pytestconfig, STANDS[stand])).run()
     assert walk.leaks == []
     assert walk.broken == []
     assert walk.unsteady == set()

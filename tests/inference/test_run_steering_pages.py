@@ -1,0 +1,105 @@
+"""Steering a run by its pages: pausing, resuming, cancelling, and trying again what failed."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+
+from inference.models import Run, RunFailure, RunState
+from people.models import Role
+from tests.annotation.handing_in import take
+from tests.factories import make_annotator, make_captioner, make_collection, make_project, make_round
+from tests.inference.watched import address, make_person, start_run
+from tests.sxs_eval.judged import text_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fakes", "asked")]
+
+
+class TestSteering:
+    def test_it_pauses_goes_on_and_is_cancelled(self, researcher, run, asked):
+        for name, state in (("pause", "paused"), ("resume", "queued"), ("cancel", "cancelled")):
+            response = researcher.post(address(name, run), follow=True)
+            run.refresh_from_db()
+            assert run.state == state
+            assert response.redirect_chain == [(address("show", run), 302)]
+        assert asked == [run.pk]
+
+    @pytest.mark.parametrize(
+        ("state", "offered"),
+        [
+            (RunState.QUEUED, {"pause", "cancel"}),
+            (RunState.RUNNING, {"pause", "cancel"}),
+            (RunState.PAUSED, {"resume", "retry", "cancel"}),
+            (RunState.FAILED, {"resume", "retry", "cancel"}),
+            (RunState.DONE, {"retry"}),
+            (RunState.CANCELLED, {"retry"}),
+        ],
+    )
+    def test_only_what_can_be_done_is_offered(self, researcher, run, state, offered):
+        Run.objects.filter(pk=run.pk).update(state=state, failed=1)
+        text = researcher.get(address("show", run)).text
+        assert {name for name in ("pause", "resume", "cancel", "retry") if address(name, run) in text} == offered
+
+    def test_what_failed_is_tried_again(self, researcher, run, asked):
+        image = run.collection.entries.first().image
+        RunFailure.objects.create(run=run, image=image, language_id="de", reason="Cut off.", at=timezone.now())
+        Run.objects.filter(pk=run.pk).update(state=RunState.DONE, failed=1)
+        researcher.post(address("retry", run))
+        run.refresh_from_db()
+        assert (run.state, run.failed) == (RunState.QUEUED, 0)
+        assert asked == [run.pk]
+
+    def test_what_cannot_be_done_any_more_is_refused_with_the_reason(self, researcher, run, asked):
+        Run.objects.filter(pk=run.pk).update(state=RunState.DONE)
+        assert "another state" in text_of(researcher.post(address("pause", run), follow=True))
+        assert asked == []
+
+    @pytest.mark.parametrize("name", ["pause", "resume", "cancel", "retry"])
+    def test_nothing_is_done_by_looking(self, researcher, run, name):
+        assert researcher.get(address(name, run)).status_code == 405
+
+
+class TestFailures:
+    @pytest.fixture
+    def failed(self):
+        run = start_run(collection=make_collection(3), languages=("de",))
+        for number, entry in enumerate(run.collection.entries.all()):
+            reason = "The file is cut off." if number else "It has no pixels."
+            RunFailure.objects.create(run=run, image=entry.image, language_id="de", reason=reason, at=timezone.now())
+        Run.objects.filter(pk=run.pk).update(state=RunState.DONE, failed=3)
+        return run
+
+    def test_each_stands_with_its_picture_and_why(self, researcher, failed):
+        response = researcher.get(address("failures", failed))
+        text = text_of(response)
+        for entry in failed.collection.entries.all():
+            assert entry.key in text
+            assert f"/pictures/{entry.image.public_id}/320/" in response.text
+        assert "2 × The file is cut off." in text
+        assert "1 × It has no pixels." in text
+        assert "German" in text
+        assert address("retry", failed) in response.text
+
+    def test_pictures_that_the_viewer_works_on_are_kept_from_them_until_they_have_handed_in(self, client, failed):
+        captioner = make_captioner(failed.collection, "English")
+        round = make_round(collection=failed.collection, captioners=[captioner], batch_size=1)
+        person = make_annotator(round)
+        viewer = make_person(Role.RESEARCHER)
+        for one in (person, viewer):
+            client.force_login(one)
+            if one == person:
+                person.memberships.create(project=make_project(), role=Role.RESEARCHER)
+                batch = take(round, person)
+            text = client.get(address("failures", failed)).text
+            for entry in failed.collection.entries.all():
+                is_in_hand = one == person and batch.items.filter(image=entry.image).exists()
+                assert (str(entry.image.public_id) in text) != is_in_hand
+                assert (entry.key in text) != is_in_hand
+            assert ("that you are working on right now" in text) == (one == person)
+
+    def test_what_has_left_the_collection_is_still_told_of(self, researcher, failed):
+        failed.collection.entries.all().delete()
+        assert text_of(researcher.get(address("failures", failed))).count("The file is cut off.") == 3
+
+    def test_where_nothing_failed_it_says_so(self, researcher, run):
+        assert "Nothing failed" in text_of(researcher.get(address("failures", run)))

@@ -1,0 +1,80 @@
+"""The addresses of the URL configuration, filled with what somebody could know or guess."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.test import override_settings
+from django.urls import Resolver404, URLPattern, get_resolver, resolve
+from django.utils.regex_helper import normalize
+
+
+class Unfillable(Exception):
+    """A pattern has an argument that nobody told the walk values for."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """A pattern of the URL configuration; `template` has a %(name)s for each argument."""
+
+    name: str
+    template: str
+    arguments: Sequence[str]
+
+    def addresses(self, known: Mapping[str, Sequence[object]]) -> list[str]:
+        """The pattern with every combination of values in `known`, by "name" or "route name".
+
+        Raises
+        ------
+        Unfillable
+        """
+        choices = []
+        for argument in self.arguments:
+            values = known.get(f"{self.name} {argument}") or known.get(argument)
+            if not values:
+                raise Unfillable(
+                    f"The walk does not know what to put for <{argument}> of /{self.template} ({self.name}). Add to "
+                    f"World.known in tests/leaks/annotators.py, under {argument!r}, what one could know or guess."
+                )
+            choices.append(values)
+        return ["/" + self.template % dict(zip(self.arguments, chosen, strict=True)) for chosen in product(*choices)]
+
+
+urlpatterns: list[Any] = []
+
+
+@contextmanager
+def serving(*patterns: Any) -> Iterator[None]:
+    """Serve these addresses and no others."""
+    urlpatterns[:] = patterns
+    with override_settings(ROOT_URLCONF=__name__):
+        yield
+
+
+def routes() -> list[Route]:
+    """All patterns of the URL configuration in force."""
+    return list(_routes(get_resolver().url_patterns, "", ()))
+
+
+def _routes(patterns: Sequence[Any], prefix: str, namespaces: tuple[str, ...]) -> Iterator[Route]:
+    for pattern in patterns:
+        regex = prefix + pattern.pattern.regex.pattern.removeprefix("^")
+        if not isinstance(pattern, URLPattern):
+            inner = (*namespaces, pattern.namespace) if pattern.namespace else namespaces
+            yield from _routes(pattern.url_patterns, regex, inner)
+            continue
+        for template, arguments in normalize(regex):
+            yield Route(":".join((*namespaces, pattern.name or template)), template, arguments)
+
+
+def name_of(address: str) -> str:
+    """The name of the route that `address` belongs to, or the address where it belongs to none."""
+    try:
+        return resolve(urlsplit(address).path).view_name
+    except Resolver404:
+        return address

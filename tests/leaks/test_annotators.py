@@ -1,0 +1,187 @@
+"""Whoever writes on screen 2 finds nothing of screen 1 anywhere: no English caption, no model's name, no rating.
+
+The walk finds addresses by itself (walk.py). Where it stops at a new address, tell `World.known` in annotators.py what
+an annotator could know or guess for its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import CaptionBatch
+from annotation.services import batches
+from inference import exposure
+from tests.leaks.addresses import routes
+from tests.leaks.annotators import (
+    BATCH,
+    MODEL_WORD,
+    STANDS,
+    UNSTEADY,
+    World,
+    in_screen_2,
+    in_screen_2_and_manager_of_another_project,
+    in_screen_2_and_overdue,
+    in_screen_2_of_pictures_that_managers_wrote_about,
+    in_screen_2_with_other_rounds,
+)
+from tests.leaks.answers import Secrets
+from tests.leaks.walk import extent_for
+from tests.tiers import is_long
+
+# What is sent does not depend on the database, and each walk is some thousand requests: once is enough.
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
+
+
+# The installation's models are named to managers, who choose among them; no picture or caption stands beside.
+MANAGERS_MAY_KNOW = dict.fromkeys(
+    (
+        "annotation:project-create",
+        "annotation:language-add",
+        "inference:model-list",
+        "inference:model-show",
+        "inference:run-list",
+        "inference:run-show",
+        "inference:run-failures",
+        "inference:gallery",
+        "inference:model-try",
+        "inference:model-stabilisers",
+        "inference:trial-show",
+        "inference:embedding-list",
+        "inference:embedding-show",
+        "inference:embedding-create",
+        "sxs_eval:comparison-list",
+        "sxs_eval:comparison-create",
+        "sxs_eval:comparison-show",
+        "sxs_eval:comparison-settings",
+        "sxs_eval:comparisons-progress",
+        "sxs_eval:tables-export",
+        "sxs_eval:results-show",
+        "sxs_eval:metrics-show",
+        "sxs_eval:metrics-export",
+        "scoring:score-list",
+        "scoring:score-compare",
+        "scoring:score-export",
+        "scoring:scoring-create",
+        "scoring:scoring-show",
+        "scoring:scoring-drop",
+    ),
+    (MODEL_WORD,),
+)
+
+
+@pytest.mark.slow(reason="some hundred to some thousand requests: whatever the platform can be asked")
+@pytest.mark.parametrize("stand", STANDS, ids=lambda stand: stand.__name__)
+def test_nothing_of_screen_1_can_be_found_by_who_is(
+    stand: Callable[[World], None], world: World, pytestconfig: pytest.Config
+) -> None:
+    stand(world)
+    is_manager = stand is in_screen_2_and_manager_of_another_project
+    extent = extent_for(pytestconfig, STANDS[stand])
+    if is_manager and is_long(pytestconfig):
+        # Hundreds of pages and hundreds of changes: each with each would take ten minutes.
+        extent = replace(extent, pages_after_a_write=12)
+    elif is_manager:
+        # What is exported has many layouts, of which each project and collection has some.
+        extent = replace(extent, of_a_route=15)
+    walk = world.walk(extent, may_know=MANAGERS_MAY_KNOW if is_manager else {}).run()
+    assert walk.leaks == []
+    assert walk.broken == []
+    assert walk.unsteady == set()
+    assert walk.spared == (set(MANAGERS_MAY_KNOW) if is_manager else set())
+    reached = {"annotation:work-show", "annotation:guidelines-show", "corpus:picture-show", "people:profile-show"}
+    reached |= {"people:data-download", "people:account-delete"}
+    if stand in (in_screen_2, in_screen_2_with_other_rounds, in_screen_2_and_overdue):
+        reached |= {"annotation:caption-write", "annotation:batch-review"}
+    reached |= {"api:work-show", "api:batch-show", "api:own-caption-list", "api:own-feedback-list", "api:docs"}
+    if stand is in_screen_2_of_pictures_that_managers_wrote_about:
+        reached |= {"annotation:feedback-list", "annotation:feedback-show", "annotation:caption-rewrite"}
+    if is_manager:
+        reached |= {"scoring:score-list", "scoring:scoring-show", "scoring:reference-show", "sxs_eval:metrics-show"}
+        reached |= {"annotation:project-show", "corpus:collection-show", "corpus:import-show", "people:member-list"}
+        reached |= {"inference:model-show", "inference:run-show", "inference:run-failures", "inference:worker-list"}
+        reached |= {"inference:gallery", "inference:model-try", "inference:model-stabilisers"}
+        reached |= {"inference:stabilisers-export", "inference:trial-show", "inference:embedding-list"}
+        reached |= {"inference:embedding-show", "inference:embedding-neighbours"}
+        reached |= {"api:progress-show", "api:round-list", "api:image-list", "api:language-list"}
+    assert reached <= walk.reached()
+    of_batches = [answer for answers in walk.answers.values() for answer in answers if answer.status == 200]
+    for answer in of_batches:
+        if answer.address.startswith(("/batches/", "/api/v1/work/")):
+            assert "no-store" in answer.headers["Cache-Control"], answer
+
+
+def test_what_is_said_to_be_unsteady_or_known_to_managers_is_there() -> None:
+    """An entry that has lost its address would hide the next one of that name."""
+    assert {*UNSTEADY, *MANAGERS_MAY_KNOW} <= {route.name for route in routes()}
+
+
+def test_a_manager_gets_no_file_about_pictures_that_they_have_in_hand_themselves(world: World, client: Client) -> None:
+    in_screen_2_and_manager_of_another_project(world)
+    client.force_login(world.annotator)
+    address = reverse("annotation:captions-export", args=[world.rounds["B"].project.slug, "jsonl"])
+    refused = client.get(address, follow=True)
+    assert refused.redirect_chain == [(reverse("annotation:project-show", args=["project-b"]), 302)]
+    assert b"finish yourself" in refused.content
+    world.write_all(CaptionBatch.objects.get(pk=world.batch.pk), world.annotator, timezone.now())
+    assert client.get(address)["Content-Type"] == "application/jsonl; charset=utf-8"
+
+
+def test_pages_of_models_would_tell_if_nothing_were_known_to_be_in_hand(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control of what the walk finds nothing in."""
+    in_screen_2_and_manager_of_another_project(world)
+    client.force_login(world.annotator)
+    secrets, known = world.secrets(), world.known()
+    secrets = Secrets({word: what for word, what in secrets.words.items() if word != MODEL_WORD}, secrets.change)
+    pages = [
+        address
+        for route in routes()
+        if route.name in ("inference:gallery", "inference:trial-show", "inference:embedding-neighbours")
+        for address in route.addresses(known)
+    ]
+
+    def told() -> set[str]:
+        return {page.split("/")[2] for page in pages if secrets.found_in(client.get(page).content.decode())}
+
+    assert told() == set()
+    monkeypatch.setattr(exposure, "_kinds", {})
+    assert told() == {"gallery", "trials", "embeddings"}
+
+
+def test_what_managers_wrote_would_tell_if_nothing_were_known_to_be_in_hand(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control of what the walk finds nothing in."""
+    in_screen_2_of_pictures_that_managers_wrote_about(world)
+    client.force_login(world.annotator)
+    secrets, known = world.secrets(), world.known()
+    names = ("annotation:feedback-list", "annotation:feedback-show", "annotation:caption-rewrite")
+    pages = {route.name: route.addresses(known) for route in routes() if route.name in names}
+
+    def told() -> set[str]:
+        contents = {name: [client.get(page).content.decode() for page in found] for name, found in pages.items()}
+        return {name for name, found in contents.items() if any(map(secrets.found_in, found))}
+
+    assert told() == set()
+    monkeypatch.setattr(exposure, "_kinds", {})
+    assert told() == set(names)
+
+
+def test_opening_screen_2_has_the_browser_forget_screen_1(world: World, client: Client) -> None:
+    batch = batches.take_batch(round=world.rounds["A"], annotator=world.annotator, now=timezone.now(), rng=Random(3))
+    client.force_login(world.annotator)
+    ratings = {f"rating-{position}": "GOOD" for position in range(1, BATCH + 1)}
+    first = client.get(reverse("annotation:batch-rate", args=[batch.pk]))
+    assert "no-store" in first["Cache-Control"]
+    opened = client.post(reverse("annotation:batch-rate", args=[batch.pk]), ratings | {"open": "1"})
+    assert opened["Clear-Site-Data"] == '"cache"'
+    again = client.post(reverse("annotation:writing-open", args=[batch.pk]))
+    assert again["Clear-Site-Data"] == '"cache"'

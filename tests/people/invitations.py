@@ -1,0 +1,31 @@
+"""Invitations and consent texts, as tests of the pages about people need them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.urls import reverse
+from django.utils import timezone
+
+from people import services
+from people.models import Invitation, Project, Role
+from tests.factories import make_language
+
+
+def make_invitation(project: Project, **about: Any) -> Invitation:
+    values: dict[str, Any] = {
+        "role": Role.ANNOTATOR,
+        "languages": [make_language("de"), make_language("sw")],
+        "expires_at": timezone.now() + timedelta(days=1),
+        "created_by": project.created_by,
+    }
+    return services.invite(project=project, now=timezone.now(), **(values | about))
+
+
+def publish(project: Project, body: str) -> None:
+    services.publish_consent_text(project=project, body=body, by=project.created_by, now=timezone.now())
+
+
+def link_of(invitation: Invitation) -> str:
+    return reverse("people:invitation-accept", args=[invitation.token])

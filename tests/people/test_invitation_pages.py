@@ -1,0 +1,272 @@
+"""Inviting people and joining by a link: what is asked of a newcomer, and what a link that leads nowhere says."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from django.core import mail
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from people import defaults, services
+from people.models import Invitation, Project, Role, User
+from tests.people.conftest import PASSWORD, SignIn
+from tests.people.invitations import link_of, make_invitation, publish
+
+pytestmark = pytest.mark.django_db
+
+ANSWERS = {"level-de": "native", "level-sw": "advanced", "reads_english": "on", "consent": "on", "consent_version": "1"}
+ACCOUNT = {"username": "Zoe", "email": "", "password1": PASSWORD, "password2": PASSWORD}
+
+
+@pytest.fixture
+def link(project: Project) -> str:
+    """Invites one annotator for German and Swahili."""
+    return link_of(make_invitation(project))
+
+
+@pytest.fixture
+def rater_link(project: Project) -> str:
+    return link_of(make_invitation(project, role=Role.RATER))
+
+
+# Joining
+
+
+def test_an_invitation_shows_project_role_languages_and_the_whole_consent_text(client: Client, project: Project):
+    publish(project, "## Everything\n\nand <b>more</b>")
+    page = client.get(link_of(make_invitation(project))).content.decode()
+    for shown in ("Lions", "Annotator", "German", "Swahili", "<h2>Everything</h2>", "&lt;b&gt;more", "version 2"):
+        assert shown in page
+
+
+def test_a_new_person_makes_an_account_and_is_in(client: Client, link: str):
+    response = client.post(link, ACCOUNT | ANSWERS)
+    assert response["Location"] == reverse("people:home-show")
+    zoe = User.objects.get(username="Zoe")
+    assert client.session["_auth_user_id"] == str(zoe.pk)
+    assert zoe.check_password(PASSWORD)
+    assert zoe.reads_english
+    assert dict(zoe.language_skills.values_list("language", "level")) == {"de": "native", "sw": "advanced"}
+    assert zoe.consents.get().text.version == 1
+    assert zoe.memberships.get().role == Role.ANNOTATOR
+
+
+def test_a_rater_is_asked_for_languages_but_not_for_english(client: Client, rater_link: str):
+    page = client.get(rater_link).content.decode()
+    assert 'name="level-de"' in page
+    assert "reads_english" not in page
+    weak = ACCOUNT | ANSWERS | {"level-de": "advanced"}
+    page = client.post(rater_link, weak, follow=True).content.decode()
+    assert "Captions are compared by people who are native or fluent" in page
+    assert "read English" not in page
+
+
+def test_a_rater_who_is_fluent_needs_no_english(client: Client, rater_link: str):
+    page = client.post(rater_link, ACCOUNT | ANSWERS, follow=True)
+    assert page.redirect_chain[-1][0] == reverse("sxs_eval:work-show")
+    assert "correct it in your profile" not in page.content.decode()
+
+
+def test_a_person_with_an_account_signs_in_first_and_comes_back(
+    client: Client, project: Project, link: str, ann_with_password: User
+):
+    wanted = re.search(rf'href="({reverse("account_login")}\?next=[^"]*)"', client.get(link).content.decode())[1]
+    sign_in_page = client.get(wanted)
+    assert link in sign_in_page.content.decode()
+    response = client.post(reverse("account_login"), {"login": "ann", "password": PASSWORD, "next": link})
+    assert response["Location"] == link
+    page = client.get(link).content.decode()
+    assert "You are signed in as Ann" in page
+    assert "password1" not in page
+    assert client.post(link, ANSWERS)["Location"] == reverse("people:home-show")
+    assert ann_with_password.memberships.get().project == project
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"username": "ANN"}, "already exists"),
+        ({"username": "z@example.org"}, "no @ in it"),
+        ({"email": "Ann@Example.org"}, "Sign in with it instead"),
+        ({"password1": "12345", "password2": "12345"}, "too short"),
+        ({"password2": "another one"}, "not the same password"),
+        ({"consent": ""}, "Without your agreement"),
+        ({"level-de": ""}, "required"),
+        ({"level-sw": "so-so"}, "not one of the available choices"),
+    ],
+)
+def test_what_does_not_fit_is_said_and_nothing_is_made(
+    client: Client, project: Project, ann_with_password: User, change: dict[str, str], complaint: str
+):
+    invitation = make_invitation(project)
+    response = client.post(link_of(invitation), ACCOUNT | ANSWERS | change)
+    assert response.status_code == 422
+    assert complaint in response.content.decode()
+    assert not User.objects.filter(username="Zoe").exists()
+    invitation.refresh_from_db()
+    assert invitation.places_taken == 0
+
+
+def test_joining_twice_leads_home_and_takes_one_place(client: Client, project: Project):
+    invitation = make_invitation(project, places=2)
+    client.post(link_of(invitation), ACCOUNT | ANSWERS)
+    for again in (client.get(link_of(invitation)), client.post(link_of(invitation), ANSWERS)):
+        assert again["Location"] == reverse("people:home-show")
+    invitation.refresh_from_db()
+    assert invitation.places_taken == 1
+
+
+def test_a_text_that_changed_meanwhile_is_shown_and_asked_for_again(client: Client, project: Project, link: str):
+    publish(project, "Something new.")
+    response = client.post(link, ACCOUNT | ANSWERS)
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert "Something new." in page
+    assert 'name="consent_version" value="2"' in page
+    assert not re.search(r'name="consent"[^>]*checked', page)
+    client.post(link, ACCOUNT | ANSWERS | {"consent_version": "2"})
+    assert User.objects.get(username="Zoe").consents.get().text.version == 2
+
+
+def test_a_manager_who_follows_an_annotators_link_is_told_why_not(manager: User, link: str, signed_in: SignIn):
+    response = signed_in(manager).post(link, ANSWERS)
+    assert response.status_code == 422
+    assert "independent" in response.content.decode()
+
+
+def test_who_does_not_qualify_may_join_but_is_told_what_it_means(client: Client, link: str):
+    answers = ACCOUNT | ANSWERS | {"level-de": "advanced"}
+    client.post(link, answers)
+    assert "you do not get such work" in client.get(reverse("people:profile-show")).content.decode()
+
+
+def test_a_researcher_is_asked_neither_languages_nor_consent(client: Client, project: Project):
+    invitation = make_invitation(project, role=Role.RESEARCHER, languages=[])
+    page = client.get(link_of(invitation)).content.decode()
+    assert "level-" not in page
+    assert "consent" not in page
+    client.post(link_of(invitation), ACCOUNT)
+    assert User.objects.get(username="Zoe").memberships.get().role == Role.RESEARCHER
+
+
+def test_dead_links_say_what_to_do(client: Client, project: Project):
+    expired = make_invitation(project, expires_at=timezone.now())
+    revoked = make_invitation(project)
+    services.revoke_invitation(invitation=revoked, by=project.created_by, now=timezone.now())
+    used_up = make_invitation(project)
+    Invitation.objects.filter(pk=used_up.pk).update(places_taken=1)
+    for invitation, said in ((expired, "has expired"), (revoked, "was taken back"), (used_up, "is used up")):
+        for response in (client.get(link_of(invitation)), client.post(link_of(invitation), ACCOUNT | ANSWERS)):
+            assert response.status_code == 410
+            assert said in response.content.decode()
+            assert re.search(r"[Aa]sk ", response.content.decode())
+    response = client.get(reverse("people:invitation-accept", args=["nonsense"]))
+    assert response.status_code == 404
+    assert "Copy it again" in response.content.decode()
+    assert not User.objects.filter(username="Zoe").exists()
+
+
+def test_what_no_database_can_look_for_is_an_unknown_link_or_name(client: Client):
+    assert client.get("/join/a%00b/").status_code == 404
+    assert client.post("/accounts/login/", {"login": "\0", "password": "x"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("wanted", "led"),
+    [("/accounts/profile/", "/accounts/profile/"), ("//evil.example/", None), ("https://x.test/", None)],
+)
+def test_who_came_from_a_page_of_ours_is_led_back_to_it_and_nowhere_else(
+    client: Client, link: str, wanted: str, led: str | None
+):
+    link = f"{link}?next={wanted}"
+    expected = led or reverse("people:home-show")
+    assert client.post(link, ACCOUNT | ANSWERS)["Location"] == expected
+    assert client.get(link)["Location"] == expected, "The same link again, signed in."
+
+
+def test_the_language_of_the_pages_stays_with_a_new_account(client: Client, link: str):
+    client.post(link, ACCOUNT | ANSWERS, headers={"accept-language": "ar"})
+    assert User.objects.get(username="Zoe").interface_language == "ar"
+
+
+# Inviting
+
+
+def invite_by_page(client: Client, **change: Any):
+    values = {"role": "annotator", "languages": ["de"], "places": "3", "days": "14", "email": "", "note": "The class"}
+    return client.post(reverse("people:invitation-create", args=["lions"]), values | change)
+
+
+def test_an_invitation_can_begin_with_a_role(manager: User, project: Project, signed_in: SignIn):
+    path = reverse("people:invitation-create", args=["lions"])
+    for asked, chosen in (("rater", Role.RATER), ("king", Role.ANNOTATOR)):
+        form = signed_in(manager).get(path, {"role": asked}).context["form"]
+        assert form["role"].value() == chosen
+
+
+def test_an_invitation_for_raters_without_a_language_is_refused(manager: User, project: Project, signed_in: SignIn):
+    path = reverse("people:invitation-create", args=["lions"])
+    response = signed_in(manager).post(path, {"role": "rater", "places": "1", "days": "7"})
+    assert response.status_code == 422
+    assert "Choose at least one language" in response.content.decode()
+
+
+def test_a_manager_makes_a_link_and_finds_it_in_the_list(manager: User, signed_in: SignIn):
+    client = signed_in(manager)
+    assert invite_by_page(client)["Location"] == reverse("people:invitation-list", args=["lions"])
+    invitation = Invitation.objects.get()
+    assert (invitation.places, invitation.note, invitation.created_by) == (3, "The class", manager)
+    assert timedelta(days=13) < invitation.expires_at - timezone.now() <= timedelta(days=14)
+    page = client.get(reverse("people:invitation-list", args=["lions"])).content.decode()
+    assert f"http://testserver{link_of(invitation)}" in page
+    for shown in ("Annotator", "German", "0 of 3", "The class", "Open"):
+        assert shown in page
+    assert mail.outbox == []
+
+
+def test_with_an_address_the_link_is_sent_there_too(manager: User, signed_in: SignIn):
+    client = signed_in(manager)
+    invite_by_page(client, email="zoe@example.org")
+    (message,) = mail.outbox
+    assert message.to == ["zoe@example.org"]
+    assert f"http://testserver{link_of(Invitation.objects.get())}" in message.body
+    assert "Lions" in message.subject
+
+
+def test_where_no_mail_can_be_sent_the_link_is_made_and_the_manager_told(manager: User, signed_in: SignIn):
+    client = signed_in(manager)
+    with patch("people.services.send_mail", side_effect=ConnectionRefusedError):
+        invite_by_page(client, email="zoe@example.org")
+    page = client.get(reverse("people:invitation-list", args=["lions"])).content.decode()
+    assert "no mail could be sent" in page
+    assert Invitation.objects.count() == 1
+
+
+@pytest.mark.parametrize("change", [{"languages": []}, {"places": "0"}, {"role": "king"}, {"days": "9999"}])
+def test_an_invitation_that_makes_no_sense_is_not_made(manager: User, signed_in: SignIn, change: dict[str, Any]):
+    assert invite_by_page(signed_in(manager), **change).status_code == 422
+    assert not Invitation.objects.exists()
+
+
+def test_a_consent_text_with_gaps_is_to_be_finished_before_people_are_invited(
+    manager: User, project: Project, signed_in: SignIn
+):
+    client, address = signed_in(manager), reverse("people:invitation-create", args=["lions"])
+    assert "Fill them in first" not in client.get(address).content.decode()
+    publish(project, defaults.consent_text())
+    assert "Fill them in first" in client.get(address).content.decode()
+
+
+def test_a_manager_takes_an_invitation_back(manager: User, project: Project, signed_in: SignIn):
+    invitation = make_invitation(project)
+    client = signed_in(manager)
+    client.post(reverse("people:invitation-revoke", args=["lions", invitation.pk]))
+    page = client.get(reverse("people:invitation-list", args=["lions"])).content.decode()
+    assert "Revoked" in page
+    assert invitation.token not in page

@@ -1,0 +1,111 @@
+"""Who may open the pages about people and the administration: an outsider is not told that they exist."""
+
+from __future__ import annotations
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.test import Client
+from django.urls import reverse
+
+from people.models import Membership, Project, User, Webhook
+from people.tokens import make_token
+from tests.factories import NOW
+from tests.people.conftest import SignIn
+from tests.people.invitations import make_invitation
+
+pytestmark = pytest.mark.django_db
+
+MANAGERS_PAGES = [
+    ("people:member-list", False),
+    ("people:member-remove", True),
+    ("people:consent-publish", False),
+    ("people:invitation-list", False),
+    ("people:invitation-create", False),
+    ("people:invitation-revoke", True),
+]
+MEMBERS_PAGES = [("people:consent-give", False), ("people:consent-withdraw", False)]
+
+
+def addresses(project: Project, annotator: User, name: str, has_pk: bool) -> str:
+    pk = {
+        "people:member-remove": annotator.memberships.get().pk,
+        "people:invitation-revoke": make_invitation(project).pk,
+    }
+    return reverse(name, args=[project.slug, pk[name]] if has_pk else [project.slug])
+
+
+def answers(client: Client, address: str) -> set[int]:
+    return {response.status_code for response in (client.get(address), client.post(address))} - {405}
+
+
+@pytest.mark.parametrize(("name", "has_pk"), MANAGERS_PAGES + MEMBERS_PAGES)
+def test_an_outsider_is_not_told_that_a_page_exists(
+    project: Project, annotator: User, outsider: User, signed_in: SignIn, name: str, has_pk: bool
+):
+    assert answers(signed_in(outsider), addresses(project, annotator, name, has_pk)) == {404}
+    assert Membership.objects.filter(user=annotator).exists()
+
+
+@pytest.mark.parametrize(("name", "has_pk"), MANAGERS_PAGES)
+def test_managers_pages_are_closed_to_annotators(
+    project: Project, annotator: User, signed_in: SignIn, name: str, has_pk: bool
+):
+    assert answers(signed_in(annotator), addresses(project, annotator, name, has_pk)) == {404}
+
+
+@pytest.mark.parametrize(("name", "has_pk"), MANAGERS_PAGES + MEMBERS_PAGES)
+def test_strangers_are_sent_to_sign_in(client: Client, project: Project, annotator: User, name: str, has_pk: bool):
+    address = addresses(project, annotator, name, has_pk)
+    sent = [response for response in (client.get(address), client.post(address)) if response.status_code != 405]
+    assert sent
+    assert all(response["Location"].startswith(reverse("account_login")) for response in sent)
+
+
+def test_a_manager_of_one_project_cannot_reach_into_another_by_number(
+    outsider: User, annotator: User, project: Project, signed_in: SignIn
+):
+    client = signed_in(outsider)
+    pk, invitation = annotator.memberships.get().pk, make_invitation(project)
+    assert client.post(reverse("people:member-remove", args=["zebras", pk])).status_code == 404
+    assert client.post(reverse("people:invitation-revoke", args=["zebras", invitation.pk])).status_code == 404
+
+
+def test_the_profile_is_only_ones_own(client: Client):
+    assert client.get(reverse("people:profile-show"))["Location"].startswith(reverse("account_login"))
+
+
+# Administration
+
+
+def test_the_installer_finds_everything_in_the_administration_and_changes_roles_nowhere_there(
+    project: Project, annotator: User, installer: User, signed_in: SignIn
+):
+    client = signed_in(installer)
+    make_invitation(project)
+    for model in ("user", "project", "membership", "invitation", "consent"):
+        assert client.get(reverse(f"admin:people_{model}_changelist")).status_code == 200
+    assert client.get(reverse("admin:people_user_change", args=[annotator.pk])).status_code == 200
+    assert client.get(reverse("admin:people_project_change", args=[project.pk])).status_code == 200
+    assert client.get(reverse("admin:people_membership_add")).status_code == 403
+
+
+def test_no_secret_that_lets_somebody_in_stands_in_the_administration(
+    project: Project, annotator: User, installer: User, signed_in: SignIn
+):
+    """Nor any by which signatures or pseudonyms are made."""
+    client = signed_in(installer)
+    secrets = {
+        Authenticator.objects.create(user=annotator, type="totp", data={"secret": "OLDSECRET"}): "OLDSECRET",
+        make_invitation(project): "token",
+        make_token(user=annotator, name="x", may_write=True, expires_at=None, now=NOW).row: "digest",
+        Webhook.objects.create(
+            project=project, url="https://a.org", secret="whsec_x", events=[], created_at=NOW, created_by=annotator
+        ): "secret",
+    }
+    for row, secret in secrets.items():
+        page = client.get(reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk]))
+        assert page.status_code == 200
+        assert str(getattr(row, secret, secret)) not in page.content.decode()
+    factor = Authenticator.objects.get()
+    assert client.post(reverse("admin:mfa_authenticator_delete", args=[factor.pk]), {"post": "yes"}).status_code == 302
+    assert not Authenticator.objects.exists()

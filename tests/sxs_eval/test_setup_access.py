@@ -1,0 +1,143 @@
+"""Who sees the pages on which comparisons are set up, and the ways that lead to them."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+from django.apps import apps
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.services import batches
+from people.models import Membership, Role
+from sxs_eval.models import Comparison, Standing, StandingState
+from sxs_eval.services import judging
+from tests.factories import NOW, make_annotator, make_comparison, make_project, make_rater, make_round, make_user
+from tests.sxs_eval.planning import client_of
+from tests.sxs_eval.setting_up import judge_all, member_of, path_of
+
+pytestmark = pytest.mark.django_db
+
+OF_READERS = (
+    "comparison-list",
+    "comparisons-progress",
+    "comparison-create",
+    "comparison-settings",
+    "gold-list",
+    "instructions-publish",
+)
+OF_MANAGERS = ("rater-list",)
+SENT_ONLY = ("pairs-add", "gold-change", "rater-decide")
+
+
+class TestWhoSeesThePages:
+    @pytest.mark.parametrize("name", [*OF_READERS, *OF_MANAGERS, "evaluation-list"])
+    def test_a_manager_does(self, manager, comparison, name):
+        assert manager.get(path_of(name, comparison)).status_code == 200
+
+    @pytest.mark.parametrize("name", [*OF_READERS, "evaluation-list"])
+    def test_a_researcher_does(self, researcher, comparison, name):
+        assert researcher.get(path_of(name, comparison)).status_code == 200
+
+    @pytest.mark.usefixtures("comparison")
+    @pytest.mark.parametrize("name", ["comparison-list", "results-show", "plan-show", "instructions-publish"])
+    def test_the_tabs_say_which_page_this_is_and_lead_managers_to_the_project(self, manager, researcher, name):
+        path, project_path = (
+            reverse(f"sxs_eval:{name}", args=["lions"]),
+            reverse("annotation:project-show", args=["lions"]),
+        )
+        for reader, leads_to_project in ((manager, True), (researcher, False)):
+            tabs = reader.get(path).content.decode().partition('<nav class="tabs"')[2].partition("</nav>")[0]
+            assert re.findall(r'href="([^"]+)" aria-current="page"', tabs) == [path]
+            assert (f'href="{project_path}"' in tabs) == leads_to_project
+
+    @pytest.mark.parametrize("name", ["rater-list", "rater-decide"])
+    def test_a_researcher_neither_sees_who_the_raters_are_nor_decides_about_them(self, researcher, comparison, name):
+        rater = make_rater(comparison)
+        batch = judging.take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
+        judging.judge(batch_id=batch.pk, rater=rater, position=1, choice=3, now=NOW)
+        path = reverse(
+            f"sxs_eval:{name}", args=["lions", comparison.pk, rater.pk][: 3 if name == "rater-decide" else 2]
+        )
+        assert researcher.get(path).status_code in (404, 405)
+        assert researcher.post(path, {"decision": "exclude", "note": "No."}).status_code in (404, 405)
+        assert not Standing.objects.exists()
+        page = researcher.get(path_of("comparison-list", comparison)).content.decode()
+        assert path_of("rater-list", comparison) not in page
+
+    @pytest.mark.parametrize("name", [*OF_READERS, *OF_MANAGERS, *SENT_ONLY, "evaluation-list"])
+    def test_who_is_not_signed_in_is_asked_to(self, client, comparison, name):
+        response = (
+            client.post(path_of(name, comparison)) if name in SENT_ONLY else client.get(path_of(name, comparison))
+        )
+        assert response.status_code == 302
+        assert response["Location"].startswith(reverse("account_login"))
+
+    @pytest.mark.parametrize("name", [*OF_READERS, *OF_MANAGERS, *SENT_ONLY])
+    def test_a_manager_of_another_project_is_not_told_that_they_exist(self, comparison, name):
+        outsider = client_of(make_project().created_by)
+        assert outsider.get(path_of(name, comparison)).status_code in (404, 405)
+        assert outsider.post(path_of(name, comparison)).status_code in (404, 405)
+
+    @pytest.mark.parametrize("name", [*OF_READERS, *OF_MANAGERS, *SENT_ONLY])
+    @pytest.mark.parametrize("role", [Role.RATER, Role.ANNOTATOR, Role.PLAYER])
+    def test_no_other_role_of_the_project_does(self, comparison, name, role):
+        member = client_of(member_of(comparison.project, role))
+        assert member.get(path_of(name, comparison)).status_code in (404, 405)
+        assert member.post(path_of(name, comparison)).status_code in (404, 405)
+        assert not Comparison.objects.filter(awaits_pairs=True).exists()
+
+    @pytest.mark.parametrize("role", [Role.RATER, Role.ANNOTATOR, Role.PLAYER])
+    def test_the_page_above_the_projects_is_for_managers_and_researchers(self, comparison, role):
+        member = client_of(member_of(comparison.project, role))
+        assert member.get(path_of("evaluation-list", comparison)).status_code == 403
+
+    @pytest.mark.parametrize("name", ["comparison-settings", "gold-list", "rater-list", "pairs-add", "gold-change"])
+    def test_a_comparison_of_another_project_is_not_found_under_this_one(self, manager, comparison, name):
+        other = make_comparison(gold_percent=20)
+        path = path_of(name, other).replace(other.project.slug, "lions")
+        assert manager.get(path).status_code in (404, 405)
+        assert manager.post(path).status_code in (404, 405)
+        assert other.gold_pairs.filter(is_used=False).count() == 0
+        assert not Comparison.objects.filter(awaits_pairs=True).exists()
+
+    def test_people_see_their_own_projects_only(self, manager, comparison):
+        make_comparison(project=make_project("zebras"))
+        page = manager.get(path_of("evaluation-list", comparison)).content.decode()
+        assert "Lions" in page
+        assert "Zebras" not in page
+
+    @pytest.mark.parametrize("name", ["gold-list", "rater-list"])
+    def test_who_writes_about_its_pictures_elsewhere_is_not_shown_captions(self, comparison, name):
+        round = make_round(collection=comparison.collection)
+        writer = make_annotator(round)
+        Membership.objects.create(project=comparison.project, user=writer, role=Role.MANAGER)
+        assert client_of(writer).get(path_of(name, comparison)).status_code == 200
+        batches.take_batch(round=round, annotator=writer, now=timezone.now(), rng=Random(1))
+        response = client_of(writer).get(path_of(name, comparison), follow=True)
+        assert response.redirect_chain[0][0] == path_of("comparison-list", comparison)
+        assert "to finish yourself" in response.content.decode()
+        assert not re.search("(base|test) caption of", response.content.decode())
+
+
+class TestTheWaysIn:
+    def test_the_project_page_leads_to_the_comparisons(self, manager, comparison):
+        page = manager.get(reverse("annotation:project-show", args=["lions"])).content.decode()
+        assert path_of("comparison-list", comparison) in page
+
+    @pytest.mark.parametrize(
+        "name", ["instructions", "comparison", "pair", "goldpair", "judgingbatch", "judgement", "standing"]
+    )
+    def test_rows_are_looked_up_by_the_installer_without_captions_and_not_changed(self, comparison, name):
+        judge_all(comparison, make_rater(comparison))
+        Standing.objects.create(comparison=comparison, person=make_rater(comparison), state=StandingState.EXCLUDED)
+        installer = client_of(make_user(is_staff=True, is_superuser=True))
+        model = apps.get_model("sxs_eval", name)
+        row = reverse(f"admin:sxs_eval_{name}_change", args=[model.objects.first().pk])
+        for path in (reverse(f"admin:sxs_eval_{name}_changelist"), row):
+            page = installer.get(path)
+            assert page.status_code == 200
+            assert not re.search("(base|test) caption of", page.content.decode())
+        assert installer.get(reverse(f"admin:sxs_eval_{name}_add")).status_code == 403

@@ -1,0 +1,171 @@
+"""Creating comparisons in the browser: what is offered, what is refused, and what is set up."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from inference.models import ModelCaption
+from sxs_eval.models import EqualCaptions, Scale
+from tests.factories import make_captioner, make_collection
+
+pytestmark = pytest.mark.django_db
+
+
+def path_of_create(project) -> str:
+    return reverse("sxs_eval:comparison-create", args=[project.slug])
+
+
+@pytest.mark.usefixtures("comparison")
+class TestCreatingInTheBrowser:
+    @pytest.fixture
+    def models(self, collection):
+        base = make_captioner(collection, "blip", text="base caption", language="de")
+        test = make_captioner(collection, "pali", text="test caption", language="de")
+        for model in (base, test):
+            images = collection.entries.all()[: 2 if model == base else 4]
+            ModelCaption.objects.bulk_create(
+                ModelCaption(model=model, image_id=entry.image_id, language_id="bn", text=f"{model.name} {entry.key}")
+                for entry in images
+            )
+        return base, test
+
+    @pytest.fixture
+    def path(self, project, collection, models):
+        base, test = models
+        return f"{path_of_create(project)}?collection={collection.slug}&base={base.pk}&test={test.pk}"
+
+    @pytest.fixture
+    def answers(self):
+        return {
+            "language-de": "on",
+            "language-bn": "on",
+            "subset": "",
+            "seed": "77",
+            "scale": "5",
+            "equal_captions": "similar",
+            "replication": "2",
+            "batch_size": "6",
+            "hold_h": "1.5",
+            "gold_percent": "10",
+            "repeat_percent": "5",
+            "checks_before_pause": "4",
+            "failures_percent": "30",
+        }
+
+    def test_what_is_chosen_is_set_up_and_filled_at_once(
+        self, manager, project, path, models, answers, nudged, django_capture_on_commit_callbacks
+    ):
+        with django_capture_on_commit_callbacks(execute=True):
+            response = manager.post(path, answers)
+        assert response["Location"] == reverse("sxs_eval:comparison-list", args=["lions"])
+        made = project.comparisons.filter(base=models[0])
+        assert sorted(nudged) == sorted(made.values_list("pk", flat=True))
+        assert {row.language_id for row in made} == {"de", "bn"}
+        for row in made:
+            assert (row.test, row.subset, row.seed, row.scale) == (models[1], None, 77, Scale.FIVE)
+            assert row.equal_captions == EqualCaptions.SIMILAR
+            assert (row.pool.replication, row.pool.batch_size, row.pool.hold_s) == (2, 6, 5400)
+            assert (row.gold_percent, row.repeat_percent) == (10, 5)
+            assert (row.checks_before_pause, row.failures_percent) == (4, 30)
+            assert row.created_by == project.created_by
+            assert row.awaits_pairs
+
+    def test_the_form_sent_twice_makes_it_once(self, manager, project, path, answers):
+        manager.post(path, answers)
+        page = manager.post(path, answers, follow=True).content.decode()
+        assert "There already, with the same seed, and left as it is: German, Bengali." in page
+        assert project.comparisons.filter(base__name="blip").count() == 2
+
+    def test_a_seed_is_drawn_anew_each_time_and_can_be_changed(self, manager, path):
+        seeds = {manager.get(path).context["form"]["seed"].value() for _ in range(3)}
+        assert len(seeds) == 3
+
+    def test_each_language_has_how_many_images_both_describe_and_others_are_named_apart(self, manager, path):
+        form = manager.get(path).context["form"]
+        counts = {choice.coverage.language.tag: choice.coverage.images for choice in form.choices()}
+        assert list(counts.items()) == [("de", 4), ("bn", 2)]
+        page = manager.get(path).content.decode()
+        assert "French" in page[page.index("No image is described by both models in:") :]
+        assert "language-fr" not in page
+
+    def test_a_language_without_images_is_not_taken_even_if_sent(self, manager, project, path, answers):
+        response = manager.post(path, answers | {"language-de": "", "language-bn": "", "language-fr": "on"})
+        assert response.status_code == 422
+        assert "Choose at least one language" in response.content.decode()
+
+    def test_two_models_without_a_language_in_common_are_said(self, manager, project, collection, models):
+        other = make_captioner(collection, language="fr")
+        asked = {"collection": collection.slug, "base": models[0].pk, "test": other.pk}
+        page = manager.get(path_of_create(project), asked).content.decode()
+        assert "No image of this collection is described by both models in any language." in page
+        assert 'name="seed"' not in page
+
+    def test_what_is_compared_already_is_said(self, manager, path, answers):
+        manager.post(path, answers)
+        assert manager.get(path).content.decode().count("compared already") == 2
+
+    def test_languages_with_fewer_images_than_wanted_are_said_afterwards(self, manager, path, answers):
+        page = manager.post(path, answers | {"subset": "3"}, follow=True).content.decode()
+        assert "Fewer than 3 images are described by both models" in page
+        assert "Bengali (2)" in page
+        assert "German (4)" not in page
+
+    @pytest.mark.parametrize(
+        ("changes", "field", "error"),
+        [
+            ({"subset": "5"}, "subset", "has 4 images only"),
+            ({"subset": "0"}, "subset", "greater than or equal to 1"),
+            ({"seed": ""}, "seed", "This field is required"),
+            ({"seed": "-1"}, "seed", "greater than or equal to 0"),
+            ({"seed": str(2**70)}, "seed", "less than or equal to"),
+            ({"scale": "6"}, "scale", "not one of the available choices"),
+            ({"equal_captions": "hidden"}, "equal_captions", "not one of the available choices"),
+            ({"replication": "0"}, "replication", "greater than or equal to 1"),
+            ({"batch_size": "999"}, "batch_size", "less than or equal to 200"),
+            ({"hold_h": "0"}, "hold_h", "greater than or equal to 0.25"),
+            ({"gold_percent": "51"}, "gold_percent", "less than or equal to 50"),
+            ({"repeat_percent": "x"}, "repeat_percent", "Enter a whole number"),
+            ({"checks_before_pause": "0"}, "checks_before_pause", "greater than or equal to 1"),
+            ({"failures_percent": "101"}, "failures_percent", "less than or equal to 100"),
+            ({"language-de": "", "language-bn": ""}, "__all__", "Choose at least one language"),
+        ],
+    )
+    def test_a_mistake_is_explained_at_its_field_and_nothing_is_made(
+        self, manager, project, path, answers, changes, field, error
+    ):
+        response = manager.post(path, answers | changes)
+        assert response.status_code == 422
+        assert error in " ".join(response.context["form"].errors[field])
+        assert error in response.content.decode()
+        assert project.comparisons.filter(base__name="blip").count() == 0
+
+    def test_the_models_are_offered_with_their_languages(self, manager, project, collection, models):
+        page = manager.get(path_of_create(project), {"collection": collection.slug}).content.decode()
+        assert "blip (2 languages)" in page
+
+    @pytest.mark.parametrize(
+        ("base", "test", "error"),
+        [
+            ("blip", "blip", "A model cannot be compared with itself"),
+            ("blip", "", "This field is required"),
+            ("elsewhere", "pali", "This model has no captions of this collection"),
+        ],
+    )
+    def test_two_models_that_cannot_be_compared_are_said(self, manager, project, collection, models, base, test, error):
+        keys = {model.name: model.pk for model in models} | {"": ""}
+        keys["elsewhere"] = make_captioner(make_collection(1)).pk
+        asked = {"collection": collection.slug, "base": keys[base], "test": keys[test]}
+        page = manager.get(path_of_create(project), asked).content.decode()
+        assert error in page
+        assert "language-de" not in page
+
+    def test_a_collection_that_one_model_describes_says_what_is_missing(self, manager, project):
+        collection = make_collection(1)
+        make_captioner(collection)
+        page = manager.get(path_of_create(project), {"collection": collection.slug}).content.decode()
+        assert "needs captions of this collection by two models" in page
+
+    def test_a_collection_that_is_not_there_is_said(self, manager, project):
+        page = manager.get(path_of_create(project), {"collection": "none"}).content.decode()
+        assert "There is no such collection any more" in page
