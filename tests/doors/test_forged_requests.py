@@ -1,0 +1,57 @@
+"""Tokens that only read, and forms that come from elsewhere, change nothing at any address."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from tests.api.seeded import Program
+from tests.doors.asking import Asked, a_visitor, ask, ours, writes
+from tests.doors.world import INSIDERS, World
+
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
+
+ASKED_LATE = {"inference:model-try", "gapgame:items-import"}
+"""Forms with files: where they are not even read, the token is not asked for."""
+
+
+@pytest.mark.slow(reason="every address of the API by every method")
+@pytest.mark.parametrize("insider", INSIDERS)
+def test_a_token_that_only_reads_writes_nothing_but_that_it_was_used(insider: int, world: World) -> None:
+    wrong = []
+    headers = Program(world.insiders[insider], may_write=False).headers
+    for route in ours():
+        if not route.name.startswith("api:"):
+            continue
+        with writes() as written:
+            for asked in (
+                one for address in route.addresses(world.known) for one in ask(a_visitor(), address, headers)
+            ):
+                wrong += [f"{asked} writes {sql[:80]}" for sql in written if not is_noted(sql, asked)]
+                written.clear()
+                if asked.method != "get" and asked.status not in (403, 404, 405):
+                    wrong.append(str(asked))
+    assert not wrong, "\n".join(wrong)
+
+
+def is_noted(sql: str, asked: Asked) -> bool:
+    """When a token was used, and that a file of everything was taken."""
+    return '"people_apitoken"' in sql or ('"people_auditentry"' in sql and "/exports/" in asked.address)
+
+
+@pytest.mark.slow(reason="every address by every method")
+@pytest.mark.parametrize("insider", INSIDERS)
+def test_a_form_that_comes_from_elsewhere_changes_nothing(insider: int, world: World) -> None:
+    """Of a browser that is signed in: without the token that only our pages have."""
+    client = Client(enforce_csrf_checks=True, raise_request_exception=False)
+    client.force_login(world.insiders[insider])
+    for route in ours():
+        for address in route.addresses(world.known):
+            with writes() as written:
+                for asked in ask(client, address, besides="get"):
+                    assert not written, f"{asked} writes {written}"
+                    assert asked.status in (403, 404, 405) or route.name in ASKED_LATE, asked
+
+
+def test_no_form_with_files_that_is_excused_is_gone() -> None:
+    assert {route.name for route in ours()} >= ASKED_LATE

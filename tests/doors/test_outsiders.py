@@ -1,0 +1,189 @@
+"""Every address, asked by whoever has no business there. Whoever adds one is told here if its door stands open.
+
+What is not listed below as open to somebody is of a project or of a person: all others are to be told that it is not
+there. The people whose it is are asked, too, as a control: an address that nobody finds would prove nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+from django.http import HttpRequest, HttpResponse
+from django.test import Client
+from django.urls import path
+
+from people.models import User
+from tests.doors.asking import a_visitor, ask, ours, signed_in
+from tests.doors.world import NAME, World
+from tests.factories import (
+    make_annotator,
+    make_project,
+    make_round,
+    make_user,
+)
+from tests.leaks.addresses import serving
+
+# A thousand requests, and what is asked of the database is the same on both.
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
+
+ANYBODY = {
+    "people:home-show": "says where one signs in",
+    "health-show": "for load balancers",
+    "readiness-show": "for load balancers",
+    "metrics-show": "for private addresses or a token: tests/operations/test_metrics.py",
+    "people:invitation-accept": "whoever has the link",
+    "account_login": "",
+    "account_logout": "",
+    "account_inactive": "",
+    "account_signup": "says that it is closed",
+    "account_email_verification_sent": "",
+    "account_confirm_email": "whoever has the link",
+    "account_reset_password": "",
+    "account_reset_password_done": "",
+    "account_reset_password_from_key": "whoever has the link",
+    "account_reset_password_from_key_done": "",
+    "account_confirm_login_code": "",
+    "mfa_authenticate": "the second step of signing in",
+    "set_language": "",
+    "api:schema": "has nothing of anybody's",
+    "api:nothing": "says that nothing is there",
+}
+ONES_OWN = {
+    "people:profile-show",
+    "people:data-download",
+    "people:account-delete",
+    "people:token-list",
+    "account_reauthenticate",
+    "account_email",
+    "account_change_password",
+    "account_set_password",
+    "mfa_index",
+    "mfa_reauthenticate",
+    "mfa_activate_totp",
+    "mfa_deactivate_totp",
+    "mfa_view_recovery_codes",
+    "mfa_generate_recovery_codes",
+    "mfa_download_recovery_codes",
+    "annotation:work-show",
+    "annotation:history-show",
+    "annotation:feedback-list",
+    "sxs_eval:work-show",
+    "sxs_eval:evaluation-list",
+    "gapgame:game-home",
+    "api:docs",
+    "api:me",
+    "api:project-list",
+    "api:work-show",
+    "api:own-caption-list",
+    "api:own-feedback-list",
+    "api:rating-work-show",
+}
+"""For whoever is signed in, who finds there what is theirs."""
+OF_MANAGERS = {"annotation:project-list", "annotation:project-create"}
+"""For who manages anything at all, as is what begins so:"""
+OF_ALL_MANAGERS = ("corpus:collection", "corpus:import", "corpus:images-add", "inference:")
+NOT_BUILT = {
+    "annotation:batch-move": "to somebody who may take it: tests/annotation/test_moving.py",
+    "sxs_eval:gold-change": "a gold pair: tests/sxs_eval/test_setup_pages.py",
+    "gapgame:board-show": "a season that is closed: tests/gapgame/test_odd_requests.py",
+    "gapgame:vectors-import": "a language of an encoder: tests/gapgame/test_vectors_page.py",
+    "gapgame:picture-show": "a picture of a turn, signed: tests/leaks/test_players.py",
+    "inference:trial-picture": "a trial of an upload: tests/inference/test_trials_pages.py",
+    "people:member-remove": "a membership, where the world names an invitation: tests/people/test_page_access.py",
+}
+"""Addresses that the world below has nothing for, and where they are asked for with something."""
+
+
+def is_of_managers(name: str) -> bool:
+    return name in OF_MANAGERS or name.startswith(OF_ALL_MANAGERS)
+
+
+def somebody() -> Client:
+    return signed_in(make_user())
+
+
+def an_annotator_of_another_project() -> Client:
+    return signed_in(make_annotator(make_round(), None))
+
+
+def a_manager_of_another_project() -> Client:
+    return signed_in(make_project().created_by)
+
+
+def whose_account_was_closed() -> Client:
+    """With a session of before."""
+    manager = make_project().created_by
+    client = signed_in(manager)
+    User.objects.filter(pk=manager.pk).update(is_active=False)
+    return client
+
+
+def wrong_doors(
+    client: Client, known: Mapping[str, Sequence[object]], *, is_visitor: bool = False, may_manage: bool = False
+) -> list[str]:
+    """What whoever asks finds, and should not."""
+    found = []
+    for route in ours():
+        answers = [asked for address in route.addresses(known) for asked in ask(client, address)]
+        found += [f"{route.name}: {asked}" for asked in answers if asked.status >= 500]
+        if route.name == "people:invitation-accept":
+            continue
+        found += [f"{route.name} tells: {asked}" for asked in answers if asked.told]
+        if route.name in ANYBODY or (route.name in ONES_OWN and not is_visitor):
+            continue
+        if may_manage and is_of_managers(route.name):
+            continue
+        refused = (403, 404, 405) if is_of_managers(route.name) else (404, 405)
+        for asked in answers:
+            if not (asked.is_to_sign_in if is_visitor else False) and asked.status not in refused:
+                found.append(f"{route.name} is open: {asked}")
+        if all(asked.status == 405 for asked in answers):
+            found.append(f"{route.name} takes none of the methods that were tried")
+    return found
+
+
+NOT_SIGNED_IN = [a_visitor, whose_account_was_closed]
+WHO = [*NOT_SIGNED_IN, somebody, an_annotator_of_another_project, a_manager_of_another_project]
+
+
+@pytest.mark.slow(reason="every address by every method")
+@pytest.mark.parametrize("who", WHO, ids=lambda who: who.__name__)
+def test_no_door_is_open_to(who: Callable[[], Client], world: World) -> None:
+    client = who()
+    is_manager = who is a_manager_of_another_project
+    found = wrong_doors(client, world.known, is_visitor=who in NOT_SIGNED_IN, may_manage=is_manager)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.slow(reason="every address, asked by everybody")
+def test_whoever_has_to_do_with_it_finds_each_of_them(world: World) -> None:
+    """The control: nobody would find what is not there, or is asked for in the wrong way."""
+    clients = [signed_in(insider) for insider in world.insiders]
+    missing = {route.name for route in ours()} - {*ANYBODY, *ONES_OWN, *NOT_BUILT}
+    for client in clients:
+        for route in ours():
+            if route.name in missing:
+                addresses = route.addresses(world.known)
+                if any(asked.status not in (403, 404, 405) for one in addresses for asked in ask(client, one)):
+                    missing.discard(route.name)
+    assert not missing, ", ".join(sorted(missing))
+
+
+def open_door(request: HttpRequest, slug: str) -> HttpResponse:
+    return HttpResponse("nothing of anybody's")
+
+
+def talking_door(request: HttpRequest, slug: str) -> HttpResponse:
+    return HttpResponse(f"Not here: {NAME}", status=404)
+
+
+@pytest.mark.parametrize(("door", "said"), [(open_door, "door is open"), (talking_door, "door tells")])
+def test_a_door_that_stands_open_is_found(door: Callable[..., HttpResponse], said: str, world: World) -> None:
+    with serving(path("projects/<slug:slug>/door/", door, name="door")):
+        found = wrong_doors(somebody(), world.known)
+    assert any(said in one for one in found), found
+
+
+def test_lists_of_doors_name_no_address_that_is_gone() -> None:
+    assert {*ANYBODY, *ONES_OWN, *OF_MANAGERS, *NOT_BUILT} <= {route.name for route in ours()}

@@ -1,0 +1,159 @@
+"""A project with something of every kind of work, and everybody who has to do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from django.utils import timezone
+
+from annotation.models import Release
+from annotation.services import corrections
+from corpus.models import ImportJob, ImportKind, JobState
+from corpus.selectors import picture_of
+from gapgame.services import playing
+from inference.models import CaptioningModel, Encoder, Run, RunState, Trial
+from people import tokens
+from people.models import Delivery, Invitation, Membership, Role, User, Webhook
+from sxs_eval.services import judging
+from tests.annotation.handing_in import hand_in
+from tests.api.seeded import WRITTEN, Seeded, make_seeded
+from tests.api.test_projects import make_release
+from tests.factories import (
+    make_annotator,
+    make_comparison,
+    make_player,
+    make_rater,
+    make_round,
+    make_season,
+)
+from tests.inference.embedded import put_set
+from tests.leaks.addresses import routes
+from tests.scoring.scored import make_references, make_scoring
+from tests.tiers import some
+
+NAME, NOTE, HOOK = "Löwenprojekt", "Name the animals.", "hook-of-lions.example.org"
+DAY = timedelta(days=1)
+
+INSIDERS = some(range(7), short=2, reason="the manager and an annotator find most of it; the others, little else")
+"""Which of `World.insiders` asks."""
+
+
+@dataclass
+class World:
+    seeded: Seeded
+    insiders: Sequence[User]
+    known: Mapping[str, Sequence[object]]
+
+
+def make_world(media: Path) -> World:
+    """A project with something of every kind of work, and everybody who has to do with it."""
+    seeded, now = make_seeded(), timezone.now()
+    project, manager = seeded.project, seeded.manager
+    project.name = NAME
+    project.save()
+    Membership.objects.create(project=project, user=manager, role=Role.RESEARCHER)
+    bob = User.objects.get(username="bob-lions")
+    another = make_round(project=project, collection=seeded.main.collection, language="cs")
+    cid = make_annotator(another, "cid-lions")
+    hand_in(another, cid, WRITTEN, now=now)
+    caption = another.captions.first()
+    corrections.send_back(caption_id=caption.pk, note=NOTE, by=manager, now=now)
+    release = make_release(project, media)
+    Release.objects.filter(pk=release.pk).update(counts={"captions": 0, "files": [{"name": "LICENSE", "bytes": 2}]})
+    hook = Webhook.objects.create(
+        project=project, url=f"https://{HOOK}/", secret="whsec_x", events=[], created_at=now, created_by=manager
+    )
+    delivery = Delivery.objects.create(webhook=hook, event="x", payload={}, next_at=now, created_at=now)
+    token = tokens.make_token(user=bob, name="x", may_write=True, expires_at=None, now=now).row
+    about: dict[str, Any] = {"project": project, "created_by": manager, "expires_at": now + DAY}
+    invitation = Invitation.objects.create(role=Role.RATER, token="x" * 40, **about)
+    comparison = make_comparison(project=project)
+    rita = make_rater(comparison, "rita")
+    judged = judging.take_batch(comparison=comparison, rater=rita, now=now, rng=Random(1))
+    season = make_season(project=project, starts_at=now - DAY, ends_at=now + DAY)
+    player = make_player(season, "paul")
+    who: dict[str, Any] = {"player_id": player.pk, "user": player.user, "now": now}
+    playing.take_batch(**who, language="en", rng=Random(1))
+    turn = playing.open_turn(**who)
+    assert turn is not None
+    scoring = make_scoring(make_references(project=project))
+    model = CaptioningModel.objects.first()
+    assert model is not None
+    run = Run.objects.create(
+        model=model, collection=seeded.main.collection, queue="gpu", state=RunState.DONE, total=1, created_at=now
+    )
+    image = seeded.main.collection.entries.first().image
+    trial = Trial.objects.create(model=model, image=image, created_at=now, created_by=manager)
+    job = ImportJob.objects.create(
+        kind=ImportKind.CAPTIONS, collection=seeded.main.collection, source_name="x.jsonl", state=JobState.DONE
+    )
+    encoder = Encoder.objects.create(name="Colours", backend="sentences", signature="c-1")
+    vectors = put_set(encoder, seeded.main.collection, [[1.0, float(number)] for number in range(9)])
+    picture = picture_of(image, seeded.ann).large.split("/")
+    known: dict[str, Sequence[object]] = {
+        **seeded.known(),
+        "slug": [project.slug],
+        "tag": ["de"],
+        "person_id": [seeded.ann.pk],
+        "caption_id": [caption.pk],
+        "action": ["close"],
+        "layout": ["jsonl", "json", "csv", "tex"],
+        "name": ["manifest.json", "LICENSE"],
+        "token": [invitation.token],
+        "key": ["guessed"],
+        "uidb36": ["1"],
+        "token_id": [token.pk],
+        "webhook_id": [hook.pk],
+        "delivery_id": [delivery.pk],
+        "pk": [invitation.pk],
+        "comparison_id": [comparison.pk],
+        "rater_id": [rita.pk],
+        "gold_id": [1],
+        "season_slug": [season.slug],
+        "item_set_id": [season.item_set_id],
+        "item_id": [season.item_set.items.first().pk],
+        "player_id": [player.pk],
+        "turn_id": [turn.pk],
+        "scoring_id": [scoring.pk],
+        "set_id": [scoring.references_id],
+        "model_id": [model.pk],
+        "run_id": [run.pk],
+        "trial_id": [trial.pk],
+        "job_id": [job.pk],
+        "public_id": [image.public_id],
+        "size": [picture[-3]],
+        "signature": [picture[-2]],
+    }
+    known |= {f"sxs_eval:{name} batch_id": [judged.pk] for name in _names("sxs_eval", "batch_id")}
+    known |= {f"gapgame:{name} slug": [season.slug] for name in PLAYERS}
+    known |= {f"corpus:{name} slug": [seeded.main.collection.slug] for name in _names("corpus", "slug")}
+    known |= {f"inference:{name} set_id": [vectors.pk] for name in _names("inference", "set_id")}
+    known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]
+    insiders = [manager, seeded.ann, seeded.rae, bob, cid, rita, player.user]
+    assert len(insiders) == len(INSIDERS)
+    return World(seeded, insiders, known)
+
+
+PLAYERS = (
+    "season-show",
+    "season-join",
+    "player-edit",
+    "batch-take",
+    "turn-open",
+    "turn-list",
+    "board-show",
+    "rules-show",
+)
+
+
+def _names(namespace: str, argument: str) -> list[str]:
+    return [
+        route.name.partition(":")[2]
+        for route in routes()
+        if route.name.startswith(f"{namespace}:") and argument in route.arguments
+    ]
