@@ -23,6 +23,7 @@ from gapgame.services.item_imports import import_path
 from gapgame.services.items import create_item_set
 from gapgame.services.players import join_season
 from gapgame.services.seasons import Terms, Texts, create_season
+from inference.models import WordVectorSet
 from inference.services.word_vectors import import_packaged
 from languages.models import Language
 from people.models import Project, User
@@ -79,12 +80,15 @@ def load(
     """Make what is missing of the sentences, the two seasons and what is played in them."""
     item_set = _items(project, manager, unpacked, clock, say)
     now = clock()
-    over = _season(project, item_set, LAST_SEASON, manager, now - 2 * LONG, now - LONG)
+    seasons = Season.objects.filter(project=project, name__in=[LAST_SEASON.name, THIS_SEASON.name])
+    # Copied once for both, as that takes seconds.
+    vectors = _vectors(now) if seasons.count() < 2 else {}
+    over = _season(item_set, LAST_SEASON, manager, vectors, now - 2 * LONG, now - LONG)
     if over.closed_at is None:
         for username in PLAYERS:
             _play_batch(over, people[username], over.starts_at + timedelta(hours=1 + len(username)), stop_at=None)
         close_season(season_id=over.pk, now=max(now, over.ends_at + GRACE))
-    on = _season(project, item_set, THIS_SEASON, manager, now - timedelta(days=1), now + LONG)
+    on = _season(item_set, THIS_SEASON, manager, vectors, now - timedelta(days=1), now + LONG)
     for username in PLAYERS:
         stop_at = 4 if username == IN_THE_MIDDLE else None
         _play_batch(on, people[username], on.starts_at + timedelta(hours=1 + len(username)), stop_at=stop_at)
@@ -105,16 +109,24 @@ def _items(project: Project, manager: User, unpacked: Path, clock: Clock, say: S
     return item_set
 
 
+def _vectors(now: datetime) -> Mapping[str, WordVectorSet]:
+    """Those that seasons score with, by language."""
+    languages = Language.objects.in_bulk(VECTORS)
+    return {tag: import_packaged(name=name, language=languages[tag], now=now).vectors for tag, name in VECTORS.items()}
+
+
 def _season(
-    project: Project, item_set: ItemSet, texts: Texts, manager: User, starts_at: datetime, ends_at: datetime
+    item_set: ItemSet,
+    texts: Texts,
+    manager: User,
+    vectors: Mapping[str, WordVectorSet],
+    starts_at: datetime,
+    ends_at: datetime,
 ) -> Season:
+    project = item_set.project
     found = Season.objects.filter(project=project, name=texts.name).first()
     if found is not None:
         return found
-    vectors = {
-        tag: import_packaged(name=name, language=Language.objects.get(pk=tag), now=starts_at).vectors
-        for tag, name in VECTORS.items()
-    }
     terms = Terms(
         starts_at=_whole_hour(starts_at),
         ends_at=_whole_hour(ends_at),

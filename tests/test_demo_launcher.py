@@ -20,6 +20,10 @@ from django.db import OperationalError
 
 from demo import content, launcher, preparation
 from tests.servers import ROOT, embedded_environment, free_port
+from tests.tiers import some
+
+# One process makes what they share.
+pytestmark = pytest.mark.xdist_group("demo")
 
 START_S = 120
 STOP_S = 30
@@ -100,7 +104,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return demo.var
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", some([signal.SIGINT, signal.SIGTERM], short=1, reason="`prepared` ends one by SIGTERM"))
+@pytest.mark.slow(reason="a demo is started and stopped")
 def test_it_serves_says_who_can_sign_in_and_ends_everything_when_asked(demo: Demo, how: signal.Signals):
     said = demo.start()
 
@@ -116,6 +121,7 @@ def test_it_serves_says_who_can_sign_in_and_ends_everything_when_asked(demo: Dem
 
 
 @pytest.mark.parametrize(("part", "command"), [("web server", "granian"), ("worker", "celery")])
+@pytest.mark.slow(reason="a demo is started and killed")
 def test_when_one_part_dies_the_other_is_ended_and_it_says_which(demo: Demo, part: str, command: str):
     demo.start()
     demo.wait(lambda: demo.processes(command), START_S)

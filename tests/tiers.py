@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 BUDGET_S = 2.0
+IN_A_BROWSER = 2.0
+"""How many times as long a test in a browser may take: half of its time is Chromium's own."""
 CALIBRATION_S = 0.030
 """Processor time of `_calibrate` on the machine that the budget is meant for; a slower one is given more."""
 PRESSURE = Path("/proc/pressure/cpu")
@@ -76,6 +78,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report: pytest.TestReport = yield
     own_s = item.stash.get(OWN_S, 0.0)
     budget_s: float = item.config.getoption("--budget-s")
+    if item.get_closest_marker("browser"):
+        budget_s *= IN_A_BROWSER
     if call.when == "call" and report.passed and own_s > budget_s and not _may_be_slow(item):
         allowed_s = budget_s * max(1.0, _calibrate() / CALIBRATION_S)
         if own_s > allowed_s:

@@ -134,7 +134,8 @@ def copy_glove(writer_of: WriterOf) -> TableWriter:
     if spec is None or not spec.submodule_search_locations:
         raise VectorsRefused(f"The package {GLOVE_MODULE.replace('_', '-')} is not installed.")
     folder = Path(spec.submodule_search_locations[0]) / "data"
-    matrix = np.load(folder / GLOVE_MATRIX, mmap_mode="r")
+    # As a plain array: each row of a memory map would be one, too, which costs more than to copy it.
+    matrix = np.asarray(np.load(folder / GLOVE_MATRIX, mmap_mode="r"))
     words = pyarrow.parquet.read_table(folder / GLOVE_WORDS).column(0).to_pylist()
     writer = writer_of(matrix.shape[1])
     try:

@@ -11,6 +11,8 @@ const came = field.defaultValue;
 const hasAnswer = Boolean(form.querySelector(".warnings, .notice--error"));
 
 const keep = () => kept.put(0, field.value, []);
+// Before anything is waited for: a page that is closed at once keeps what was typed, too.
+field.addEventListener("input", keep);
 
 await kept.recover();
 const before = kept.newest();
@@ -22,4 +24,3 @@ if (before && !hasAnswer && field.value === came && before.text !== came) {
   // Typed before this script was there, or while it was looked up what is kept.
   keep();
 }
-field.addEventListener("input", keep);

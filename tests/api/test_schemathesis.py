@@ -63,6 +63,7 @@ def _one_connection() -> Iterator[None]:
     ],
     ids=["manager", "annotator", "rater"],
 )
+@pytest.mark.slow(reason="every operation of the API, with some examples of each")
 def test_no_operation_breaks_or_answers_what_the_schema_does_not_say(
     who: Callable[[Seeded], User], part: str, seeded: Seeded
 ) -> None:

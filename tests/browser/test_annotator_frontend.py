@@ -100,6 +100,7 @@ def test_going_on_before_all_are_rated_leads_to_the_one_that_is_not(desk: Desk, 
     expect(page.locator("#confirm")).not_to_be_visible()
 
 
+@pytest.mark.slow(reason="several tabs, back and forth")
 def test_screen_1_is_left_neither_in_the_history_nor_on_the_device_nor_in_another_tab(
     desk: Desk, page: Page, context: BrowserContext
 ) -> None:

@@ -128,6 +128,7 @@ def test_a_caption_written_anew_outlives_a_page_that_was_closed(
     page.locator(f"a[href='{reverse('annotation:caption-rewrite', args=[caption.pk])}']").click()
     page.get_by_label("Caption in").fill(f"{TEXT} والبحر")
     assert barriers(page) == []
+    page.wait_for_load_state()
     page.close()
 
     page = context.new_page()

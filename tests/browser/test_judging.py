@@ -59,6 +59,7 @@ def judge_all(desk: Desk, prefer: str, press: Callable[[Page, int], None]) -> di
     return expected
 
 
+@pytest.mark.slow(reason="three raters, all pairs")
 def test_three_raters_judge_every_pair_by_keys_by_touch_and_without_scripts(
     live_server: Any, browser: Browser, comparison: Comparison
 ) -> None:

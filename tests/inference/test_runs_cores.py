@@ -84,6 +84,7 @@ def test_a_worker_of_celery_shares_the_cores_before_its_processes_are_forked_off
 
 
 @needs_torch
+@pytest.mark.slow(reason="PyTorch is loaded by a process of its own")
 def test_pytorch_computes_on_the_threads_that_are_left_to_the_process():
     assert threads_in_a_worker(with_torch=True) == "1"
 

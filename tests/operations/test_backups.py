@@ -276,6 +276,7 @@ def test_a_backup_that_fails_leaves_nothing(tmp_path, media, monkeypatch):
 
 
 @pytest.mark.sqlite_only
+@pytest.mark.slow(reason="backups are started and killed")
 def test_a_backup_that_was_killed_does_not_look_whole_and_is_cleared_away_by_the_next(tmp_path):
     var, backups = tmp_path / "var", tmp_path / "backups"
     (var / "media").mkdir(parents=True)

@@ -260,6 +260,7 @@ def test_no_database_is_needed_and_a_missing_file_is_named(files):
     assert not list(files[0].parent.rglob("*sqlite*"))
 
 
+@pytest.mark.slow(reason="100,000 images")
 def test_a_hundred_thousand_images_take_seconds(tmp_path):
     candidates, references = tmp_path / "candidates.json", tmp_path / "references.jsonl"
     captions = [f"a {number % 97} dog and {number % 89} cats" for number in range(100_000)]
