@@ -33,10 +33,10 @@ def differences(connection: BaseDatabaseWrapper) -> list[str]:
                 continue
             cursor.execute(f"SELECT * FROM {connection.ops.quote_name(meta.db_table)} WHERE 1 = 0")  # noqa: S608
             columns = {column[0] for column in cursor.description or ()}
-            expected = {field.column for field in meta.local_concrete_fields}
+            expected = {str(field.column) for field in meta.local_concrete_fields}
             found += [f"missing {meta.db_table}.{column}" for column in sorted(expected - columns)]
             found += [f"unexpected {meta.db_table}.{column}" for column in sorted(columns - expected)]
-            names = {each.name for each in (*meta.constraints, *meta.indexes)}
+            names = {str(each.name) for each in (*meta.constraints, *meta.indexes)}
             found += [f"missing {name}" for name in sorted(names - named)]
     return found
 

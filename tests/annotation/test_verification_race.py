@@ -162,6 +162,7 @@ def in_both_hands(person: User) -> set[int]:
     return set(rated) & set(Item.objects.filter(person=person).values_list("image", flat=True))
 
 
+@pytest.mark.slow(reason="twelve callers want the same six images")
 def test_in_two_tabs_at_once_nobody_gets_a_picture_both_to_rate_and_to_write_about(both):
     rating, writing, people = both
 
