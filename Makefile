@@ -60,10 +60,10 @@ test-all: LONG := --long
 test test-all: setup
 	@failed=; start=$$(date +%s); \
 	echo "On PostgreSQL, what touches the database:"; \
-	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder $(LONG) --ds=tests.settings_postgres || failed=PostgreSQL; \
+	$(BIN)/python -m pytest -n 3 $(LONG) --ds=tests.settings_postgres || failed=PostgreSQL; \
 	middle=$$(date +%s); \
 	echo "On SQLite, everything:"; \
-	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder $(LONG) || failed="$$failed SQLite"; \
+	$(BIN)/python -m pytest -n 3 $(LONG) || failed="$$failed SQLite"; \
 	echo "Tests on PostgreSQL took $$((middle - start)) s, on SQLite $$(($$(date +%s) - middle)) s."; \
 	if [ -n "$$failed" ]; then echo "Tests failed on: $$failed"; exit 1; fi
 

@@ -34,9 +34,6 @@ from sxs_eval.selectors.work import judging_page, work_of
 from sxs_eval.services import judging
 from tests.demo_drawings import KEYS, SENTENCES, draw
 
-# One process makes what they share.
-pytestmark = pytest.mark.xdist_group("demo content")
-
 
 def project_people(project, role):
     return User.objects.filter(memberships__project=project, memberships__role=role)

@@ -22,9 +22,6 @@ from demo import content, launcher, preparation
 from tests.servers import ROOT, embedded_environment, free_port
 from tests.tiers import some
 
-# One process makes what they share.
-pytestmark = pytest.mark.xdist_group("demo")
-
 START_S = 120
 STOP_S = 30
 

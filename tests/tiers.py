@@ -14,12 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 BUDGET_S = 2.0
 IN_A_BROWSER = 2.0
 """How many times as long a test in a browser may take: half of its time is Chromium's own."""
 CALIBRATION_S = 0.030
 """Processor time of `_calibrate` on the machine that the budget is meant for; a slower one is given more."""
+RUN_BY_ONE_PROCESS = (
+    "tests/browser/test_long_way.py",
+    "tests/inference/test_encoder_decoder.py",
+    "tests/inference/test_transformer_runs.py",
+    "tests/test_demo_content.py",
+    "tests/test_demo_launcher.py",
+)
+"""Files whose tests share what takes some ten seconds to make."""
 PRESSURE = Path("/proc/pressure/cpu")
 OWN_S = pytest.StashKey[float]()
 
@@ -91,6 +100,20 @@ def pytest_runtest_makereport(
                 "CONTRIBUTING.md"
             )
     return report
+
+
+class Together(LoadScopeScheduling):
+    """Hands tests out one by one in their order, and those of a file in `RUN_BY_ONE_PROCESS` together."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return file if file in RUN_BY_ONE_PROCESS else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
+    config.option.loadscopereorder = False
+    return Together(config, log)
 
 
 def _may_be_slow(item: pytest.Item) -> bool:

@@ -181,6 +181,7 @@ class TestStandings:
             take(round, ann)
         assert_captions_are_as_their_places(round)
 
+    @pytest.mark.slow(reason="annotators and managers at once, many times each")
     @pytest.mark.parametrize("run", runs(4, short=1))
     def test_replication_is_exact_through_any_interleaving(self, run):
         round = make_round(images=10, replication=2, batch_size=3, seed=run)

@@ -20,9 +20,6 @@ from tests.browser.annotator import barriers
 from tests.browser.installation import Installation, processes_of
 from tests.browser.seed import PASSWORD, PICTURES
 
-# One process makes what they share.
-pytestmark = pytest.mark.xdist_group("installation")
-
 ENGLISH = "english caption"
 STATE = "#write .state[data-state]"
 WITHIN_MS = 20_000

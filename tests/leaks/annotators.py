@@ -404,18 +404,31 @@ def handed_in(world: World) -> None:
     world.write_all(CaptionBatch.objects.get(pk=world.batch.pk), world.annotator, timezone.now())
 
 
-OF_ANNOTATORS = ("annotation:", "api:", "corpus:picture-show", "people:home-show", "people:profile-show")
-OF_OWN_DATA = ("people:data-download", "people:account-delete")
-OF_MANAGERS = (*OF_ANNOTATORS, *OF_OWN_DATA, "corpus:", "inference:", "people:", "scoring:", "sxs_eval:")
+OF_ANNOTATORS = (
+    *("annotation:batch-", "annotation:caption-", "annotation:feedback-", "annotation:guidelines-show"),
+    *("annotation:history-", "annotation:rating-", "annotation:work-", "annotation:writing-"),
+    *(
+        "api:batch-",
+        "api:docs",
+        "api:draft-",
+        "api:feedback-",
+        "api:own-",
+        "api:rating-save",
+        "api:work-",
+        "api:writing-",
+    ),
+)
+OF_RATERS = ("sxs_eval:batch-", "sxs_eval:judgement", "sxs_eval:evaluation-", "sxs_eval:work-")
+OF_MANAGERS = ("annotation:", "api:", "corpus:", "inference:", "people:", "scoring:", "sxs_eval:")
 STANDS: dict[Callable[[World], None], Sequence[str]] = {
     in_screen_2: (),
-    in_screen_2_with_other_rounds: (*OF_ANNOTATORS, *OF_OWN_DATA),
+    in_screen_2_with_other_rounds: OF_ANNOTATORS,
     in_screen_2_and_manager_of_another_project: OF_MANAGERS,
-    in_screen_2_and_rater: (*OF_ANNOTATORS, *OF_OWN_DATA, "sxs_eval:"),
-    in_screen_2_of_pictures_that_managers_wrote_about: (*OF_ANNOTATORS, *OF_OWN_DATA),
-    in_screen_2_and_overdue: (*OF_ANNOTATORS, *OF_OWN_DATA),
-    in_screen_2_and_lapsed: (*OF_ANNOTATORS, *OF_OWN_DATA),
-    in_screen_2_and_given_back: (*OF_ANNOTATORS, *OF_OWN_DATA),
-    handed_in: (*OF_ANNOTATORS, *OF_OWN_DATA),
+    in_screen_2_and_rater: (*OF_ANNOTATORS, *OF_RATERS),
+    in_screen_2_of_pictures_that_managers_wrote_about: OF_ANNOTATORS,
+    in_screen_2_and_overdue: OF_ANNOTATORS,
+    in_screen_2_and_lapsed: OF_ANNOTATORS,
+    in_screen_2_and_given_back: OF_ANNOTATORS,
+    handed_in: OF_ANNOTATORS,
 }
 """Each with the routes that answer otherwise than in the first, by how their names begin."""

@@ -36,7 +36,7 @@ from sxs_eval.services import judging
 from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater
 from tests.inference.embedded import put_set
 from tests.leaks.addresses import serving
-from tests.leaks.annotators import HOLD, make_sizes
+from tests.leaks.annotators import HOLD, OF_RATERS, make_sizes
 from tests.leaks.answers import Secrets
 from tests.leaks.walk import EVERY_ADDRESS, Extent, Walk, extent_for
 
@@ -208,10 +208,16 @@ def paused(world: World) -> None:
     Standing.objects.create(comparison=world.comparison, person=world.rater, paused_at=timezone.now())
 
 
-OF_RATERS = ("sxs_eval:", "api:", "annotation:work-show", "corpus:picture-show", "people:home-show", "people:data")
+DIFFERING = (
+    *OF_RATERS,
+    "sxs_eval:instructions-show",
+    "corpus:picture-show",
+    "people:home-show",
+    "people:data-download",
+)
 STANDS: dict[Callable[[World], None], Sequence[str]] = {
     in_the_middle: (),
-    **dict.fromkeys((at_the_end, lapsed, given_back, paused), OF_RATERS),
+    **dict.fromkeys((at_the_end, lapsed, given_back, paused), DIFFERING),
 }
 """Each with the routes that answer otherwise than in the first, by how their names begin."""
 
