@@ -140,6 +140,18 @@ def test_the_language_stands_in_the_signature_where_it_has_a_say(pretended_meteo
     assert str(signature("meteor")).startswith("meteor|v:1.5|text:whitespace-1|lang:en|refs:")
 
 
+def test_meteor_has_its_english_parameters_where_it_has_none_of_the_language_and_says_so(pretended_meteor):
+    chinese = {one.metric: one for one in score(CANDIDATES, REFERENCES, metrics=["meteor", "bmrc"], language="zh")}
+    [german] = score(CANDIDATES, REFERENCES, metrics=["meteor"], language="de", meteor_language="en")
+
+    assert pretended_meteor == ["en", "en"]
+    assert str(chinese["meteor"].signature).startswith("meteor|v:1.5|text:whitespace-1|lang:zh|params:en|refs:")
+    for one in chinese.values():
+        assert (one.signature.get("lang"), one.signature.get("params")) == ("zh", "en")
+        assert one.notes == ("METEOR used the parameters of en for captions in zh.",)
+    assert differences(chinese["meteor"].signature, german.signature) == ["languages: zh against de"]
+
+
 def test_the_order_of_the_images_changes_neither_signature_nor_figures():
     [here] = score(CANDIDATES, REFERENCES, metrics=["cider-d"])
     [there] = score(CANDIDATES[::-1], REFERENCES[::-1], metrics=["cider-d"])
