@@ -20,6 +20,7 @@ class Reason(StrEnum):
     NO_DIFFERENCE = "no_difference"
     TOO_FEW_POINTS = "too_few_points"
     ALL_VALUES_EQUAL = "all_values_equal"
+    SAME_IN_ALL_EVALUATIONS = "same_in_all_evaluations"
     ONE_SIGN_ONLY = "one_sign_only"
     NO_KNOWN_WORD = "no_known_word"
     NO_WORDS = "no_words"
