@@ -25,7 +25,7 @@ from metrics.correlations import (
     ranks,
     spearman,
 )
-from metrics.model_ranks import model_ranks, rank_agreement
+from metrics.model_ranks import Ties, model_ranks, rank_agreement
 from metrics.undefined import Reason, UndefinedFigure
 from tests.published import published
 
@@ -275,6 +275,17 @@ def test_an_interval_that_would_claim_certainty_is_undefined(x, y, reason):
 def test_equal_values_share_the_mean_of_their_ranks():
     assert ranks([3, 1, 3, 2]).tolist() == [3.5, 1, 3.5, 2]
     assert model_ranks([3, 1, 3, 2]).tolist() == [1.5, 4, 1.5, 3]
+
+
+@settings(max_examples=60, deadline=None)
+@given(evaluations)
+def test_competition_ranks_are_those_of_scipy(points):
+    x, y = points
+    theirs = [stats.rankdata(-values, method="min") for values in (x, y)]
+    assert [model_ranks(values, ties=Ties.COMPETITION).tolist() for values in (x, y)] == [r.tolist() for r in theirs]
+    assume(all(len(set(ranks)) > 1 for ranks in theirs))
+    expected = stats.pearsonr(*theirs).statistic
+    assert rank_agreement(x, y, ties=Ties.COMPETITION) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("scores", [[1, np.nan, 2], [[1, 2]], 1])
