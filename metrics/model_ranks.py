@@ -11,7 +11,7 @@ from metrics.correlations import both_finite, pearson, ranks, spearman
 
 
 class Ties(StrEnum):
-    """What models with equal scores share: the mean of their ranks (1, 2.5, 2.5, 4), or the best of them (1, 2, 2, 4)."""
+    """What equal scores share: the mean of their ranks (1, 2.5, 2.5, 4), or the best of them (1, 2, 2, 4)."""
 
     MEAN = "mean"
     COMPETITION = "competition"
@@ -68,7 +68,8 @@ def rank_agreement(proposed: ArrayLike, standard: ArrayLike, *, ties: Ties = Tie
 
     References
     ----------
-    Chen et al. (2020), annotation-free metrics for image captioning, table 3 by mean ranks, table 4 by competition ranks.
+    Chen et al. (2020), annotation-free metrics for image captioning: table 3 by mean ranks, table 4 by competition
+    ranks.
     """
     if ties == Ties.COMPETITION:
         x, y = both_finite(proposed, standard)

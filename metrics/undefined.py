@@ -15,6 +15,8 @@ class Reason(StrEnum):
     ALL_RATINGS_EQUAL = "all_ratings_equal"
     RESAMPLES_UNDEFINED = "resamples_undefined"
     MODELS_NOT_CONNECTED = "models_not_connected"
+    NO_MODELS = "no_models"
+    STRENGTH_UNBOUNDED = "strength_unbounded"
     MODEL_NEVER_LOSES = "model_never_loses"
     NOT_CONVERGED = "not_converged"
     NO_DIFFERENCE = "no_difference"

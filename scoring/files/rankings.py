@@ -42,7 +42,8 @@ class RankReport:
 
     def lines(self, *, digits: int) -> Iterator[str]:
         standard = list(next(iter(self.table.agreement.values())))
-        yield f"{CORRELATION[self.ties]} of the ranks of {len(self.models)} models; equal scores share {SHARED[self.ties]}."
+        what, shared = CORRELATION[self.ties], SHARED[self.ties]
+        yield f"{what} of the ranks of {len(self.models)} models; equal scores share {shared}."
         yield from (f"Note: {note}" for note in self.notes)
         yield ""
         yield from table_lines(
