@@ -99,7 +99,7 @@ def ask_for_trial(trial_id: int) -> None:
     transaction.on_commit(lambda: run_trial.apply_async((trial_id,), queue=queue, expires=MESSAGE_LIVES_S), robust=True)
 
 
-def _send(run_id: int, queue: str, *, countdown: float | None = None) -> None:
+def _send(run_id: int, queue: str, *, countdown: float = 0.0) -> None:
     work_on.apply_async((run_id,), queue=queue, countdown=countdown, expires=MESSAGE_LIVES_S)
 
 

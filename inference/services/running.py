@@ -435,5 +435,11 @@ class _Shift:
                 log.exception("Chunk %s could not be given back.", held.chunk.pk)
 
     def _say(self, message: str, *, is_warning: bool = False, traceback: str = "") -> None:
-        about = {"worker": self.worker, "is_warning": is_warning, "traceback": traceback}
-        progress.say(run=self.run, message=message, now=self.clock(), **about)
+        progress.say(
+            run=self.run,
+            message=message,
+            worker=self.worker,
+            is_warning=is_warning,
+            traceback=traceback,
+            now=self.clock(),
+        )

@@ -49,7 +49,7 @@ def save_qwen3_vl(folder: Path) -> Path:
     )
 
     tokenizer = _qwen_words()
-    eye = {"hidden_size": 16, "intermediate_size": 32, "depth": 2, "num_heads": 2, "patch_size": PATCH}
+    eye: dict[str, Any] = {"hidden_size": 16, "intermediate_size": 32, "depth": 2, "num_heads": 2, "patch_size": PATCH}
     eye |= {"out_hidden_size": 16, "num_position_embeddings": 16, "deepstack_visual_indexes": [0]}
     text = {**_qwen_text(tokenizer), "head_dim": 8}
     config = Qwen3VLConfig(text_config=text, vision_config=eye, **_qwen_ids(tokenizer))

@@ -153,9 +153,11 @@ def test_small_steps_between_large_numbers_are_those_without_the_large_number(co
     steps, y = 2.0 * np.arange(count), rng(1).normal(size=count)
     assert pearson(1e16 + steps, np.arange(count)) == pytest.approx(1, abs=1e-15)
     assert pearson(1e16 + steps, y) == pytest.approx(stats.pearsonr(steps, y).statistic, abs=1e-12)
-    options = {"coefficient": Coefficient.PEARSON, "flip": False, "resamples": 300}
     if count > 5:
-        large, small = (correlation_interval(x, y, **options, rng=rng()) for x in (1e16 + steps, steps))
+        large, small = (
+            correlation_interval(x, y, coefficient=Coefficient.PEARSON, flip=False, resamples=300, rng=rng())
+            for x in (1e16 + steps, steps)
+        )
         assert [large.low, large.high] == pytest.approx([small.low, small.high], abs=1e-12)
 
 
