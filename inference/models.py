@@ -219,13 +219,14 @@ class RunFailure(models.Model):
 
 
 class RunEvent(models.Model):
-    """A line of a run's log. Never a caption's words."""
+    """A line of a run's log. Never a caption's words: a traceback of work on an image has no message."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()
     worker = models.CharField(max_length=200, blank=True)
     is_warning = models.BooleanField(default=False)
     message = models.TextField()
+    traceback = models.TextField(blank=True, help_text="Where the model's program broke.")
 
     class Meta:
         ordering: ClassVar[list[str]] = ["run", "pk"]

@@ -12,12 +12,15 @@ from django.utils import timezone
 from corpus.models import ImportKind
 from corpus.services import jobs
 from inference.models import Run
-from inference.services import imports, running, runs, trials, workers
+from inference.services import imports, routing, running, runs, trials, workers
 from inference.services.heartbeat import heartbeat
 from inference.services.works import work_of
 
 MESSAGE_LIVES_S = 60
 """A worker that comes to it later finds that others have done the work, or another message."""
+
+HAND_ON_AFTER_S = 1.0
+"""Until a message is sent again that came to a worker without PyTorch, while one listens that has it."""
 
 SHORT_SLICE_S = 20.0
 """Of a worker that does other work besides: pictures and imports need not wait for minutes."""
@@ -41,6 +44,9 @@ def ask_for_caption_import(job_id: int) -> None:
 
 @shared_task
 def work_on(run_id: int) -> None:
+    if routing.is_run_for_another(run_id=run_id, now=timezone.now()):
+        _send(run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id), countdown=HAND_ON_AFTER_S)
+        return
     slice_s = running.SLICE_S if heartbeat.queues == {workers.GPU} else SHORT_SLICE_S
     has_more = running.work_on(
         run_id=run_id, work_of=work_of, worker=workers.name(), clock=timezone.now, slice_s=slice_s
@@ -64,6 +70,10 @@ def sweep_workers() -> None:
 
 @shared_task
 def run_trial(trial_id: int) -> None:
+    if routing.is_trial_for_another(trial_id=trial_id, now=timezone.now()):
+        queue = trials.queue_of(trial_id)
+        run_trial.apply_async((trial_id,), queue=queue, countdown=HAND_ON_AFTER_S, expires=MESSAGE_LIVES_S)
+        return
     trials.run_trial(trial_id=trial_id, worker=workers.name(), clock=timezone.now)
 
 
@@ -89,8 +99,8 @@ def ask_for_trial(trial_id: int) -> None:
     transaction.on_commit(lambda: run_trial.apply_async((trial_id,), queue=queue, expires=MESSAGE_LIVES_S), robust=True)
 
 
-def _send(run_id: int, queue: str) -> None:
-    work_on.apply_async((run_id,), queue=queue, expires=MESSAGE_LIVES_S)
+def _send(run_id: int, queue: str, *, countdown: float = 0.0) -> None:
+    work_on.apply_async((run_id,), queue=queue, countdown=countdown, expires=MESSAGE_LIVES_S)
 
 
 @signals.worker_init.connect

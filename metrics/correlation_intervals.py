@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metrics.bootstrap import Weights, bootstrap_interval
-from metrics.correlations import Coefficient, both_finite, correlation, flipped, kendall_tau_b
+from metrics.correlations import Coefficient, both_finite, centred, correlation, flipped, kendall_tau_b
 from metrics.intervals import Interval
 from metrics.undefined import UndefinedFigure
 
@@ -42,16 +42,19 @@ def correlation_interval(
     x, y = both_finite(first, second)
     of_points = STATISTICS[coefficient](*(flipped(x, y) if flip else (x, y)))
 
+    levels = _Levels(x), _Levels(y)
+
     def statistic(weights: Weights) -> Values:
-        return of_points(np.concatenate([weights, weights], axis=1) if flip else weights)
+        if not flip:
+            return of_points(weights)
+        is_defined = levels[0].is_varied(weights) & levels[1].is_varied(weights)
+        return np.where(is_defined, of_points(np.concatenate([weights, weights], axis=1)), np.nan)
 
     return bootstrap_interval(statistic, len(x), resamples=resamples, rng=rng)
 
 
 def _pearson(x: Values, y: Values) -> Callable[[Weights], Values]:
-    # Shifted and scaled, which changes no correlation, so that squares neither overflow nor lose their digits.
-    x, y = (values / max(np.abs(values).max(), 1e-300) for values in (x, y))
-    x, y = (values - values.mean() for values in (x, y))
+    x, y = centred(x), centred(y)
     levels = _Levels(x), _Levels(y)
 
     def statistic(weights: Weights) -> Values:

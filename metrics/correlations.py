@@ -46,7 +46,7 @@ def pearson(first: ArrayLike, second: ArrayLike) -> float:
     K. Pearson (1895), Notes on regression and inheritance in the case of two parents.
     """
     x, y = both_finite(first, second)
-    return _product_moment(*(_centred(values) for values in (x, y)))
+    return _product_moment(*(centred(values) for values in (x, y)))
 
 
 def spearman(first: ArrayLike, second: ArrayLike) -> float:
@@ -137,10 +137,14 @@ def correlation(first: ArrayLike, second: ArrayLike, *, coefficient: Coefficient
     Raises
     ------
     ValueError, UndefinedFigure
-        As the coefficient's own function; and with a single evaluation, whose two points always lie on a line (ours).
+        As the coefficient's own function; with a single evaluation, whose two points always lie on a line; and with
+        `flip` where one of the two is the same in every evaluation: with its mirror image it varies, but only by which
+        model was called the base (ours).
     """
     if np.size(first) < 2:
         raise UndefinedFigure(Reason.TOO_FEW_POINTS, "There are fewer than two evaluations.")
+    if flip and any(is_constant(values) for values in both_finite(first, second)):
+        raise UndefinedFigure(Reason.SAME_IN_ALL_EVALUATIONS, "One of the two is the same in every evaluation.")
     points = flipped(first, second) if flip else (first, second)
     return FUNCTIONS[coefficient](*points)
 
@@ -163,13 +167,26 @@ def both_finite(first: ArrayLike, second: ArrayLike) -> tuple[Points, Points]:
     return x, y
 
 
-def _centred(values: Points) -> Points:
-    """Around the mean and at most 1 in size, so that neither sums nor squares lose digits or overflow."""
-    if (values == values[0]).all():
+def is_constant(values: Points) -> bool:
+    return bool((values == values[0]).all())
+
+
+def centred(values: Points) -> Points:
+    """Around the mean and at most 1 in size, so that neither sums nor squares lose digits or overflow.
+
+    Raises
+    ------
+    UndefinedFigure
+        Where all are equal.
+    """
+    if is_constant(values):
         raise UndefinedFigure(Reason.ALL_VALUES_EQUAL, "One of the two has the same value throughout.")
-    scaled = values / np.abs(values).max()
-    scaled = scaled - scaled.mean()
-    return np.asarray(scaled / np.abs(scaled).max(), dtype=float)
+    # By a power of two, which rounds nothing; any other scale would before the values are centred.
+    near_zero = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
+    # Twice, since the mean of large numbers is rounded itself.
+    for _again in range(2):
+        near_zero = near_zero - near_zero.mean()
+    return np.asarray(near_zero / np.abs(near_zero).max(), dtype=float)
 
 
 def _product_moment(x: Points, y: Points) -> float:

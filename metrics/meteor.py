@@ -29,6 +29,8 @@ STEMS_ONLY = {
     "tr": "tr",
 }  # fmt: skip
 """Languages with a stemmer, weights for any language and no tokeniser of METEOR's."""
+ELSEWHERE = "en"
+"""Whose parameters are used where METEOR has none for a language: published figures, as those of Chinese, do so."""
 
 
 @dataclass(frozen=True)
@@ -160,8 +162,17 @@ def program_language(language: str) -> str:
     name = FULL.get(primary) or STEMS_ONLY.get(primary)
     if name is None:
         known = ", ".join(sorted([*FULL, *STEMS_ONLY]))
-        raise LanguageUnknown(f"METEOR 1.5 knows {known}; not {language!r}. Leave METEOR out for this language.")
+        raise LanguageUnknown(f"METEOR 1.5 knows {known}; not {language!r}.")
     return name
+
+
+def parameters_language(language: str) -> str:
+    """The language whose parameters METEOR uses for captions in `language`: its own where it has any."""
+    try:
+        program_language(language)
+    except LanguageUnknown:
+        return ELSEWHERE
+    return language
 
 
 def _check_paraphrases(archive: Path, name: str) -> None:

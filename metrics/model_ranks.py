@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.correlations import ranks, spearman
+from metrics.correlations import both_finite, pearson, ranks, spearman
 
 
-def model_ranks(scores: ArrayLike) -> NDArray[np.float64]:
-    """The rank of each model, 1 for the highest score; models with equal scores share the mean of their ranks.
+class Ties(StrEnum):
+    """What equal scores share: the mean of their ranks (1, 2.5, 2.5, 4), or the best of them (1, 2, 2, 4)."""
+
+    MEAN = "mean"
+    COMPETITION = "competition"
+
+
+def model_ranks(scores: ArrayLike, *, ties: Ties = Ties.MEAN) -> NDArray[np.float64]:
+    """The rank of each model, 1 for the highest score.
 
     Parameters
     ----------
     scores : array_like of float, shape (n_models,)
         Higher is better.
+    ties : Ties
+        Which rank models with equal scores share.
 
     Returns
     -------
@@ -28,16 +39,20 @@ def model_ranks(scores: ArrayLike) -> NDArray[np.float64]:
     given = np.asarray(scores, dtype=float)
     if given.ndim != 1 or np.isnan(given).any():
         raise ValueError("One score for each model is needed, and each must be a number.")
+    if ties == Ties.COMPETITION:
+        return np.asarray(1 + np.searchsorted(np.sort(-given), -given), dtype=float)
     return ranks(-given)
 
 
-def rank_agreement(proposed: ArrayLike, standard: ArrayLike) -> float:
-    """Spearman's correlation of the ranks that two metrics give the same models.
+def rank_agreement(proposed: ArrayLike, standard: ArrayLike, *, ties: Ties = Ties.MEAN) -> float:
+    """The correlation of the ranks that two metrics give the same models: Spearman's, where ties share the mean rank.
 
     Parameters
     ----------
     proposed, standard : array_like of float, shape (n_models,)
         Scores of either metric, models in the same order; higher is better.
+    ties : Ties
+        Which rank models with equal scores share.
 
     Returns
     -------
@@ -53,6 +68,10 @@ def rank_agreement(proposed: ArrayLike, standard: ArrayLike) -> float:
 
     References
     ----------
-    Chen et al. (2020), annotation-free metrics for image captioning, table 3.
+    Chen et al. (2020), annotation-free metrics for image captioning: table 3 by mean ranks, table 4 by competition
+    ranks.
     """
+    if ties == Ties.COMPETITION:
+        x, y = both_finite(proposed, standard)
+        return pearson(model_ranks(x, ties=ties), model_ranks(y, ties=ties))
     return spearman(proposed, standard)

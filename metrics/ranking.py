@@ -1,9 +1,14 @@
-"""Many models in one order: Bradley-Terry strengths over comparisons that share images."""
+"""Many models in one order: Bradley-Terry strengths over comparisons that share images.
+
+A ranking never fails as a whole. Models that were never compared with each other, not even by way of others, are ranked
+apart (`components`); where some never lost to the others, or never won, `prior` keeps their strengths finite.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +21,8 @@ MOST_ITERATIONS = 1_000
 LARGEST_SHARE_UNFITTED = 0.01
 """(ours) Of the resamples, how many may have no strengths before the intervals are undefined."""
 CELLS_AT_ONCE = 5_000_000
+PRIOR_IMAGES = 1.0
+"""(ours) Without a majority, for each compared pair of models whose lead the judgements do not bound."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,15 @@ class Outcomes:
     base: NDArray[np.int_]
     test: NDArray[np.int_]
     outcome: NDArray[np.int8]
+
+
+class Bound(StrEnum):
+    """What keeps a model's strength finite: the judgements, or the prior, since it or its group never lost or won."""
+
+    JUDGEMENTS = "judgements"
+    NEVER_LOST = "never_lost"
+    NEVER_WON = "never_won"
+    GROUP = "group"
 
 
 @dataclass(frozen=True)
@@ -55,9 +71,12 @@ def bradley_terry(wins: ArrayLike) -> NDArray[np.float64]:
 
     Raises
     ------
+    ValueError
+        Where the table is not square.
     UndefinedFigure
-        Where models fall into groups that were never compared, or where some models never lose anything to the others:
-        the strengths would be infinitely far apart. Nothing is added to make them finite.
+        Where there is no model; where models fall into groups that were never compared (`components`), or where some
+        models never lose anything to the others: the strengths would be infinitely far apart. Nothing is added here to
+        make them finite; `prior` is what can be.
     ImportError
         Where choix is not installed, which nothing else here needs.
 
@@ -72,6 +91,10 @@ def bradley_terry(wins: ArrayLike) -> NDArray[np.float64]:
         message = "The strengths of models need choix, which is not installed: pip install choix==0.4.1."
         raise ImportError(message) from error
     table = np.array(wins, dtype=float)
+    if not table.size:
+        raise UndefinedFigure(Reason.NO_MODELS, "There is no model to rank.")
+    if table.ndim != 2 or table.shape[0] != table.shape[1]:
+        raise ValueError(f"A row and a column for each model are needed, not shape {table.shape}.")
     if csgraph.connected_components(table > 0, connection="weak", return_labels=False) > 1:
         raise UndefinedFigure(
             Reason.MODELS_NOT_CONNECTED, "The models fall into groups that were never compared with each other."
@@ -87,6 +110,63 @@ def bradley_terry(wins: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(strengths - strengths.mean(), dtype=float)
 
 
+def components(wins: ArrayLike) -> list[NDArray[np.int_]]:
+    """Models that were compared with each other, if only by way of others: the largest group first, then by number."""
+    labels = csgraph.connected_components(np.asarray(wins, dtype=float) > 0, connection="weak")[1]
+    groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    return sorted(groups, key=lambda group: (-len(group), int(group[0])))
+
+
+def groups(wins: ArrayLike) -> NDArray[np.int_]:
+    """A number for each model, the same for models that have beaten each other, if only by way of others.
+
+    Judgements bound a lead within a group and none between two.
+    """
+    return np.asarray(csgraph.connected_components(np.asarray(wins, dtype=float) > 0, connection="strong")[1])
+
+
+def prior(wins: ArrayLike) -> NDArray[np.float64]:
+    """What to add to a table so that `bradley_terry` has finite strengths: nothing, where they are finite anyway.
+
+    Between models of different `groups` all wins are on one side, so that no lead is too large for them. Each compared
+    pair of such models gets one image without a majority, half a win to each, as is usual for the odds of a table with
+    empty cells.
+
+    References
+    ----------
+    F. J. Anscombe (1956), On estimating binomial response relations.
+    """
+    table = np.asarray(wins, dtype=float)
+    group_of = groups(table)
+    is_between = ((table + table.T) > 0) & (group_of[:, None] != group_of)
+    return np.where(is_between, PRIOR_IMAGES / 2, 0.0)
+
+
+def bounds(wins: ArrayLike) -> list[Bound]:
+    """What bounds the strength of each model of one component against the others.
+
+    That of the largest of `groups` is measured by judgements, if it has several models and is the only one so large.
+    """
+    table = np.asarray(wins, dtype=float)
+    group_of = groups(table)
+    sizes = np.bincount(group_of)
+    largest = int(sizes.max())
+    is_measured = (sizes == largest) & (largest > 1 or len(table) == 1)
+    if is_measured.sum() > 1:
+        is_measured[:] = False
+    found = []
+    for model, group in enumerate(group_of):
+        if is_measured[group]:
+            found.append(Bound.JUDGEMENTS)
+        elif not table[:, model].any():
+            found.append(Bound.NEVER_LOST)
+        elif not table[model].any():
+            found.append(Bound.NEVER_WON)
+        else:
+            found.append(Bound.GROUP)
+    return found
+
+
 def win_table(outcomes: Outcomes, *, n_models: int) -> NDArray[np.float64]:
     """The table that `bradley_terry` takes."""
     cells = _cells(outcomes, n_models).sum(axis=0)
@@ -94,7 +174,7 @@ def win_table(outcomes: Outcomes, *, n_models: int) -> NDArray[np.float64]:
 
 
 def resampled_strengths(outcomes: Outcomes, *, n_models: int, resamples: int, rng: np.random.Generator) -> Resampled:
-    """`bradley_terry` over resamples of the images, each with all its comparisons.
+    """`bradley_terry` over resamples of the images, each with all its comparisons, and with the same `prior`.
 
     Images with the same outcomes in the same comparisons are one kind, drawn from a multinomial distribution.
 
@@ -103,7 +183,9 @@ def resampled_strengths(outcomes: Outcomes, *, n_models: int, resamples: int, rn
     UndefinedFigure
         Where it is undefined for the outcomes themselves, or for more than 1% of the resamples (ours).
     """
-    bradley_terry(win_table(outcomes, n_models=n_models))
+    table = win_table(outcomes, n_models=n_models)
+    added = prior(table)
+    bradley_terry(table + added)
     kinds, frequency = np.unique(_cells(outcomes, n_models), axis=0, return_counts=True)
     n_images = int(frequency.sum())
     at_once = max(1, CELLS_AT_ONCE // len(kinds))
@@ -112,7 +194,7 @@ def resampled_strengths(outcomes: Outcomes, *, n_models: int, resamples: int, rn
         draws = rng.multinomial(n_images, frequency / n_images, size=min(at_once, resamples - start))
         for cells in draws @ kinds:
             try:
-                fitted.append(bradley_terry(cells.reshape(n_models, n_models)))
+                fitted.append(bradley_terry(cells.reshape(n_models, n_models) + added))
             except UndefinedFigure:
                 continue
     unfitted = resamples - len(fitted)

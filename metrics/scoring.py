@@ -110,6 +110,7 @@ class Prepared:
     workers: int
     vectors: Vectors | None = None
     projections: Projections | None = None
+    meteor_language: str = meteor_1_5.ELSEWHERE
     done: dict[str, list[Scored]] = field(default_factory=dict)
 
     def scored(self, name: str) -> list[Scored]:
@@ -157,6 +158,7 @@ def prepare(
     workers: int = 1,
     vectors: Vectors | None = None,
     projections: Projections | None = None,
+    meteor_language: str | None = None,
 ) -> Prepared:
     """Captions made ready for any number of metrics.
 
@@ -168,6 +170,8 @@ def prepare(
         One or more captions for each image, in the same order.
     tokenizer, language, normalise
         See `metrics.text.tokenise`. METEOR asks for the language too.
+    meteor_language : str, optional
+        Whose parameters METEOR uses; without it those of the language, or the English ones where it has none.
     frequencies : DocumentFrequencies, optional
         In how many images n-grams occur, for CIDEr and CIDEr-D; without it, the references tell.
     workers : int
@@ -201,6 +205,7 @@ def prepare(
         workers=workers,
         vectors=vectors,
         projections=projections,
+        meteor_language=meteor_language or meteor_1_5.parameters_language(language),
     )
 
 
@@ -216,12 +221,13 @@ def score(
     workers: int = 1,
     vectors: Vectors | None = None,
     projections: Projections | None = None,
+    meteor_language: str | None = None,
 ) -> list[Scored]:
     """The figures of several metrics, in the order in which they are named.
 
     Parameters
     ----------
-    candidates, references, tokenizer, language, normalise, frequencies, workers, vectors, projections
+    candidates, references, tokenizer, language, normalise, frequencies, workers, vectors, projections, meteor_language
         See `prepare`.
     metrics : iterable of str
         Names in `METRICS`, one of which may give several figures ("bleu" gives bleu-1 to bleu-4), or of a figure.
@@ -250,6 +256,7 @@ def score(
         workers=workers,
         vectors=vectors,
         projections=projections,
+        meteor_language=meteor_language,
     )
     found = [
         scored
@@ -312,16 +319,29 @@ def _on_frequencies(prepared: Prepared) -> tuple[str, ...]:
 
 
 def _meteor(prepared: Prepared) -> list[Scored]:
-    signature = prepared.signature("meteor", v=meteor_1_5.VERSION, lang=prepared.language)
-    scores = meteor_1_5.meteor(prepared.candidates, prepared.references, language=prepared.language)
-    return [Scored("meteor", signature, scores)]
+    signature = prepared.signature("meteor", v=meteor_1_5.VERSION, **_meteor_settings(prepared))
+    scores = meteor_1_5.meteor(prepared.candidates, prepared.references, language=prepared.meteor_language)
+    return [Scored("meteor", signature, scores, _on_parameters(prepared))]
+
+
+def _meteor_settings(prepared: Prepared) -> dict[str, object]:
+    """`params` stands only where they are not the language's own, so that other signatures stay what they were."""
+    others = prepared.meteor_language if prepared.meteor_language != prepared.language else None
+    return {"lang": prepared.language, "params": others}
+
+
+def _on_parameters(prepared: Prepared) -> tuple[str, ...]:
+    if prepared.meteor_language == prepared.language:
+        return ()
+    return (f"METEOR used the parameters of {prepared.meteor_language} for captions in {prepared.language}.",)
 
 
 def _bmrc(prepared: Prepared) -> list[Scored]:
     parts = [prepared.scored(name)[-1].scores for name in ("bleu", "meteor", "rouge-l", "cider-d")]
     settings = {"meteor": meteor_1_5.VERSION, "cider": "cider-d", "df": _frequencies_of(prepared)}
-    signature = prepared.signature("bmrc", lang=prepared.language, **settings)
-    return [Scored("bmrc", signature, replace(_summed(bmrc, parts), sums=bmrc_sums(*parts)))]
+    signature = prepared.signature("bmrc", **_meteor_settings(prepared), **settings)
+    scores = replace(_summed(bmrc, parts), sums=bmrc_sums(*parts))
+    return [Scored("bmrc", signature, scores, _on_parameters(prepared))]
 
 
 def _wmdrel(prepared: Prepared) -> list[Scored]:

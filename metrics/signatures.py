@@ -17,6 +17,7 @@ WORDS = {
     "v": "versions of the metric",
     "text": "text and tokens",
     "lang": "languages",
+    "params": "METEOR's parameters",
     "refs": "references",
     "df": "document frequencies",
     "vectors": "word vectors",

@@ -26,7 +26,7 @@ def statistic_of(signature: Signature) -> Statistic | None:
 
     It takes an array of shape (n_some, n_sums) and gives one of shape (n_some,), as `metrics.paired` asks for.
     """
-    name, language = signature.metric, signature.get("lang") or ""
+    name, language = signature.metric, signature.get("params") or signature.get("lang") or ""
     if name in {f"bleu-{order}" for order in (1, 2, 3, 4)}:
         return partial(bleu_of_sums, order=int(name.removeprefix("bleu-")))
     if name == "meteor":

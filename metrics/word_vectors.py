@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -37,6 +37,8 @@ class Vectors(Protocol):
     def dimensions(self) -> int: ...
 
     def vector(self, word: str) -> Vector | None: ...
+
+    def vector_as_spelt(self, word: str) -> Vector | None: ...
 
     def similarity(self, one: str, other: str) -> float | None: ...
 
@@ -145,7 +147,14 @@ class WordVectors:
 
     def vector(self, word: str) -> Vector | None:
         """The vector of a word in the first of its `spellings` that the table has, or None."""
-        row = self._row(word)
+        return self._vector_of(spellings(word))
+
+    def vector_as_spelt(self, word: str) -> Vector | None:
+        """The vector of a word in no other spelling, or None."""
+        return self._vector_of([plain_word(word)])
+
+    def _vector_of(self, keys: Sequence[str]) -> Vector | None:
+        row = self._row(keys)
         if row is None:
             return None
         size = 4 * self.dimensions
@@ -158,8 +167,7 @@ class WordVectors:
         """Cosine cut to [0, 1], or None where one of the words has no vector."""
         return similarity_in(self, one, other)
 
-    def _row(self, word: str) -> int | None:
-        keys = spellings(word)
+    def _row(self, keys: Sequence[str]) -> int | None:
         places = ", ".join("?" * len(keys))
         rows = dict(self._index().execute(f"SELECT word, row FROM words WHERE word IN ({places})", keys))  # noqa: S608
         return next((rows[key] for key in keys if key in rows), None)

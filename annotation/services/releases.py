@@ -44,6 +44,7 @@ RENEW_AFTER = timedelta(seconds=10)
 MAX_ATTEMPTS = 3
 SALT_BYTES = 32
 LONGEST_TITLE = Release._meta.get_field("title").max_length or 0
+LONGEST_SALT = Release._meta.get_field("salt").max_length or 0
 
 
 class ReleaseRefused(Exception):
@@ -69,8 +70,9 @@ def start_release(
     by: User,
     now: datetime,
     salt: str = "",
+    until: datetime | None = None,
 ) -> Release:
-    """Ask for the next release of a project, of what was handed in by `now`; `build` makes its files.
+    """Ask for the next release of a project; `build` makes its files.
 
     Parameters
     ----------
@@ -80,6 +82,9 @@ def start_release(
         One a line: family name, given names; or a name without a comma, of an institution.
     salt : str
         Of the pseudonyms; drawn where none is given.
+    until : datetime, optional
+        Of what was handed in by then; by `now`, where it is not given. With the same `salt` and `until`, copies of one
+        database give the same bytes.
 
     Raises
     ------
@@ -100,6 +105,10 @@ def start_release(
             problems.append(_("A release needs at least one author to be cited."))
         if not title:
             problems.append(_("A release needs a title."))
+        if until is not None and until > now:
+            problems.append(_("A release ends at a time that is over."))
+        if len(salt) > LONGEST_SALT:
+            problems.append(_("The salt has more than %(limit)d characters.") % {"limit": LONGEST_SALT})
         if len(title) > LONGEST_TITLE:
             said = _("The title has %(length)d characters; at most %(limit)d are taken.")
             problems.append(said % {"length": len(title), "limit": LONGEST_TITLE})
@@ -117,7 +126,7 @@ def start_release(
             description=description.strip(),
             changes=changes.strip(),
             salt=salt or secrets.token_hex(SALT_BYTES),
-            until=now,
+            until=until or now,
             created_at=now,
             created_by=by,
             lease_until=now + NUDGE_AFTER,

@@ -73,7 +73,7 @@ def _answers(file: Path) -> list[tuple[str, str, str]]:
 
 
 def _published(gold: Path, splits: Path, part: str) -> list[tuple[str, str, str]]:
-    """The answers of sents.json at the places that splits.json lists, ascending as the published script has them."""
+    """The answers of sents.json at the places that splits.json lists: ascending and in small letters, as published."""
     entries, lists = _json(gold), _json(splits)
     places = lists.get(part) if isinstance(lists, dict) else None
     if not isinstance(places, list) or not all(isinstance(place, int) for place in places):
@@ -84,7 +84,7 @@ def _published(gold: Path, splits: Path, part: str) -> list[tuple[str, str, str]
     words = [(place, entries[place].get("word")) for place in sorted(set(places)) if isinstance(entries[place], dict)]
     if len(words) < len(set(places)) or not all(isinstance(word, str) and word for _place, word in words):
         raise _refused(gold, _("Some entries have no “word”."))
-    return [(str(place), str(entries[place].get("key") or ""), word) for place, word in words]
+    return [(str(place), str(entries[place].get("key") or ""), word.lower()) for place, word in words]
 
 
 def _json(file: Path) -> Any:

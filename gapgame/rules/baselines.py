@@ -13,7 +13,6 @@ from gapgame.rules.play import normalised
 
 LONGEST_GRAM = 9
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_+")
-START = "<s>"
 
 Context = tuple[str, ...]
 
@@ -25,9 +24,11 @@ class Method(StrEnum):
 
 
 def words_before(text: str, *, number: int) -> Context:
-    """The last `number` words and signs of the text before a gap, folded as words are; fewer where it is short."""
-    tokens = _TOKEN.findall(normalised(text))
-    return (START, *tokens)[-number:] if number else ()
+    """The last `number` words and signs of the text before a gap, folded as words are; fewer where it is short.
+
+    Where a sentence begins is no context.
+    """
+    return tuple(_TOKEN.findall(normalised(text))[-number:]) if number else ()
 
 
 def random_words(training: Counter[str], number: int, *, by_frequency: bool, rng: np.random.Generator) -> list[str]:

@@ -19,7 +19,7 @@ from metrics.undefined import Reason
 from metrics.word_vectors import Vectors
 
 METHOD = "gap-task"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -116,11 +116,14 @@ def score(
 
 
 def similarities(filled: Sequence[Filled], vectors: Vectors) -> tuple[NDArray[np.float64], WithoutVector]:
-    """The cosine of each pair of words, from −1 to 1 as published; 0 where one has no vector, even of equal words."""
+    """The cosine of each pair of words, from −1 to 1 as published.
+
+    It is 0 where one of them, spelt as it is, has no vector; even of equal words.
+    """
     unknown_gold = unknown_predicted = unknown = 0
     values = np.zeros(len(filled))
     for place, one in enumerate(filled):
-        gold, predicted = vectors.vector(one.word), vectors.vector(one.predicted)
+        gold, predicted = vectors.vector_as_spelt(one.word), vectors.vector_as_spelt(one.predicted)
         unknown_gold += gold is None
         unknown_predicted += predicted is None
         if gold is None or predicted is None:

@@ -117,6 +117,7 @@ class DualEncoderBackend:
     name = "dual-encoder"
     title = "CLIP-like model of transformers: images and captions"
     queue = "gpu"
+    needs = ("torch", "transformers")
     is_visual = True
 
     def check(self, spec: Spec) -> None:

@@ -96,6 +96,7 @@ class MobileNetBackend:
     name = NAME
     title = "MobileNetV2 (ImageNet), from a package"
     queue = "gpu"
+    needs = ("torch",)
     is_visual = True
 
     def check(self, spec: Spec) -> None:

@@ -59,6 +59,7 @@ class ProjectionBackend:
     name = "projection"
     title = "W2VV++ of train_projection: captions of one language, in a space of images"
     queue = "gpu"
+    needs = ("torch",)
     is_visual = True
 
     def check(self, spec: Spec) -> None:

@@ -125,7 +125,7 @@ def check_decoding(backend: Backend | TranslatorBackend, spec: Spec, decoding: D
         check(spec, decoding)
 
 
-def missing_modules(backend: Backend | TranslatorBackend) -> list[str]:
+def missing_modules(backend: Backend | TranslatorBackend | EncoderBackend) -> list[str]:
     """What a backend needs that is not installed here, without importing it."""
     return [name for name in getattr(backend, "needs", ()) if find_spec(name.partition(".")[0]) is None]
 

@@ -78,6 +78,11 @@ class Encoder:
         plain = plain_word(word)
         return _encoded(plain.lower()) if plain else None
 
+    def vector_as_spelt(self, word: str) -> Vector | None:
+        """The vector of any word with the capitals that it has; None of an empty one."""
+        plain = plain_word(word)
+        return _encoded(plain) if plain else None
+
     def similarity(self, one: str, other: str) -> float | None:
         """Cosine cut to [0, 1], or None where one of the words is empty."""
         return similarity_in(self, one, other)

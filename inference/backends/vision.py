@@ -175,6 +175,7 @@ class VisionBackend:
     name = "vision"
     title = "Vision model of transformers or timm: images"
     queue = "gpu"
+    needs = ("torch", "transformers")
     is_visual = True
 
     def check(self, spec: Spec) -> None:

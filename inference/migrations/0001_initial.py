@@ -391,6 +391,7 @@ class Migration(migrations.Migration):
                 ("worker", models.CharField(blank=True, max_length=200)),
                 ("is_warning", models.BooleanField(default=False)),
                 ("message", models.TextField()),
+                ("traceback", models.TextField(blank=True, help_text="Where the model's program broke.")),
             ],
             options={
                 "ordering": ["run", "pk"],

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from inference.backends import registry
@@ -13,7 +14,7 @@ from inference.backends.captioners import BackendRefused
 from inference.models import IMPORTED, TRANSLATED, CaptioningModel
 from inference.pages.runs import decoding_lines
 from inference.selectors.models import ENGLISH, ModelDetails, ModelRow, languages_by_tag
-from inference.selectors.runs import RunRow, run_row
+from inference.selectors.runs import RunRow, run_rows
 from inference.services.loading import spec_of, translator_spec_of
 from languages.models import Language
 
@@ -98,7 +99,7 @@ def model_page(details: ModelDetails) -> ModelPage:
         writable=[line for line in lines if not line.count],
         unknown=sorted({*codes} - {*known}),
         total=details.total,
-        runs=[run_row(run) for run in details.runs],
+        runs=run_rows(details.runs, now=timezone.now()),
         more_runs=details.more_runs,
         variants=details.variants,
         translated=details.translated,

@@ -31,6 +31,7 @@ class RunPage:
     workers: Sequence[WorkerLine]
     log: Log
     is_going: bool
+    is_loading: bool
     command: str
     """What starts a worker, where the run waits for one and none takes from its queue."""
 
@@ -40,7 +41,9 @@ class RunPage:
 
     @property
     def can_resume(self) -> bool:
-        return self.run.state in (RunState.PAUSED, RunState.FAILED)
+        # Where every image was tried and failed, trying again is what helps.
+        is_over = self.run.already + self.run.done + self.run.failed >= self.run.total
+        return self.run.state == RunState.PAUSED or (self.run.state == RunState.FAILED and not is_over)
 
     @property
     def can_cancel(self) -> bool:
@@ -71,6 +74,7 @@ def run_page(details: RunDetails, log: Log) -> RunPage:
         workers=[worker_line(row) for row in details.workers],
         log=log,
         is_going=details.is_going,
+        is_loading=details.is_loading,
         command="" if details.listeners or not details.is_going else WORKER_COMMAND.format(queue=run.queue),
     )
 

@@ -8,10 +8,7 @@ from datetime import timedelta
 
 from inference.models import Worker
 from inference.pages.units import duration_text, rate_text, share
-from inference.selectors.workers import QueueRow, WorkerRow, queue_rows
-
-NO_PYTORCH = "no PyTorch"
-"""How the software of a worker begins that has none; see services.workers.software."""
+from inference.selectors.workers import NO_PYTORCH, QueueRow, WorkerRow, queue_rows
 
 
 @dataclass(frozen=True)

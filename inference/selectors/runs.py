@@ -21,7 +21,9 @@ COMMONEST_REASONS = 10
 class RunRow:
     run: Run
     percent: int
-    """Of what is to be there in the end, what is there or has failed. 100 only once nothing is left."""
+    """Of what is to be there in the end, what was gone through. 100 only once nothing is left."""
+    is_loading: bool
+    """It is still queued, but a worker has taken it up and loads the model."""
 
     @property
     def is_going(self) -> bool:
@@ -29,7 +31,7 @@ class RunRow:
 
     @property
     def gone_through(self) -> int:
-        return self.run.already + self.run.done + self.run.failed
+        return gone_through(self.run)
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,9 @@ def model_of_runs(model_id: int) -> CaptioningModel | None:
     return CaptioningModel.objects.filter(pk=model_id).first()
 
 
-def run_row(run: Run) -> RunRow:
-    return RunRow(run, percent_of(run))
+def run_rows(runs: Sequence[Run], *, now: datetime) -> list[RunRow]:
+    at_work = {row.worker.run_id for row in worker_rows(now=now) if row.is_there}
+    return [RunRow(run, percent_of(run), run.state == RunState.QUEUED and run.pk in at_work) for run in runs]
 
 
 def run_details(run: Run, *, now: datetime) -> RunDetails:
@@ -78,6 +81,7 @@ def run_details(run: Run, *, now: datetime) -> RunDetails:
     return RunDetails(
         run=run,
         percent=percent_of(run),
+        is_loading=run.state == RunState.QUEUED and bool(on_it),
         workers=on_it,
         listeners=sum(row.is_there and run.queue in row.queues for row in workers),
         rate=rate,
@@ -95,7 +99,13 @@ def log_of(run: Run, *, is_whole: bool = False) -> Log:
 def percent_of(run: Run) -> int:
     if not run.total:
         return 100 if run.state == RunState.DONE else 0
-    return 100 * (run.already + run.done + run.failed) // run.total
+    return 100 * gone_through(run) // run.total
+
+
+def gone_through(run: Run) -> int:
+    """What is there or has failed; of a run that came to its end without making anything, what is there alone."""
+    has_made_nothing = run.state == RunState.FAILED and not run.done and run.already + run.failed == run.total
+    return run.already + run.done + (0 if has_made_nothing else run.failed)
 
 
 def failures_of(run: Run, viewer: User) -> QuerySet[RunFailure]:

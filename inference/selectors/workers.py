@@ -12,6 +12,8 @@ THERE_FOR = timedelta(seconds=45)
 """A worker that has been silent for longer is taken to be gone."""
 LISTED_FOR = timedelta(days=1)
 QUEUES = ("default", "gpu")
+NO_PYTORCH = "no PyTorch"
+"""How the software of a worker begins that has none."""
 
 
 @dataclass(frozen=True)

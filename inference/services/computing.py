@@ -6,6 +6,7 @@ What is too large is halved; what is broken fails alone.
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,8 +24,17 @@ OF_THE_WHOLE_RUN = (BackendRefused, BackendDown, ExtraMissing, EncoderRefused)
 """What no image is to blame for."""
 
 
+@dataclass(frozen=True)
 class Broke(Failed):
     """The backend raised something with this image alone. If it does so with all, it is not the image's fault."""
+
+    where: str = ""
+
+
+def where_it_broke(error: BaseException) -> str:
+    """The traceback for the run's log, without the message, which may have an image's caption in it."""
+    frames = traceback.format_tb(error.__traceback__)
+    return "".join([*frames, type(error).__name__])
 
 
 @dataclass(frozen=True)
@@ -70,7 +80,8 @@ def _results(work: Work, items: Sequence[Item], prepared: Sequence[Any], part: s
     except Exception as error:
         if len(items) == 1:
             log.exception("Image %s, %s", items[0].key, part)
-            return [Broke(_("The model failed with it (%(error)s).") % {"error": type(error).__name__})]
+            said = _("The model failed with it (%(error)s).") % {"error": type(error).__name__}
+            return [Broke(said, where_it_broke(error))]
     return [result for item, one in zip(items, prepared, strict=True) for result in _alone(work, item, one, part)]
 
 

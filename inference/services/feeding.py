@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from inference.backends.captioners import Failed
 from inference.models import Chunk
-from inference.services.computing import Broke
+from inference.services.computing import Broke, where_it_broke
 from inference.services.pictures import PictureBroken, picture_of
 from inference.services.working import Item, Made, Work
 
@@ -37,6 +37,8 @@ class Held:
     """One image at a time, stored at once: a batch of this chunk ended a worker, and one image may be to blame."""
     unstored: list[Made] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
+    where: str = ""
+    """The traceback of the first image with which the model broke."""
     is_lost: bool = False
 
 
@@ -103,4 +105,5 @@ class Feed:
             return Failed(str(broken))
         except Exception as error:
             log.exception("Image %s", item.key)
-            return Broke(_("The model cannot take it (%(error)s).") % {"error": type(error).__name__})
+            said = _("The model cannot take it (%(error)s).") % {"error": type(error).__name__}
+            return Broke(said, where_it_broke(error))

@@ -19,8 +19,17 @@ TOLD_FROM_S = 0.5
 """Loading that takes less is that of a model which is in memory already."""
 
 
-def say(*, run: Run, message: str, worker: str = "", is_warning: bool = False, now: datetime) -> None:
-    RunEvent.objects.create(run=run, at=now, worker=worker, is_warning=is_warning, message=printable(message))
+def say(
+    *, run: Run, message: str, worker: str = "", is_warning: bool = False, traceback: str = "", now: datetime
+) -> None:
+    RunEvent.objects.create(
+        run=run,
+        at=now,
+        worker=worker,
+        is_warning=is_warning,
+        message=printable(message),
+        traceback=printable(traceback),
+    )
 
 
 def loaded(*, run: Run, about: Mapping[str, str], took_s: float, batch_size: int, worker: str, now: datetime) -> None:
@@ -45,12 +54,12 @@ def halved(*, run: Run, size: int, worker: str, now: datetime) -> None:
         say(run=run, message=message, worker=worker, is_warning=True, now=now)
 
 
-def fail(*, run: Run, error: str, worker: str, now: datetime) -> None:
+def fail(*, run: Run, error: str, worker: str, traceback: str = "", now: datetime) -> None:
     """The run cannot go on until somebody puts something right and resumes it."""
     with transaction.atomic():
         found = Run.objects.filter(pk=run.pk, state__in=GOING)
         if found.update(state=RunState.FAILED, error=printable(error), finished_at=now):
-            say(run=run, message=error, worker=worker, is_warning=True, now=now)
+            say(run=run, message=error, worker=worker, is_warning=True, traceback=traceback, now=now)
 
 
 def end_if_whole(*, run: Run, work: Work, worker: str, now: datetime) -> None:
@@ -63,12 +72,16 @@ def end_if_whole(*, run: Run, work: Work, worker: str, now: datetime) -> None:
         # Failed images are put back under the same lock.
         if found is None or _open_chunks(run):
             return
-        found.state, found.error, found.finished_at = RunState.DONE, "", now
+        has_made_nothing = bool(found.failed) and not found.done
+        found.state = RunState.FAILED if has_made_nothing else RunState.DONE
+        found.error = _("Nothing was made: every image failed.") if has_made_nothing else ""
+        found.finished_at = now
         # What other runs stored meanwhile was there when its turn came.
         found.already = found.total - found.done - found.failed
         found.save(update_fields=["state", "error", "finished_at", "already"])
         counts = {"done": found.done, "already": found.already, "failed": found.failed}
-        message = _("Done: %(done)s made, %(already)s there already, %(failed)s failed.") % counts
+        said = _("Done: %(done)s made, %(already)s there already, %(failed)s failed.") % counts
+        message = found.error or said
         say(run=run, message=message, worker=worker, is_warning=found.failed > 0, now=now)
 
 

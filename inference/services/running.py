@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from datetime import datetime
+from traceback import format_exception
 from typing import Any
 
 from django.conf import settings
@@ -52,7 +53,11 @@ RETRY_AFTER_S = 0.2
 
 
 class RunBroken(Exception):
-    """The run as a whole cannot go on; the message says why."""
+    """The run as a whole cannot go on; the message says why, the traceback where."""
+
+    def __init__(self, message: str, traceback: str) -> None:
+        super().__init__(message)
+        self.traceback = traceback
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,8 @@ class _Shift:
                     return not self._is_stopped
             progress.end_if_whole(run=self.run, work=self.work, worker=self.worker, now=self.clock())
         except (RunBroken, *OF_THE_WHOLE_RUN) as reason:
-            progress.fail(run=self.run, error=str(reason), worker=self.worker, now=self.clock())
+            traceback = reason.traceback if isinstance(reason, RunBroken) else ""
+            progress.fail(run=self.run, error=str(reason), worker=self.worker, traceback=traceback, now=self.clock())
         return False
 
     def _load(self) -> None:
@@ -122,8 +128,9 @@ class _Shift:
             raise
         except Exception as error:
             log.exception("Run %s: the model was not loaded.", self.run.pk)
-            said = _("The model cannot be loaded (%(error)s). The worker's log says more.")
-            raise RunBroken(said % {"error": type(error).__name__}) from error
+            said = _("The model cannot be loaded (%(error)s). The log below has the traceback.")
+            # No image was looked at yet, so the message can stay.
+            raise RunBroken(said % {"error": type(error).__name__}, "".join(format_exception(error))) from error
         took_s = time.monotonic() - began
         # At least as much time for the work: runs that take turns on a worker would do nothing but load their models.
         self._until = time.monotonic() + max(self._slice_s, took_s)
@@ -259,7 +266,7 @@ class _Shift:
             if isinstance(one.result, Broke):
                 self._broken.add(one.item.image_id)
                 if len(self._broken) >= BROKEN_LIMIT and not self._still_works():
-                    raise RunBroken(self._all_broke(one.result))
+                    raise self._all_broke(one.result)
             elif not isinstance(one.result, Failed):
                 self._broken.clear()
                 self._has_worked = True
@@ -284,10 +291,9 @@ class _Shift:
         self._broken.clear()
         return True
 
-    def _all_broke(self, last: Broke) -> str:
-        return _("The model failed with each image it was given. %(reason)s The worker's log says more.") % {
-            "reason": last.reason
-        }
+    def _all_broke(self, last: Broke) -> RunBroken:
+        said = _("The model failed with each image it was given. %(reason)s The log below has the traceback.")
+        return RunBroken(said % {"reason": last.reason}, last.where)
 
     def _await(self, futures: Iterable[Future[Any]]) -> None:
         """Until they are done; leases are renewed meanwhile, and what lies about is stored."""
@@ -336,7 +342,7 @@ class _Shift:
         if is_whole and not self._has_worked:
             broke = [one.result for one in made if isinstance(one.result, Broke)]
             if broke:
-                raise RunBroken(self._all_broke(broke[-1]))
+                raise self._all_broke(broke[-1])
         self._stored_at = time.monotonic()
         if not made and not is_whole:
             self._look()
@@ -349,6 +355,7 @@ class _Shift:
         stored = {id(one) for one in made}
         held.unstored = [one for one in held.unstored if id(one) not in stored]
         held.reasons.update(one.result.reason for one in made if isinstance(one.result, Failed))
+        held.where = held.where or next((one.result.where for one in made if isinstance(one.result, Broke)), "")
         if is_whole:
             self._has_moved = True
             self._tell_failures(held)
@@ -411,7 +418,7 @@ class _Shift:
         count = held.reasons.total()
         said = ngettext("%(count)s failed: %(reasons)s", "%(count)s failed: %(reasons)s", count)
         reasons = "; ".join(f"{reason} ({number})" for reason, number in held.reasons.most_common(3))
-        self._say(said % {"count": count, "reasons": reasons}, is_warning=True)
+        self._say(said % {"count": count, "reasons": reasons}, is_warning=True, traceback=held.where)
 
     def _drop_what_broke(self) -> None:
         for held in self.feed.held:
@@ -427,5 +434,12 @@ class _Shift:
                 # Its lease runs out by itself.
                 log.exception("Chunk %s could not be given back.", held.chunk.pk)
 
-    def _say(self, message: str, *, is_warning: bool = False) -> None:
-        progress.say(run=self.run, message=message, worker=self.worker, is_warning=is_warning, now=self.clock())
+    def _say(self, message: str, *, is_warning: bool = False, traceback: str = "") -> None:
+        progress.say(
+            run=self.run,
+            message=message,
+            worker=self.worker,
+            is_warning=is_warning,
+            traceback=traceback,
+            now=self.clock(),
+        )

@@ -18,6 +18,7 @@ from typing import Any
 
 from inference.backends.allocator import share_one_arena
 from inference.models import Run, Worker
+from inference.selectors.workers import NO_PYTORCH
 
 DEFAULT, GPU = "default", "gpu"
 """Queues: that of all other work, and that of what wants a device."""
@@ -165,12 +166,18 @@ def listening(*, queue: str, now: datetime) -> int:
     return sum(queue in queues.split(",") for queues in fresh)
 
 
+def is_pytorch_elsewhere(*, queue: str, now: datetime) -> bool:
+    """Whether a worker that has PyTorch takes from `queue`."""
+    fresh = Worker.objects.filter(seen_at__gte=now - FRESH).exclude(software__startswith=NO_PYTORCH)
+    return any(queue in queues.split(",") for queues in fresh.values_list("queues", flat=True))
+
+
 def software() -> str:
     """Versions by the packages' own notes: to import PyTorch takes seconds and memory."""
     try:
         found = f"PyTorch {version('torch')}"
     except PackageNotFoundError:
-        return "no PyTorch"
+        return NO_PYTORCH
     with suppress(PackageNotFoundError):
         found += f", transformers {version('transformers')}"
     return found

@@ -41,7 +41,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
     asked = request.GET.get("model", "")
     model = selectors.model_of_runs(int(asked)) if NUMBER.fullmatch(asked) else None
     page = Paginator(selectors.runs(model), RUNS_PER_PAGE).get_page(request.GET.get("page"))
-    rows = [selectors.run_row(run) for run in page]
+    rows = selectors.run_rows(list(page), now=timezone.now())
     return render(request, "inference/runs.html", {"page": page, "rows": rows, "model": model})
 
 

@@ -9,18 +9,22 @@ from fractions import Fraction
 from typing import Any
 
 from corpus.rules.figures import as_json
+from metrics.model_ranks import Ties
 from scoring.files.figures_text import rounded, table_lines
 from scoring.files.tables import Problem, Table, TableRefused
 from scoring.rules.figures import Undefined
 from scoring.rules.rank_metrics import MOST_SUMMED, RankTable, rank_table, same_but_for_rounding, sums
 
 MODEL = "model"
+CORRELATION = {Ties.MEAN: "Spearman's correlation", Ties.COMPETITION: "Correlation"}
+SHARED = {Ties.MEAN: "the mean rank", Ties.COMPETITION: "the best rank (1, 2, 2, 4)"}
 
 
 @dataclass(frozen=True)
 class RankReport:
     """`left_out` models lack a score."""
 
+    ties: Ties
     models: tuple[str, ...]
     table: RankTable
     left_out: tuple[str, ...]
@@ -28,6 +32,7 @@ class RankReport:
 
     def as_json(self) -> dict[str, Any]:
         return {
+            "ties": str(self.ties),
             "models": list(self.models),
             "left_out": list(self.left_out),
             "correlations": as_json(self.table.agreement),
@@ -37,7 +42,8 @@ class RankReport:
 
     def lines(self, *, digits: int) -> Iterator[str]:
         standard = list(next(iter(self.table.agreement.values())))
-        yield f"Spearman's correlation of the ranks of {len(self.models)} models; equal scores share the mean rank."
+        what, shared = CORRELATION[self.ties], SHARED[self.ties]
+        yield f"{what} of the ranks of {len(self.models)} models; equal scores share {shared}."
         yield from (f"Note: {note}" for note in self.notes)
         yield ""
         yield from table_lines(
@@ -64,6 +70,7 @@ def rankings_of(
     model: str | None,
     with_sums: bool,
     skip_missing: bool,
+    ties: Ties = Ties.MEAN,
 ) -> RankReport:
     """All figures of a table.
 
@@ -99,8 +106,11 @@ def rankings_of(
         notes.extend(_columns_of_sums(table, added, set(columns), kept))
         judged |= added
     return RankReport(
+        ties=ties,
         models=tuple(names[index] for index in kept),
-        table=rank_table(judged, {table.columns[place]: exact[place] for place in map(table.place, standard)}),
+        table=rank_table(
+            judged, {table.columns[place]: exact[place] for place in map(table.place, standard)}, ties=ties
+        ),
         left_out=tuple(name for index, name in enumerate(names) if index not in kept),
         notes=tuple(notes),
     )

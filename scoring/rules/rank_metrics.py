@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.model_ranks import model_ranks, rank_agreement
+from metrics.model_ranks import Ties, model_ranks, rank_agreement
 from scoring.rules.figures import Undefined, defined
 
 MOST_SUMMED = 10
@@ -26,19 +26,21 @@ class RankTable:
     ranks: dict[str, NDArray[np.float64]]
 
 
-def rank_table(proposed: Mapping[str, Sequence[Fraction]], standard: Mapping[str, Sequence[Fraction]]) -> RankTable:
-    """Spearman's correlation of each proposed metric's ranks with each standard one's.
+def rank_table(
+    proposed: Mapping[str, Sequence[Fraction]], standard: Mapping[str, Sequence[Fraction]], *, ties: Ties = Ties.MEAN
+) -> RankTable:
+    """The correlation of each proposed metric's ranks with each standard one's.
 
     Scores are exact, so that models are tied where they are by the figures as written, of sums too.
     """
     floats = {name: [float(score) for score in scores] for name, scores in {**standard, **proposed}.items()}
 
     def agreement(one: str, other: str) -> float | Undefined:
-        return defined(lambda: rank_agreement(floats[one], floats[other]))
+        return defined(lambda: rank_agreement(floats[one], floats[other], ties=ties))
 
     return RankTable(
         agreement={one: {other: agreement(one, other) for other in standard} for one in proposed},
-        ranks={name: model_ranks(scores) for name, scores in floats.items()},
+        ranks={name: model_ranks(scores, ties=ties) for name, scores in floats.items()},
     )
 
 

@@ -27,7 +27,6 @@ from inference.selectors.word_vectors import VectorsUnavailable, vectors_of
 from inference.services import workers
 from inference.services.encoders import queue_of
 from metrics.java import ToolFailed, ToolMissing
-from metrics.meteor import LanguageUnknown
 from metrics.scoring import NotGiven, Prepared, Scored, prepare
 from metrics.undefined import UndefinedFigure
 from metrics.word_vectors import Vectors
@@ -234,7 +233,7 @@ def _scores(found: Pass, texts: _Texts, metric: str, clock: Clock) -> list[Score
         texts.keep_facts()
     except UndefinedFigure as undefined:
         return _undefined(found, metric, str(MESSAGES.get(undefined.reason, undefined)), clock())
-    except (*NOT_HERE, LanguageUnknown, NotGiven) as error:
+    except (*NOT_HERE, NotGiven) as error:
         return _undefined(found, metric, str(error), clock())
     except (CannotScore, LeaseLost, InterfaceError, OperationalError):
         raise

@@ -136,7 +136,8 @@ def read_judgements(file: Path) -> JudgementFile:
     except OSError as error:
         message = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
         raise JudgementsRefused(file, [Problem(0, message)]) from error
-    missing = [column for column in NEEDED if column not in reading.columns]
+    needed = NEEDED if reading.holds_judgements else ("image",)
+    missing = [column for column in needed if column not in reading.columns]
     if reading.columns and missing:
         problems = [Problem(0, _missing(missing, reading.columns))]
     elif not gathered and not problems:
@@ -176,11 +177,15 @@ def _missing(missing: list[str], columns: set[str]) -> str:
 
 
 class _Reading:
-    """From the cells of one line to a row; remembers which columns there are and how scores are written."""
+    """From the cells of one line to a row; remembers which columns there are and how scores are written.
+
+    `holds_judgements`: some line is more than a pair of equal captions, which nobody judged.
+    """
 
     def __init__(self, *, is_csv: bool) -> None:
         self.is_csv = is_csv
         self.columns: set[str] = set()
+        self.holds_judgements = False
         self._first_score: tuple[int, bool] | None = None
 
     def row(self, number: int, cells: Any) -> Row:
@@ -192,6 +197,8 @@ class _Reading:
         if kind == "equal":
             # Nobody judged it. Whatever stands there in place of a rater and a score says no more than the kind.
             cell |= {"rater": "", "left_is": "", "seconds": "", "score": "0"}
+        else:
+            self.holds_judgements = True
         for name in ("image",) if kind == "equal" else ("image", "rater"):
             if not cell[name]:
                 raise ValueError(_("%(column)s is empty. Fill it in.") % {"column": name})

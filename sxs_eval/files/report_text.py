@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 
 from metrics.intervals import Interval
 from sxs_eval.rules.across import Pooled, RankedModel, RankedPair, Ranking
-from sxs_eval.rules.figures import Gain, Part, Share, SignTest, Undefined
+from sxs_eval.rules.figures import BOUNDS, Gain, Part, Share, SignTest, Undefined
 from sxs_eval.rules.report import WIDTH_POINTS, Images, Outcome, RaterFigures, Report
 
 LABEL_WIDTH = 20
@@ -77,17 +77,20 @@ def pooled_lines(pooled: Pooled, *, incomplete: int) -> Iterator[str]:
     yield line(_("Sign test"), _sign_test(pooled.sign_test), _("over images, by the sign of the sum of their outcomes"))
 
 
-def ranking_lines(ranking: Ranking | Undefined) -> Iterator[str]:
-    if isinstance(ranking, Undefined):
-        yield str(ranking.message)
-        return
-    yield _("Strengths of the models (Bradley-Terry): a lead of 1 is odds of 2.7 to 1 to win an image")
-    yield from (_model_line(model) for model in ranking.models)
-    yield ""
-    yield _("Pairs: lead with its interval, and images more than the %(images)s now that would separate them") % {
-        "images": ranking.images
-    }
-    yield from (_pair_line(pair) for pair in ranking.pairs)
+def ranking_lines(ranking: Ranking) -> Iterator[str]:
+    if len(ranking.components) > 1:
+        yield _(
+            "The models fall into groups that were never compared with each other, not even by way of a third. Each "
+            "group has a ranking of its own; strengths of different groups cannot be compared."
+        )
+    for component in ranking.components:
+        yield _("Strengths of the models (Bradley-Terry): a lead of 1 is odds of 2.7 to 1 to win an image")
+        yield from (_model_line(model) for model in component.models)
+        yield ""
+        yield _("Pairs: lead with its interval, and images more than the %(images)s now that would separate them") % {
+            "images": component.images
+        }
+        yield from (_pair_line(pair) for pair in component.pairs)
 
 
 def line(label: str, value: str | Undefined, meaning: str) -> str:
@@ -164,7 +167,10 @@ def _rater_line(rater: RaterFigures) -> str:
 
 
 def _model_line(model: RankedModel) -> str:
-    return f"  {model.model:<{LABEL_WIDTH}}  {model.strength:+z.3f} {between(model.interval, '+z.3f')}"
+    if isinstance(model.strength, Undefined):
+        return line(model.model, model.strength, _("strength"))
+    mark = f"  ({BOUNDS[model.bound]})" if model.bound in BOUNDS else ""
+    return f"  {model.model:<{LABEL_WIDTH}}  {model.strength:+z.3f} {between(model.interval, '+z.3f')}{mark}"
 
 
 def _pair_line(pair: RankedPair) -> str:

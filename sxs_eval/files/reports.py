@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 
 from sxs_eval.files.judgements import FileComparison, JudgementFile
 from sxs_eval.files.report_text import pooled_lines, ranking_lines, report_lines
-from sxs_eval.rules.across import FEWEST_RANKED, Contest, Pooled, Ranking, pool, rank_models
-from sxs_eval.rules.figures import Undefined
+from sxs_eval.rules.across import Contest, Pooled, Ranking, pool, rank_models
 from sxs_eval.rules.report import Decided, Report, build_report, decided
 
 
@@ -24,22 +23,25 @@ class ComparisonReport:
 
 @dataclass(frozen=True)
 class PooledReport:
-    """Of all comparisons of one base and one test model, or of all of the file where it names no models."""
+    """Of all comparisons of one base and one test model, or of all of the file where it names no models.
+
+    `comparisons` are those that have outcomes.
+    """
 
     base_model: str
     test_model: str
     comparisons: tuple[str, ...]
     pooled: Pooled
     incomplete: int
-    """Images that lack judgements, of all of the comparisons together."""
+    """Images that lack judgements, of all comparisons of the two models."""
 
 
 @dataclass(frozen=True)
 class FileReport:
     comparisons: tuple[ComparisonReport, ...]
     pooled: tuple[PooledReport, ...]
-    ranking: Ranking | Undefined | None
-    """None where fewer models are named than take a ranking."""
+    ranking: Ranking | None
+    """None where fewer models have outcomes than take a ranking."""
     ignored_columns: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -114,11 +116,10 @@ def report_on(judgements: JudgementFile, *, seed: int, replication: int, resampl
         for comparison, part in outcomes
         if comparison.base_model
     ]
-    models = {name for contest in contests for name in (contest.base, contest.test)}
     return FileReport(
         comparisons=tuple(reports),
         pooled=tuple(_pooled(outcomes, incomplete, seed, resamples)),
-        ranking=rank_models(contests, seed=seed, resamples=resamples) if len(models) >= FEWEST_RANKED else None,
+        ranking=rank_models(contests, seed=seed, resamples=resamples),
         ignored_columns=judgements.ignored_columns,
     )
 
@@ -135,9 +136,10 @@ def _pooled(
         by_models.setdefault((comparison.base_model, comparison.test_model), []).append((comparison, part))
     for (base, test), parts in by_models.items():
         if len(parts) > 1:
-            names = tuple(comparison.name for comparison, _ in parts)
+            names = tuple(comparison.name for comparison, part in parts if len(part.outcome))
             pooled = pool([part for _, part in parts], seed=seed, resamples=resamples)
-            yield PooledReport(base, test, names, pooled, sum(incomplete[name] for name in names))
+            lacking = sum(incomplete[comparison.name] for comparison, _ in parts)
+            yield PooledReport(base, test, names, pooled, lacking)
 
 
 def _title(comparison: FileComparison) -> str:

@@ -10,10 +10,11 @@ from django.utils.translation import gettext as _
 from corpus.pages import shown
 from corpus.pages.plots import Estimate, RangePlot, range_plot
 from metrics.intervals import Interval
+from metrics.undefined import Reason
 from sxs_eval.models import Comparison
 from sxs_eval.pages.report import gain_interval, has_values, with_interval
-from sxs_eval.rules.across import RankedModel, RankedPair, Ranking
-from sxs_eval.rules.figures import Gain, SignTest, Undefined
+from sxs_eval.rules.across import RankedComponent, RankedModel, RankedPair, Ranking
+from sxs_eval.rules.figures import BOUNDS, Gain, SignTest, Undefined
 from sxs_eval.selectors.across import ComparisonResult, Overall, PooledResult
 
 
@@ -44,6 +45,8 @@ class ResultLine:
 class ModelLine:
     model: str
     strength: str
+    mark: str
+    """Of a strength that only the prior keeps finite."""
     interval: str
     why: str
 
@@ -54,9 +57,23 @@ class PairLine:
     weaker: str
     difference: str
     interval: str
+    is_bounded: bool
     is_separable: bool
     more: str
     why: str
+
+
+@dataclass(frozen=True)
+class ComponentPart:
+    """The order of models that were compared with each other, if only by way of others."""
+
+    models: Sequence[ModelLine]
+    pairs: Sequence[PairLine]
+    plot: RangePlot
+    plot_id: str
+    """Of its own on the page."""
+    is_marked: bool
+    signature: str
 
 
 @dataclass(frozen=True)
@@ -65,17 +82,11 @@ class AcrossPage:
     results: Sequence[ResultLine]
     pooled: Sequence[ResultLine]
     gain_plot: RangePlot | None
-    models: Sequence[ModelLine]
-    pairs: Sequence[PairLine]
-    ranking_plot: RangePlot | None
-    ranking_why: str
-    """Why there is no ranking; empty where there is one."""
-    signature: str
-    """Of the ranking."""
+    ranking: Sequence[ComponentPart]
+    """Empty where too few models were compared."""
 
 
 def across_page(overall: Overall) -> AcrossPage:
-    ranking = overall.ranking if isinstance(overall.ranking, Ranking) else None
     estimates = [_estimate(result) for result in overall.results]
     return AcrossPage(
         overall=overall,
@@ -84,11 +95,7 @@ def across_page(overall: Overall) -> AcrossPage:
         gain_plot=range_plot(_("Gain of each comparison, in points"), estimates, reference=0)
         if has_values(estimates)
         else None,
-        models=[_model_line(model) for model in ranking.models] if ranking else [],
-        pairs=[_pair_line(pair) for pair in ranking.pairs] if ranking else [],
-        ranking_plot=_ranking_plot(ranking) if ranking else None,
-        ranking_why=_why_unranked(overall.ranking),
-        signature=_signature(ranking) if ranking else "",
+        ranking=_component_parts(overall.ranking) if overall.ranking else [],
     )
 
 
@@ -164,10 +171,15 @@ def _estimate(result: ComparisonResult) -> Estimate:
 def _model_line(model: RankedModel) -> ModelLine:
     return ModelLine(
         model.model,
-        shown.signed(model.strength, 2),
+        _strength(model),
+        str(BOUNDS.get(model.bound, "")),
         shown.between(model.interval, 2, with_sign=True),
         shown.why(model.interval),
     )
+
+
+def _strength(model: RankedModel) -> str:
+    return "" if isinstance(model.strength, Undefined) else shown.signed(model.strength, 2)
 
 
 def _pair_line(pair: RankedPair) -> PairLine:
@@ -176,40 +188,49 @@ def _pair_line(pair: RankedPair) -> PairLine:
         weaker=pair.weaker,
         difference=shown.plain(pair.difference, 2),
         interval=shown.between(pair.interval, 2, with_sign=True),
+        is_bounded=pair.interval != Undefined(Reason.STRENGTH_UNBOUNDED),
         is_separable=pair.separable is True,
         more="" if isinstance(pair.more_images, Undefined) else str(pair.more_images),
         why=shown.why(pair.interval, pair.separable, pair.more_images),
     )
 
 
-def _ranking_plot(ranking: Ranking) -> RangePlot:
+def _component_parts(ranking: Ranking) -> list[ComponentPart]:
+    return [
+        ComponentPart(
+            models=[_model_line(model) for model in component.models],
+            pairs=[_pair_line(pair) for pair in component.pairs],
+            plot=_strength_plot(component),
+            plot_id=f"ranking-plot-{number}",
+            is_marked=any(model.bound in BOUNDS for model in component.models),
+            signature=_signature(ranking, component),
+        )
+        for number, component in enumerate(ranking.components, start=1)
+    ]
+
+
+def _strength_plot(component: RankedComponent) -> RangePlot:
     estimates = [
         Estimate(
             label=model.model,
-            text=with_interval(shown.signed(model.strength, 2), shown.between(model.interval, 2, with_sign=True)),
-            value=model.strength,
+            text=with_interval(_strength(model), shown.between(model.interval, 2, with_sign=True)) or _("undefined"),
+            value=None if isinstance(model.strength, Undefined) else model.strength,
             interval=model.interval if isinstance(model.interval, Interval) else None,
         )
-        for model in ranking.models
+        for model in component.models
     ]
     return range_plot(_("Strength of each model"), estimates, reference=0)
 
 
-def _why_unranked(ranking: Ranking | Undefined | None) -> str:
-    if ranking is None:
-        return _("A ranking takes three models or more with images that have all their judgements.")
-    return shown.why(ranking)
-
-
-def _signature(ranking: Ranking) -> str:
+def _signature(ranking: Ranking, component: RankedComponent) -> str:
     signature = ranking.signature
     text = _("%(method)s/%(version)s, %(images)s images, %(resamples)s resamples, seed %(seed)s")
     values = {
         "method": signature.method,
         "version": signature.version,
-        "images": ranking.images,
+        "images": component.images,
         "resamples": signature.resamples,
         "seed": signature.seed,
     }
-    unfitted = _("; %(number)s resamples had no strengths") % {"number": ranking.resamples_unfitted}
-    return text % values + (unfitted if ranking.resamples_unfitted else "")
+    unfitted = _("; %(number)s resamples had no strengths") % {"number": component.resamples_unfitted}
+    return text % values + (unfitted if component.resamples_unfitted else "")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from numpy.typing import NDArray
 from corpus.rules.figures import Figure
 from metrics import gains, ranking, sign_test
 from metrics.intervals import Interval, percentile_interval
+from metrics.undefined import Reason
 from sxs_eval.rules.figures import Gain, SignTest, Undefined, defined
 from sxs_eval.rules.report import Decided, stream
 
 RANKING_METHOD = "bradley-terry"
-RANKING_VERSION = 1
+RANKING_VERSION = 2
 FEWEST_RANKED = 3
 """Models: of two, the gain says it all."""
 RANKING_RESAMPLES = 1_000
@@ -36,6 +38,8 @@ class Contest:
 class Pooled(Figure):
     """The gain over all outcomes (one per image and comparison); resampled are images, with all their comparisons.
 
+    `comparisons` counts those that have outcomes.
+
     The sign test is over images, each with the sign of the sum of its outcomes, since outcomes of one picture are not
     independent.
     """
@@ -51,10 +55,15 @@ class Pooled(Figure):
 
 @dataclass(frozen=True)
 class RankedModel(Figure):
-    """`strength` is a log-odds with mean zero over the models: a lead of 1 is odds of 2.7 to 1."""
+    """`strength` is a log-odds: a lead of 1 is odds of 2.7 to 1.
+
+    Its mean is zero over the models of the component that judgements bound, over all where there is none. `bound` marks
+    one that only the prior keeps finite; it has no interval.
+    """
 
     model: str
-    strength: float
+    strength: float | Undefined
+    bound: ranking.Bound
     interval: Interval | Undefined
 
 
@@ -73,22 +82,34 @@ class RankedPair(Figure):
 
 @dataclass(frozen=True)
 class RankingSignature(Figure):
+    """`prior_images` without a majority for each compared pair whose lead the judgements do not bound."""
+
     method: str
     version: int
-    regularisation: float
+    prior_images: float
     resamples: int
     seed: int
 
 
 @dataclass(frozen=True)
-class Ranking(Figure):
-    """`models` from the strongest on; `resamples_unfitted` had no strengths and are left out of the intervals."""
+class RankedComponent(Figure):
+    """Models that were compared with each other, if only by way of others; `models` from the strongest on.
 
-    signature: RankingSignature
+    `resamples_unfitted` had no strengths and are left out of the intervals.
+    """
+
     images: int
     models: tuple[RankedModel, ...]
     pairs: tuple[RankedPair, ...]
     resamples_unfitted: int
+
+
+@dataclass(frozen=True)
+class Ranking(Figure):
+    """Several `components` where models were never compared: nothing is said of models of different ones."""
+
+    signature: RankingSignature
+    components: tuple[RankedComponent, ...]
 
 
 def pool(decided: Sequence[Decided], *, seed: int, resamples: int = 10_000) -> Pooled:
@@ -105,7 +126,7 @@ def pool(decided: Sequence[Decided], *, seed: int, resamples: int = 10_000) -> P
         return gains.pooled_gain_interval(image, outcome, resamples=resamples, rng=stream(seed, "pooled gain"))
 
     return Pooled(
-        comparisons=len(decided),
+        comparisons=sum(len(part.outcome) > 0 for part in decided),
         images=len(net),
         outcomes=len(outcome),
         wins=int((outcome > 0).sum()),
@@ -115,35 +136,68 @@ def pool(decided: Sequence[Decided], *, seed: int, resamples: int = 10_000) -> P
     )
 
 
-def rank_models(contests: Sequence[Contest], *, seed: int, resamples: int = RANKING_RESAMPLES) -> Ranking | Undefined:
-    """All models that were compared, by Bradley-Terry strength; an image without a majority is half a win to each."""
+def rank_models(contests: Sequence[Contest], *, seed: int, resamples: int = RANKING_RESAMPLES) -> Ranking | None:
+    """All models that were compared, by Bradley-Terry strength; an image without a majority is half a win to each.
+
+    None where fewer models have outcomes than take a ranking.
+    """
+    contests = [contest for contest in contests if len(contest.decided.outcome)]
     names = sorted({name for contest in contests for name in (contest.base, contest.test)})
+    if len(names) < FEWEST_RANKED:
+        return None
+    resamples = min(resamples, RANKING_RESAMPLES)
+    return Ranking(
+        signature=RankingSignature(RANKING_METHOD, RANKING_VERSION, ranking.PRIOR_IMAGES, resamples, seed),
+        components=tuple(
+            _component(contests, [names[model] for model in models], seed, resamples)
+            for models in ranking.components(ranking.win_table(_outcomes(contests, names), n_models=len(names)))
+        ),
+    )
+
+
+def _outcomes(contests: Sequence[Contest], names: list[str]) -> ranking.Outcomes:
     lengths = [len(contest.decided.outcome) for contest in contests]
-    outcomes = ranking.Outcomes(
+    return ranking.Outcomes(
         image=_numbers([contest.decided for contest in contests]),
         base=np.repeat([names.index(contest.base) for contest in contests], lengths),
         test=np.repeat([names.index(contest.test) for contest in contests], lengths),
-        outcome=np.concatenate([np.zeros(0, dtype=np.int8), *(contest.decided.outcome for contest in contests)]),
+        outcome=np.concatenate([contest.decided.outcome for contest in contests]),
     )
-    strengths = defined(lambda: ranking.bradley_terry(ranking.win_table(outcomes, n_models=len(names))))
-    if isinstance(strengths, Undefined):
-        return strengths
-    resamples = min(resamples, RANKING_RESAMPLES)
+
+
+def _component(contests: Sequence[Contest], names: list[str], seed: int, resamples: int) -> RankedComponent:
+    outcomes = _outcomes([contest for contest in contests if contest.base in names], names)
+    table = ranking.win_table(outcomes, n_models=len(names))
+    images = len(np.unique(outcomes.image))
+    bounds = ranking.bounds(table)
+    fitted = defined(lambda: ranking.bradley_terry(table + ranking.prior(table)))
+    if isinstance(fitted, Undefined):
+        models = (RankedModel(name, fitted, bound, fitted) for name, bound in zip(names, bounds, strict=True))
+        return RankedComponent(images, tuple(models), (), 0)
+    is_measured = np.array([bound == ranking.Bound.JUDGEMENTS for bound in bounds])
+    middle = is_measured if is_measured.any() else ~is_measured
+    strengths = fitted - fitted[middle].mean()
     resampled = defined(
         lambda: ranking.resampled_strengths(
             outcomes, n_models=len(names), resamples=resamples, rng=stream(seed, "strengths")
         )
     )
-    images = len(np.unique(outcomes.image))
+    if not isinstance(resampled, Undefined):
+        about = resampled.strengths[:, middle].mean(axis=1, keepdims=True)
+        resampled = replace(resampled, strengths=resampled.strengths - about)
+    # Resamples of one-sided judgements are one-sided too: intervals from them would make the prior look certain.
+    unbounded = Undefined(Reason.STRENGTH_UNBOUNDED)
+    group_of = ranking.groups(table)
     order = [int(model) for model in np.argsort(-strengths, kind="stable")]
-    return Ranking(
-        signature=RankingSignature(RANKING_METHOD, RANKING_VERSION, 0.0, resamples, seed),
+    return RankedComponent(
         images=images,
-        models=tuple(_model(names, model, strengths, resampled) for model in order),
+        models=tuple(
+            _model(names, model, strengths, bounds[model], resampled if is_measured[model] else unbounded)
+            for model in order
+        ),
         pairs=tuple(
-            _pair(names, stronger, weaker, strengths, resampled, images)
-            for position, stronger in enumerate(order)
-            for weaker in order[position + 1 :]
+            _pair(names, *pair, strengths, resampled if len({*group_of[list(pair)]}) == 1 else unbounded, images)
+            for pair in combinations(order, 2)
         ),
         resamples_unfitted=0 if isinstance(resampled, Undefined) else resampled.unfitted,
     )
@@ -156,10 +210,14 @@ def _numbers(decided: Sequence[Decided]) -> NDArray[np.int_]:
 
 
 def _model(
-    names: list[str], model: int, strengths: NDArray[np.float64], resampled: ranking.Resampled | Undefined
+    names: list[str],
+    model: int,
+    strengths: NDArray[np.float64],
+    bound: ranking.Bound,
+    resampled: ranking.Resampled | Undefined,
 ) -> RankedModel:
     interval = resampled if isinstance(resampled, Undefined) else percentile_interval(resampled.strengths[:, model])
-    return RankedModel(names[model], float(strengths[model]), interval)
+    return RankedModel(names[model], float(strengths[model]), bound, interval)
 
 
 def _pair(

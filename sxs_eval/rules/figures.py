@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from corpus.rules.figures import Absent, Figure
 from metrics.intervals import Interval, share_interval
+from metrics.ranking import Bound
 from metrics.undefined import Reason, UndefinedFigure
 
 T = TypeVar("T")
@@ -34,12 +35,22 @@ MESSAGES: dict[Reason | Missing, Promise] = {
     Reason.RESAMPLES_UNDEFINED: _("There are too few images: in some resamples of them the figure has no value."),
     Reason.MODELS_NOT_CONNECTED: _("Some models were never compared with the others, not even by way of a third."),
     Reason.MODEL_NEVER_LOSES: _("Some models never lost an image to the others, so their lead cannot be measured."),
+    Reason.NO_MODELS: _("There is no model to rank."),
+    Reason.STRENGTH_UNBOUNDED: _("One side won everything here, so that judgements do not say how large the lead is."),
     Reason.NOT_CONVERGED: _("The computation of the strengths came to no end."),
     Reason.NO_DIFFERENCE: _("No difference was seen that more images could make certain."),
     Missing.NO_SIDE_PREFERRED: _("No judgement prefers a side that is known."),
     Missing.NO_REPEATS: _("No pair was shown a second time to the same rater."),
     Missing.NO_TIMES: _("No judgement says how long it took."),
 }
+
+
+BOUNDS: dict[Bound, Promise] = {
+    Bound.NEVER_LOST: _("never lost"),
+    Bound.NEVER_WON: _("never won"),
+    Bound.GROUP: _("in a group that never lost, or never won, against the others"),
+}
+"""Marks of models whose strength only the prior keeps finite."""
 
 
 @dataclass(frozen=True)

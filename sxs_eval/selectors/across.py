@@ -9,7 +9,7 @@ from languages.models import Language
 from metrics import gains
 from people.models import Project
 from sxs_eval.models import Comparison
-from sxs_eval.rules.across import FEWEST_RANKED, Contest, Pooled, Ranking, pool, rank_models
+from sxs_eval.rules.across import Contest, Pooled, Ranking, pool, rank_models
 from sxs_eval.rules.figures import Undefined, defined
 from sxs_eval.rules.report import WIDTH_POINTS, Decided, Summary, summarise
 from sxs_eval.selectors.results import (
@@ -39,25 +39,28 @@ class ComparisonResult:
 
 @dataclass(frozen=True)
 class PooledResult:
-    """The same two models in several languages, or over several sets of images."""
+    """The same two models in several languages, or over several sets of images.
+
+    `comparisons` are those that have outcomes.
+    """
 
     base: str
     test: str
     comparisons: Sequence[Comparison]
     pooled: Pooled
     incomplete: int
-    """Pairs that lack judgements, of all of the comparisons together."""
+    """Pairs that lack judgements, of all comparisons of the two models."""
     counted_similar: int
     set_aside: int
 
 
 @dataclass(frozen=True)
 class Overall:
-    """`ranking` is None where fewer models were compared than take one."""
+    """`ranking` is None where fewer models have outcomes than take one."""
 
     results: Sequence[ComparisonResult]
     pooled: Sequence[PooledResult]
-    ranking: Ranking | Undefined | None
+    ranking: Ranking | None
     languages: Sequence[Language]
 
 
@@ -107,7 +110,7 @@ def _pooled(results: Sequence[ComparisonResult], outcomes: dict[int, Decided]) -
         PooledResult(
             base,
             test,
-            [part.comparison for part in parts],
+            [part.comparison for part in parts if len(outcomes[part.comparison.pk].outcome)],
             pool([outcomes[part.comparison.pk] for part in parts], seed=SEED, resamples=RESAMPLES),
             incomplete=sum(part.summary.outcome.images.incomplete for part in parts),
             counted_similar=sum(part.summary.outcome.images.counted_similar for part in parts),
@@ -118,11 +121,8 @@ def _pooled(results: Sequence[ComparisonResult], outcomes: dict[int, Decided]) -
     ]
 
 
-def _ranking(comparisons: Sequence[Comparison], outcomes: dict[int, Decided]) -> Ranking | Undefined | None:
+def _ranking(comparisons: Sequence[Comparison], outcomes: dict[int, Decided]) -> Ranking | None:
     contests = [
-        Contest(comparison.base.name, comparison.test.name, outcomes[comparison.pk])
-        for comparison in comparisons
-        if len(outcomes[comparison.pk].outcome)
+        Contest(comparison.base.name, comparison.test.name, outcomes[comparison.pk]) for comparison in comparisons
     ]
-    models = {name for contest in contests for name in (contest.base, contest.test)}
-    return rank_models(contests, seed=SEED, resamples=RESAMPLES) if len(models) >= FEWEST_RANKED else None
+    return rank_models(contests, seed=SEED, resamples=RESAMPLES)

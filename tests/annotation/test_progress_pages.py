@@ -105,6 +105,16 @@ class TestWhoSeesThem:
         assert "english caption of" not in page
 
 
+@pytest.mark.parametrize(("tag", "is_marked"), [("th", True), ("zh", True), ("ja", True), ("de", False)])
+def test_words_per_caption_are_marked_where_no_spaces_part_them(tag, is_marked):
+    round = make_round(project=make_project("lions"), images=4, replication=2, batch_size=2, language=tag)
+    person = make_annotator(round, "ann")
+    hand_in(round, person, TEXT, now=timezone.now())
+    manager = client_of(round.project.created_by)
+    for page in (get(manager, "statistics-show"), get(manager, "annotator-show", person.pk)):
+        assert [cell.endswith("not meaningful") for cell in rows_of(page)[0]].count(True) == is_marked
+
+
 class TestKeepingUpToDate:
     @pytest.mark.parametrize("name", PARTS)
     def test_who_has_seen_it_gets_nothing_until_something_changes(self, manager, round, ann, name):

@@ -299,6 +299,31 @@ class TestCommand:
         with default_storage.open(f"{release.folder}/captions.parquet") as file:
             assert file.read() == Path(tmp_path, "again", "captions.parquet").read_bytes()
 
+    def test_copies_of_one_database_give_the_same_release_by_the_same_salt_and_time(self, campaign):
+        def checksum(*options: str) -> str:
+            call_command("build_release", "harbours", "--author", "Lovelace, Ada", *options)
+            release = Release.objects.get()
+            Release.objects.all().delete()
+            return release.checksum
+
+        given = ("--salt", "a secret", "--until", UNTIL.isoformat())
+        assert checksum(*given) == checksum(*given)
+        assert checksum(*given) != checksum("--salt", "another", "--until", UNTIL.isoformat())
+        assert checksum() != checksum()
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            (["--until", "2999-01-01T00:00:00+00:00"], "A release ends at a time that is over"),
+            (["--until", "2025-05-31"], "with its time zone"),
+            (["--salt", "s" * 1000], "The salt has more than"),
+        ],
+    )
+    def test_a_salt_or_time_that_cannot_be_is_refused(self, campaign, options, said):
+        with pytest.raises(CommandError, match=said):
+            call_command("build_release", "harbours", "--author", "A", *options)
+        assert not Release.objects.exists()
+
     def test_where_they_are_not_the_same_the_files_are_named(self, campaign, tmp_path):
         built(campaign.start())
         Image.objects.filter(title="The market").update(title="The square")

@@ -25,7 +25,7 @@ from metrics.correlations import (
     ranks,
     spearman,
 )
-from metrics.model_ranks import model_ranks, rank_agreement
+from metrics.model_ranks import Ties, model_ranks, rank_agreement
 from metrics.undefined import Reason, UndefinedFigure
 from tests.published import published
 
@@ -92,7 +92,7 @@ def test_with_flipping_it_does_not_matter_which_model_is_the_base(points, coeffi
     signs = rng(1).choice([-1, 1], size=len(x))
     value = defined(coefficient, x, y, flip=True)
 
-    assert correlation(signs * x, signs * y, coefficient=coefficient, flip=True) == pytest.approx(value, abs=1e-9)
+    assert defined(coefficient, signs * x, signs * y, flip=True) == pytest.approx(value, abs=1e-9)
 
 
 @settings(max_examples=100, deadline=None)
@@ -147,6 +147,20 @@ def test_neither_large_nor_small_numbers_lose_digits(size):
     assert pearson(x + 1e9, y) == pytest.approx(pearson(x, y), abs=1e-6)
 
 
+@pytest.mark.parametrize("count", [3, 5, 10, 50])
+def test_small_steps_between_large_numbers_are_those_without_the_large_number(count):
+    """Steps of 2 at 1e16 are exact in floating point; scipy gives 1.0 for five of them."""
+    steps, y = 2.0 * np.arange(count), rng(1).normal(size=count)
+    assert pearson(1e16 + steps, np.arange(count)) == pytest.approx(1, abs=1e-15)
+    assert pearson(1e16 + steps, y) == pytest.approx(stats.pearsonr(steps, y).statistic, abs=1e-12)
+    if count > 5:
+        large, small = (
+            correlation_interval(x, y, coefficient=Coefficient.PEARSON, flip=False, resamples=300, rng=rng())
+            for x in (1e16 + steps, steps)
+        )
+        assert [large.low, large.high] == pytest.approx([small.low, small.high], abs=1e-12)
+
+
 def test_kendall_of_a_hundred_thousand_points_takes_little_time():
     x = rng().normal(size=100_000)
     y = np.round(x + rng(1).normal(size=100_000), 1)
@@ -176,6 +190,16 @@ def test_where_a_coefficient_is_undefined_the_error_says_why(x, y, coefficient, 
         with pytest.raises(UndefinedFigure) as refused:
             figure()
         assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize("coefficient", list(Coefficient))
+def test_a_metric_without_differences_has_no_correlation_by_its_mirror_image(coefficient):
+    """Pearson's was .93 for these: the cosine of the people's gains and a constant."""
+    people, metric = [2.0, 3.0, 2.5, 5.0, 1.5], [0.4] * 5
+    for x, y in ((people, metric), (metric, people)):
+        with pytest.raises(UndefinedFigure) as refused:
+            correlation(x, y, coefficient=coefficient, flip=True)
+        assert refused.value.reason == Reason.SAME_IN_ALL_EVALUATIONS
 
 
 @pytest.mark.parametrize("coefficient", list(Coefficient))
@@ -253,6 +277,17 @@ def test_an_interval_that_would_claim_certainty_is_undefined(x, y, reason):
 def test_equal_values_share_the_mean_of_their_ranks():
     assert ranks([3, 1, 3, 2]).tolist() == [3.5, 1, 3.5, 2]
     assert model_ranks([3, 1, 3, 2]).tolist() == [1.5, 4, 1.5, 3]
+
+
+@settings(max_examples=60, deadline=None)
+@given(evaluations)
+def test_competition_ranks_are_those_of_scipy(points):
+    x, y = points
+    theirs = [stats.rankdata(-values, method="min") for values in (x, y)]
+    assert [model_ranks(values, ties=Ties.COMPETITION).tolist() for values in (x, y)] == [r.tolist() for r in theirs]
+    assume(all(len(set(ranks)) > 1 for ranks in theirs))
+    expected = stats.pearsonr(*theirs).statistic
+    assert rank_agreement(x, y, ties=Ties.COMPETITION) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("scores", [[1, np.nan, 2], [[1, 2]], 1])

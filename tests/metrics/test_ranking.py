@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from metrics.intervals import Interval, percentile_interval
-from metrics.ranking import Outcomes, bradley_terry, images_to_separate, resampled_strengths, win_table
+from metrics.ranking import (
+    Bound,
+    Outcomes,
+    bounds,
+    bradley_terry,
+    components,
+    images_to_separate,
+    prior,
+    resampled_strengths,
+    win_table,
+)
 from metrics.undefined import Reason, UndefinedFigure
 
 BASEBALL = [
@@ -110,6 +120,39 @@ def test_strengths_that_would_be_infinite_are_undefined(table, reason):
     with pytest.raises(UndefinedFigure) as refused:
         bradley_terry(table)
     assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize("table", [[], np.zeros((0, 0))])
+def test_a_table_without_models_is_undefined_and_one_that_is_not_square_refused(table):
+    with pytest.raises(UndefinedFigure) as refused:
+        bradley_terry(table)
+    assert refused.value.reason == Reason.NO_MODELS
+    with pytest.raises(ValueError, match=r"not shape \(2, 3\)"):
+        bradley_terry(np.ones((2, 3)))
+
+
+def test_the_prior_is_nothing_where_judgements_bound_every_strength():
+    assert not prior(BASEBALL).any()
+    assert bounds(BASEBALL) == [Bound.JUDGEMENTS] * 7
+
+
+def test_what_the_prior_keeps_finite_is_told_model_by_model():
+    """0 and 1 beat each other, 2 beats both and never lost, 3 never won; 4 and 5 were not compared with them."""
+    wins = np.zeros((6, 6))
+    wins[0, 1] = wins[1, 0] = wins[2, 0] = wins[2, 1] = wins[0, 3] = wins[4, 5] = 4
+    first, second = components(wins)
+    assert (first.tolist(), second.tolist()) == ([0, 1, 2, 3], [4, 5])
+    table = wins[np.ix_(first, first)]
+    assert bounds(table) == [Bound.JUDGEMENTS, Bound.JUDGEMENTS, Bound.NEVER_LOST, Bound.NEVER_WON]
+    assert (prior(table) > 0).tolist() == [
+        [False, False, True, True],
+        [False, False, True, False],
+        [True, True, False, False],
+        [True, False, False, False],
+    ]
+    strengths = bradley_terry(table + prior(table))
+    assert np.isfinite(strengths).all()
+    assert strengths.argsort().tolist()[::3] == [3, 2]
 
 
 def test_one_lucky_image_is_too_little_for_intervals():

@@ -41,6 +41,9 @@ class Directions:
         known = {"dog": [1, 0], "cats": [0, 2], "two": [3, 0], "boat": [0, 1], "red": [0, 5]}
         return np.array(known[word], dtype=np.float32) if word in known else None
 
+    def vector_as_spelt(self, word: str) -> Any:
+        return self.vector(word)
+
     def similarity(self, one: str, other: str) -> float | None:
         return None
 
@@ -138,6 +141,18 @@ def test_the_language_stands_in_the_signature_where_it_has_a_say(pretended_meteo
     assert signature("cider", language="th", tokenizer="icu").get("lang") == "th"
     assert signature("meteor", language="de").get("lang") == "de"
     assert str(signature("meteor")).startswith("meteor|v:1.5|text:whitespace-1|lang:en|refs:")
+
+
+def test_meteor_has_its_english_parameters_where_it_has_none_of_the_language_and_says_so(pretended_meteor):
+    chinese = {one.metric: one for one in score(CANDIDATES, REFERENCES, metrics=["meteor", "bmrc"], language="zh")}
+    [german] = score(CANDIDATES, REFERENCES, metrics=["meteor"], language="de", meteor_language="en")
+
+    assert pretended_meteor == ["en", "en"]
+    assert str(chinese["meteor"].signature).startswith("meteor|v:1.5|text:whitespace-1|lang:zh|params:en|refs:")
+    for one in chinese.values():
+        assert (one.signature.get("lang"), one.signature.get("params")) == ("zh", "en")
+        assert one.notes == ("METEOR used the parameters of en for captions in zh.",)
+    assert differences(chinese["meteor"].signature, german.signature) == ["languages: zh against de"]
 
 
 def test_the_order_of_the_images_changes_neither_signature_nor_figures():

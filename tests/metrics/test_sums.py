@@ -106,6 +106,9 @@ def test_bmrc_of_sums_adds_corpus_figures_and_means():
 def test_only_figures_that_are_no_means_have_a_statistic():
     known = {name: statistic_of(Signature.parse(f"{name}|v:1|lang:en")) for name in ("bleu-2", "meteor", "bmrc")}
     assert None not in known.values()
+    assert statistic_of(Signature.parse("meteor|v:1|lang:zh|params:en"))(statistics((8, 8, 4, 4, 2, 4))) == (
+        statistic_of(Signature.parse("meteor|v:1|lang:en"))(statistics((8, 8, 4, 4, 2, 4)))
+    )
     for name in ("rouge-l", "cider", "cider-d", "wmdrel", "wcc"):
         assert statistic_of(Signature.parse(f"{name}|v:1")) is None
 

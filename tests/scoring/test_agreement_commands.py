@@ -94,6 +94,18 @@ def test_table_3_comes_out_of_table_2_digit_by_digit():
     ]
 
 
+def test_equal_scores_share_the_best_rank_where_that_is_asked_for():
+    """Expected: Pearson's correlation by scipy of its own ranks, `rankdata(…, method="min")`."""
+    report = run_json(
+        *("rank_metrics", published("tables/annotation_free_table2.csv"), "--ties", "competition"),
+        *("--proposed", "WMDRel", "CLinRel", "WCC", "--standard", "METEOR", "BLEU-4"),
+    )
+    assert report["ties"] == "competition"
+    assert report["ranks"]["METEOR"] == [1, 3, 2, 4, 5, 5, 8, 7]
+    found = {name: [round(value, 3) for value in row.values()] for name, row in report["correlations"].items()}
+    assert found == {"WMDRel": [0.794, 0.929], "CLinRel": [0.867, 0.524], "WCC": [0.965, 0.833]}
+
+
 def test_figures_are_over_all_over_the_group_and_over_the_rest(table):
     report = correlate(table(EVALUATIONS), "--metric", "ΔCIDEr", "--group", "Language=EN,zh,hi")
 

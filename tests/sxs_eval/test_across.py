@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from metrics.intervals import Interval
+from metrics.ranking import Bound
 from metrics.undefined import Reason
-from sxs_eval.rules.across import Contest, Ranking, pool, rank_models
+from sxs_eval.rules.across import Contest, RankedComponent, pool, rank_models
 from sxs_eval.rules.figures import Gain, Undefined
 from sxs_eval.rules.report import Decided
 
@@ -45,6 +47,18 @@ def test_nothing_pooled_says_why():
     assert pooled.sign_test == Undefined(Reason.NO_DECIDED)
 
 
+def ranked(contests: list[Contest], *, resamples: int = 100) -> list[RankedComponent]:
+    ranking = rank_models(contests, seed=0, resamples=resamples)
+    assert ranking is not None
+    return list(ranking.components)
+
+
+def strengths_of(component: RankedComponent) -> dict[str, float]:
+    found = {model.model: model.strength for model in component.models}
+    assert not any(isinstance(strength, Undefined) for strength in found.values())
+    return found  # type: ignore[return-value]
+
+
 def three_models(images: int = 300) -> list[Contest]:
     """`good` leads clearly, `fair` and `poor` are the same."""
     return [
@@ -55,11 +69,10 @@ def three_models(images: int = 300) -> list[Contest]:
 
 
 def test_models_that_differ_are_told_apart_and_those_that_do_not_are_not():
-    ranking = rank_models(three_models(), seed=0, resamples=300)
+    (ranking,) = ranked(three_models(), resamples=300)
 
-    assert isinstance(ranking, Ranking)
     assert ranking.models[0].model == "good"
-    assert sum(model.strength for model in ranking.models) == pytest.approx(0)
+    assert sum(strengths_of(ranking).values()) == pytest.approx(0)
     separable = {frozenset((pair.stronger, pair.weaker)): pair.separable for pair in ranking.pairs}
     assert separable == {
         frozenset({"good", "fair"}): True,
@@ -75,23 +88,47 @@ def test_which_model_is_called_base_does_not_matter():
     def turned(contest: Contest) -> Contest:
         return Contest(contest.test, contest.base, Decided(contest.decided.image, -contest.decided.outcome))
 
-    straight = rank_models(three_models(), seed=0, resamples=100)
-    around = rank_models([turned(contest) for contest in three_models()], seed=0, resamples=100)
+    (straight,), (around,) = ranked(three_models()), ranked([turned(contest) for contest in three_models()])
 
-    assert isinstance(straight, Ranking)
-    assert isinstance(around, Ranking)
     assert [model.model for model in straight.models] == [model.model for model in around.models]
-    assert [model.strength for model in straight.models] == pytest.approx([model.strength for model in around.models])
+    assert strengths_of(straight) == pytest.approx(strengths_of(around))
 
 
-def test_a_model_that_never_loses_leaves_the_order_undefined_with_the_reason():
-    contests = [*three_models(), Contest("good", "perfect", part([1] * 20))]
-    assert rank_models(contests, seed=0) == Undefined(Reason.MODEL_NEVER_LOSES)
+def test_a_model_that_never_lost_is_marked_and_the_others_have_their_intervals():
+    (alone,) = ranked(three_models())
+    (ranking,) = ranked([*three_models(), Contest("good", "perfect", part([1] * 20))])
+
+    assert [(model.model, model.bound) for model in ranking.models][:2] == [
+        ("perfect", Bound.NEVER_LOST),
+        ("good", Bound.JUDGEMENTS),
+    ]
+    # A logit with half an image more on either side (Anscombe 1956): 20 won, none lost.
+    assert ranking.pairs[0].difference == pytest.approx(np.log(20.5 / 0.5))
+    assert ranking.pairs[0].separable == ranking.models[0].interval == Undefined(Reason.STRENGTH_UNBOUNDED)
+    assert strengths_of(ranking) == pytest.approx(strengths_of(alone) | {"perfect": strengths_of(ranking)["perfect"]})
+    assert all(isinstance(model.interval, Interval) for model in ranking.models[1:])
 
 
-def test_models_in_groups_apart_leave_the_order_undefined_with_the_reason():
-    contests = [Contest("a", "b", part([1, -1])), Contest("c", "d", part([1, -1]))]
-    assert rank_models(contests, seed=0) == Undefined(Reason.MODELS_NOT_CONNECTED)
+def test_a_group_of_models_that_never_lost_to_the_others_is_marked_but_ranked_within():
+    (ranking,) = ranked(
+        [*three_models(), Contest("good", "top", part([1] * 9)), Contest("top", "peak", part([1, 1, -1]))]
+    )
+    assert {model.model for model in ranking.models if model.bound == Bound.GROUP} == {"top", "peak"}
+    assert (ranking.pairs[0].stronger, ranking.pairs[0].weaker) == ("peak", "top")
+    assert ranking.pairs[0].difference == pytest.approx(np.log(2))
+    assert ranking.pairs[0].interval != Undefined(Reason.STRENGTH_UNBOUNDED)
+
+
+def test_models_that_were_never_compared_are_ranked_apart():
+    first, second = ranked([Contest("a", "b", part([1, -1, 1])), *three_models()])
+    assert [model.model for model in second.models] == ["b", "a"]
+    assert (first.images, second.images) == (300, 3)
+    (alone,) = ranked(three_models())
+    assert first == alone
+
+
+def test_one_comparison_without_outcomes_and_too_few_models_make_no_ranking():
+    assert rank_models([Contest("a", "b", part([1, -1])), Contest("c", "d", part([]))], seed=0) is None
 
 
 def test_too_few_images_leave_strengths_without_intervals():
@@ -100,8 +137,7 @@ def test_too_few_images_leave_strengths_without_intervals():
         Contest("b", "c", part([1, 1, -1, 1])),
         Contest("a", "c", part([1, 1, 1, 1])),
     ]
-    ranking = rank_models(contests, seed=0, resamples=200)
-    assert isinstance(ranking, Ranking)
+    (ranking,) = ranked(contests, resamples=200)
     assert [model.model for model in ranking.models] == ["c", "b", "a"]
     assert {model.interval for model in ranking.models} == {Undefined(Reason.RESAMPLES_UNDEFINED)}
     assert {pair.separable for pair in ranking.pairs} == {Undefined(Reason.RESAMPLES_UNDEFINED)}

@@ -68,6 +68,10 @@ class TestAcross:
         text = text_of(client.get(reverse("sxs_eval:results-show", args=["lions"]))).split("Pooled")[1]
         assert "LOSSES p Outcomes Images Incomplete Set aside" in text
         assert "66.7% 16.7% 0.3750 6 6 6 6" in text
+        # French has no outcome left, so the figures are of German alone.
+        assert "German" in text.split("66.7%")[0]
+        assert "French" not in text.split("66.7%")[0]
+        assert (pooled.pooled.comparisons, [part.language_id for part in pooled.comparisons]) == (1, ["de"])
 
     def test_the_page_has_gains_ranking_and_sizes(self, client, project):
         client.force_login(project.created_by)
@@ -100,9 +104,32 @@ class TestAcross:
     def test_a_comparison_without_judgements_does_not_spoil_the_ranking(self, project):
         collection = make_collection(1)
         make_comparison(project=project, collection=collection)
-        assert not isinstance(results(project).ranking, Undefined | None)
+        (component,) = results(project).ranking.components
+        assert len(component.models) == 3
 
     def test_the_ranking_has_intervals_or_says_why_not(self, project):
-        ranking = results(project).ranking
-        assert [model.model for model in ranking.models][-1] == "m0"
-        assert all(isinstance(model.interval, Interval | Undefined) for model in ranking.models)
+        (component,) = results(project).ranking.components
+        assert [model.model for model in component.models][-1] == "m0"
+        assert all(isinstance(model.interval, Interval | Undefined) for model in component.models)
+
+    def test_a_comparison_that_no_other_touches_has_a_ranking_of_its_own(self, client, project):
+        collection = make_collection(3)
+        apart = make_comparison(
+            project=project,
+            collection=collection,
+            base=make_captioner(collection, "loner", language="de", text="loner sagt"),
+            test=make_captioner(collection, "winner", language="de", text="winner sagt"),
+            language="de",
+            replication=1,
+        )
+        judge_all(apart, make_rater(apart), dict.fromkeys(keys_of(apart), 3))
+        client.force_login(project.created_by)
+
+        text = text_of(client.get(reverse("sxs_eval:results-show", args=["lions"])))
+
+        assert "The models fall into groups that were never compared with each other" in text
+        ours, theirs = text.split("Strengths")[1:]
+        assert "m0" in ours
+        assert "winner +0.97 never lost" in theirs
+        assert "loner -0.97 never won" in theirs.replace("−", "-")
+        assert "One side won everything here" in theirs

@@ -282,12 +282,11 @@ def test_comparisons_of_the_same_models_are_pooled_and_all_models_ranked(tmp_pat
         ("m1", "m3"),
         ("m2", "m3"),
     ]
-    assert report["ranking"]["models"][-1]["model"] == "m1"
-    assert report["ranking"]["signature"]["regularisation"] == 0
-    assert report["ranking"]["images"] == 40
-    separable = {
-        frozenset((pair["stronger"], pair["weaker"])): pair["separable"] for pair in report["ranking"]["pairs"]
-    }
+    (ranked,) = report["ranking"]["components"]
+    assert ranked["models"][-1]["model"] == "m1"
+    assert {model["bound"] for model in ranked["models"]} == {"judgements"}
+    assert ranked["images"] == 40
+    separable = {frozenset((pair["stronger"], pair["weaker"])): pair["separable"] for pair in ranked["pairs"]}
     assert separable[frozenset({"m1", "m2"})] is True
     assert separable[frozenset({"m2", "m3"})] is False
     text = run(file)
@@ -295,12 +294,25 @@ def test_comparisons_of_the_same_models_are_pooled_and_all_models_ranked(tmp_pat
     assert text.count("All comparisons (m2 against m1): m1-m2 hi, m1-m2 zh") == 1
 
 
-def test_a_ranking_that_is_undefined_says_why(tmp_path):
+def test_models_that_never_lost_or_never_won_are_ranked_and_marked(tmp_path):
     file = tmp_path / "unbeaten.csv"
-    rows = [f"{base}{test},{base},{test},i,{who},1" for base, test in ("ab", "bc") for who in "xyz"]
+    rows = [f"{base}{test},{base},{test},i,{who},1" for base, test in ("ab", "bc", "de") for who in "xyz"]
     file.write_text("\n".join(["comparison,base_model,test_model,image,rater,score", *rows]))
-    assert run_json(file)["ranking"]["undefined"] == Reason.MODEL_NEVER_LOSES
-    assert "Some models never lost an image to the others" in run(file)
+
+    first, second = run_json(file)["ranking"]["components"]
+
+    assert [(model["model"], model["bound"]) for model in first["models"]] == [
+        ("c", "never_lost"),
+        ("b", "group"),
+        ("a", "never_won"),
+    ]
+    # One image won, and half a win to each of one more: odds of 1.5 to 0.5 at each step.
+    assert [model["strength"] for model in first["models"]] == pytest.approx([math.log(3), 0, -math.log(3)])
+    assert [model["model"] for model in second["models"]] == ["e", "d"]
+    assert second["pairs"][0]["interval"]["undefined"] == Reason.STRENGTH_UNBOUNDED
+    text = run(file)
+    assert "strengths of different groups cannot be compared" in text
+    assert "(never lost)" in text
 
 
 def test_two_models_need_no_ranking_and_no_models_none_either(tmp_path):
@@ -382,6 +394,24 @@ def test_pairs_that_count_unseen_are_told_apart_from_complete_images(tmp_path):
     assert "2 pairs of equal captions count as SIMILAR without having been shown." in text
     assert outcome["images"]["denominator"] == 4
     assert outcome["wins"]["percent"] == outcome["losses"]["percent"] == 25
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("equal.csv", "image,kind\ni3,equal\ni4,equal\n"), ("equal.jsonl", '{"image": "i3", "kind": "equal"}\n')],
+)
+def test_pairs_that_count_unseen_need_neither_rater_nor_score_when_there_are_no_others(tmp_path, name, content):
+    file = tmp_path / name
+    file.write_text(content, encoding="utf-8")
+
+    outcome = run_json(file)["comparisons"][0]["report"]["outcome"]
+
+    assert (
+        outcome["images"]["denominator"]
+        == outcome["images"]["counted_similar"]
+        == len(content.splitlines()) - (name == "equal.csv")
+    )
+    assert outcome["gain"]["points"] == 0
 
 
 def test_what_rounds_to_nothing_has_no_sign_of_less_than_nothing():

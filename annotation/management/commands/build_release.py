@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 
 from annotation.files.licences import LICENCES
 from annotation.models import Release
@@ -18,6 +20,16 @@ from corpus.models import JobState
 from people.models import Project, User
 
 LICENCE = "CC-BY-4.0"
+
+
+def moment(text: str) -> datetime:
+    try:
+        found = parse_datetime(text)
+    except ValueError:
+        found = None
+    if found is None or timezone.is_naive(found):
+        raise ArgumentTypeError(f"must be a time with its time zone, such as 2025-05-31T12:00:00+00:00, not {text}")
+    return found
 
 
 class Command(BaseCommand):
@@ -37,6 +49,15 @@ class Command(BaseCommand):
         )
         parser.add_argument("--description", metavar="TEXT", help="Markdown; opens the datasheet")
         parser.add_argument("--changes", default="", metavar="TEXT", help="what changed, in your words")
+        parser.add_argument(
+            "--until",
+            type=moment,
+            metavar="TIME",
+            help="of what was handed in by then: 2025-05-31T12:00:00+00:00; without it by now",
+        )
+        parser.add_argument(
+            "--salt", default="", help="of the pseudonyms, which it gives away: keep it secret; without it a random one"
+        )
         parser.add_argument("--by", metavar="USER", help="who releases; without it who made the project")
         parser.add_argument("--rebuild", type=int, metavar="NUMBER", help="make the bytes of this release again")
         parser.add_argument("--to", type=Path, metavar="FOLDER", help="where to; with --rebuild only")
@@ -66,6 +87,8 @@ class Command(BaseCommand):
                 changes=options["changes"],
                 by=self._by(project, options["by"]),
                 now=timezone.now(),
+                salt=options["salt"],
+                until=options["until"],
             )
         except ReleaseRefused as refused:
             raise CommandError(

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from corpus.management.arguments import whole_number
+from metrics.model_ranks import Ties
 from scoring.files.rankings import rankings_of
 from scoring.files.tables import TableRefused, read_table
 from scoring.management.reports import write_report
@@ -24,6 +25,12 @@ class Command(BaseCommand):
         parser.add_argument("--standard", required=True, nargs="+", action="extend", metavar="COLUMN")
         parser.add_argument("--sums", action="store_true", help="also the sums of every two or more proposed metrics")
         parser.add_argument("--model", metavar="COLUMN", help="names of the models (default: model, else the first)")
+        parser.add_argument(
+            "--ties",
+            choices=[str(kind) for kind in Ties],
+            default=str(Ties.MEAN),
+            help="rank that equal scores share: 1, 2.5, 2.5, 4 or 1, 2, 2, 4 (default %(default)s)",
+        )
         parser.add_argument("--skip-missing", action="store_true", help="leave out models without a score")
         parser.add_argument("--digits", type=whole_number(1, 12), default=3, help="printed (default %(default)s)")
         parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
@@ -40,6 +47,7 @@ class Command(BaseCommand):
                 model=model,
                 with_sums=options["sums"],
                 skip_missing=options["skip_missing"],
+                ties=Ties(options["ties"]),
             )
         except TableRefused as refused:
             raise CommandError(f"{file}:\n{refused}") from refused

@@ -13,8 +13,8 @@ from django.core.management.base import BaseCommand, CommandError
 from corpus.management.arguments import whole_number
 from metrics.document_frequencies import DocumentFrequencies
 from metrics.java import ToolFailed, ToolMissing
-from metrics.meteor import LanguageUnknown, program_language
-from metrics.scoring import METRICS, Need, NotGiven, UnknownMetric, metric_named, score
+from metrics.meteor import ELSEWHERE, LanguageUnknown, program_language
+from metrics.scoring import METRICS, NotGiven, UnknownMetric, metric_named, score
 from metrics.undefined import UndefinedFigure
 from metrics.word_movers import SolverMissing
 from scoring.files.captions import CaptionsRefused, candidates_in, references_in
@@ -26,7 +26,7 @@ from scoring.management.annotation_free import (
     given_projections,
     given_vectors,
 )
-from scoring.management.arguments import DEFAULT_LANGUAGE, add_text_arguments
+from scoring.management.arguments import DEFAULT_LANGUAGE, add_text_arguments, language_tag
 
 DEFAULT_METRICS = ["cider", "cider-d", "bleu", "rouge-l"]
 
@@ -44,6 +44,16 @@ def metric_names(text: str) -> list[str]:
     return names
 
 
+def meteor_language(text: str) -> str:
+    """The tag of a language that METEOR has parameters for."""
+    tag = language_tag(text)
+    try:
+        program_language(tag)
+    except LanguageUnknown as error:
+        raise ArgumentTypeError(str(error)) from error
+    return tag
+
+
 class Command(BaseCommand):
     help = "Score captions in files against references: CIDEr, BLEU, ROUGE-L, METEOR, WMDRel and others."
     requires_system_checks = ()
@@ -57,6 +67,12 @@ class Command(BaseCommand):
         )
         add_text_arguments(parser)
         parser.add_argument("--frequencies", type=Path, metavar="FILE", help="for CIDEr, by document_frequencies")
+        parser.add_argument(
+            "--meteor-language",
+            type=meteor_language,
+            metavar="TAG",
+            help=f"whose parameters METEOR uses (default: the captions' own, or {ELSEWHERE} where it has none)",
+        )
         add_annotation_free_arguments(parser)
         parser.add_argument("--per-image", action="store_true", help="the values of each image too")
         parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
@@ -70,8 +86,6 @@ class Command(BaseCommand):
         try:
             ours, theirs = candidates_in(candidates, language=language), references_in(references, language=language)
             language = _one_language(language, ours.language, theirs.language)
-            if any(Need.JAVA in metric_named(name).needs for name in options["metrics"]):
-                program_language(language)
             pairs = paired(ours.captions, theirs.captions)
             with ExitStack() as stack:
                 scored = score(
@@ -85,8 +99,9 @@ class Command(BaseCommand):
                     workers=options["workers"],
                     vectors=given_vectors(options, language=language, stack=stack),
                     projections=given_projections(options, pairs.images),
+                    meteor_language=options["meteor_language"],
                 )
-        except (CaptionsRefused, ImagesDiffer, LanguageUnknown, ToolMissing, ToolFailed) as error:
+        except (CaptionsRefused, ImagesDiffer, ToolMissing, ToolFailed) as error:
             raise CommandError(str(error)) from error
         except (NotGiven, SolverMissing, UndefinedFigure) as error:
             raise CommandError(str(error)) from error

@@ -1,0 +1,169 @@
+"""Runs of which nothing comes, and what a researcher sees of why; and who takes which run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from inference import tasks
+from inference.backends import registry
+from inference.models import Run, RunState, Trial
+from inference.pages.runs import run_page
+from inference.selectors.runs import log_of, run_details
+from inference.services import running
+from people.models import Role
+from tests.factories import NOW
+from tests.inference.fake_backend import FakeBackend
+from tests.inference.fake_runs import (
+    before,
+    fake,  # noqa: F401 - for all tests here
+    go,
+    make_model,
+    make_run,
+    store_picture,
+)
+from tests.inference.watched import make_person, make_worker
+from tests.sxs_eval.judged import text_of
+
+pytestmark = pytest.mark.django_db
+
+
+def page_of(run: Run) -> Any:
+    run.refresh_from_db()
+    return run_page(run_details(run, now=timezone.now()), log_of(run))
+
+
+def seen_by_researcher(run: Run, name: str = "run-show") -> str:
+    client = Client()
+    client.force_login(make_person(Role.RESEARCHER))
+    return text_of(client.get(reverse(f"inference:{name}", args=[run.pk] if name == "run-show" else [])))
+
+
+def test_a_run_that_failed_on_every_image_has_failed_and_is_not_done(media):
+    run = go(make_run(5, model=make_model(side=32), languages=["de"]))
+
+    assert (run.state, run.failed, run.done) == (RunState.FAILED, 5, 0)
+    page = page_of(run)
+    assert (page.percent, page.gone_through, page.can_resume, page.can_retry) == (0, 0, False, True)
+    text = seen_by_researcher(run)
+    assert "Nothing was made: every image failed." in text
+    assert "0 of 5, 0%" in text
+    assert "Done" not in text
+    assert "100%" not in text
+
+
+def test_a_run_of_which_some_images_failed_is_done(media):
+    run = make_run(5, model=make_model(side=32), languages=["de"])
+    store_picture(run.collection.entries.first().image)
+
+    go(run)
+
+    assert (run.state, run.failed, run.done, run.error) == (RunState.DONE, 4, 1, "")
+    assert page_of(run).percent == 100
+
+
+def test_while_a_worker_loads_the_model_nobody_is_waited_for():
+    run = make_run(5)
+    assert "Waiting for a worker" in seen_by_researcher(run)
+
+    make_worker(run=run)
+
+    for name in ("run-show", "run-list"):
+        text = seen_by_researcher(run, name)
+        assert "Loading the model" in text
+        assert "Waiting for a worker" not in text
+
+
+def test_the_traceback_of_a_model_that_cannot_be_loaded_is_in_the_log(monkeypatch):
+    def load(self: FakeBackend, spec: Any) -> Any:
+        raise RuntimeError("size mismatch for layer 3")
+
+    monkeypatch.setattr(FakeBackend, "load", load)
+    run = go(make_run(5))
+
+    text = seen_by_researcher(run)
+    assert "The model cannot be loaded (RuntimeError). The log below has the traceback." in text
+    assert "in load" in text
+    assert "RuntimeError: size mismatch for layer 3" in text
+
+
+def test_the_traceback_of_a_model_that_fails_with_each_image_is_there_without_its_message(monkeypatch):
+    """The message may have the caption's words in it, which no log ever has."""
+
+    def fail(keys: Any, language: str) -> None:
+        raise ValueError("said: a dog runs")
+
+    before(monkeypatch, fail)
+    run = go(make_run(5))
+
+    text = seen_by_researcher(run)
+    assert "The model failed with each image it was given." in text
+    assert "in fail raise ValueError" in text
+    assert "ValueError" in run.events.last().traceback.splitlines()[-1]
+    assert not any("said: a dog runs" in event.message for event in run.events.all())
+
+
+class TestRouting:
+    @pytest.fixture(autouse=True)
+    def _here_is_no_pytorch(self, monkeypatch):
+        monkeypatch.setattr(registry, "missing_modules", lambda backend: ["torch"])
+
+    @pytest.fixture
+    def sent(self, monkeypatch) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = []
+        for task in (tasks.work_on, tasks.run_trial):
+            monkeypatch.setattr(task, "apply_async", lambda args, **about: found.append((*args, about["queue"])))
+        return found
+
+    @pytest.fixture
+    def worked(self, monkeypatch) -> list[int]:
+        found: list[int] = []
+        monkeypatch.setattr(running, "work_on", lambda *, run_id, **_about: found.append(run_id))
+        monkeypatch.setattr("inference.services.trials.run_trial", lambda *, trial_id, **_about: found.append(trial_id))
+        return found
+
+    @pytest.mark.parametrize(
+        ("worker", "is_handed_on"),
+        [
+            ({"queues": "gpu", "software": "PyTorch 2.13.0"}, True),
+            ({"queues": "default,gpu", "software": "PyTorch 2.13.0"}, True),
+            ({"queues": "gpu", "software": "no PyTorch"}, False),
+            ({"queues": "default", "software": "PyTorch 2.13.0"}, False),
+            ({"queues": "gpu", "software": "PyTorch 2.13.0", "seen_at": NOW}, False),
+            (None, False),
+        ],
+    )
+    def test_a_run_goes_to_a_worker_with_pytorch_while_one_listens(self, sent, worked, worker, is_handed_on):
+        run = make_run(5)
+        if worker:
+            make_worker(**worker)
+
+        tasks.work_on(run.pk)
+
+        assert (sent, worked) == (([(run.pk, "gpu")], []) if is_handed_on else ([], [run.pk]))
+
+    def test_a_trial_does_too(self, sent, worked):
+        about = {"created_by": make_person(Role.RESEARCHER), "created_at": NOW, "upload": "trials/one"}
+        trial = Trial.objects.create(model=make_model(), **about)
+        tasks.run_trial(trial.pk)
+        make_worker(queues="gpu", software="PyTorch 2.13.0")
+        tasks.run_trial(trial.pk)
+
+        assert (worked, sent) == ([trial.pk], [(trial.pk, "gpu")])
+
+    def test_a_run_that_needs_none_is_taken(self, sent, worked, monkeypatch):
+        monkeypatch.setattr(registry, "missing_modules", lambda backend: [])
+        make_worker(queues="gpu", software="PyTorch 2.13.0")
+        run = make_run(5)
+
+        tasks.work_on(run.pk)
+
+        assert (sent, worked) == ([], [run.pk])
+
+    def test_a_run_that_is_gone_is_nobodys(self, sent, worked):
+        tasks.work_on(10**6)
+        assert (sent, worked) == ([], [10**6])
