@@ -8,9 +8,11 @@ from datetime import timedelta
 import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
-from axes.models import AccessAttempt
+from axes.models import AccessAttempt, AccessFailureLog
 from django.apps import apps
+from django.contrib.admin.models import CHANGE, DELETION, LogEntry
 from django.contrib.auth import authenticate
+from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
 from django.core import serializers
 from django.test import Client
@@ -70,6 +72,33 @@ def test_nothing_that_names_a_person_is_left_anywhere(ann: User):
     delete_account(user=ann, now=LATER)
     assert "annabelle" not in everything()
     assert "annason" not in everything()
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_the_log_of_the_admin_names_nobody_either(ann: User, is_gone: bool):
+    address = EmailAddress.objects.get(user=ann)
+    failure = AccessFailureLog.objects.create(username="annabelle", ip_address="10.0.0.1")
+    for row in (ann, address, failure):
+        LogEntry.objects.create(
+            user=make_user(),
+            content_type=ContentType.objects.get_for_model(row),
+            object_id=str(row.pk),
+            object_repr=str(row),
+            action_flag=DELETION if is_gone else CHANGE,
+        )
+    if is_gone:
+        address.delete()
+        failure.delete()
+    delete_account(user=ann, now=LATER)
+    assert "annabelle" not in everything()
+    assert LogEntry.objects.count() == 3
+
+
+def test_the_log_of_the_admin_goes_on_naming_others(ann: User):
+    about = {"content_type": ContentType.objects.get_for_model(EmailAddress), "action_flag": CHANGE}
+    LogEntry.objects.create(user=make_user(), object_id="0", object_repr="joannabelle@example.org", **about)
+    delete_account(user=ann, now=LATER)
+    assert LogEntry.objects.get().object_repr == "joannabelle@example.org"
 
 
 def test_answers_stay_under_the_same_pseudonym_and_the_row_stays(ann: User):
