@@ -9,19 +9,15 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from axes.models import AccessAttempt, AccessFailureLog
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth import SESSION_KEY
 from django.contrib.contenttypes.models import ContentType
-from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from people import audit, personal
-from people.models import ApiToken, Invitation, LanguageSkill, Membership, Project, Role, User
+from people.models import ApiToken, Invitation, LanguageSkill, Membership, Project, Role, Session, User
 from people.selectors import managed_by_nobody_else
 from people.services import LastManager
-
-SESSIONS_AT_ONCE = 500
 
 
 def delete_account(*, user: User, now: datetime) -> None:
@@ -46,17 +42,10 @@ def delete_account(*, user: User, now: datetime) -> None:
         named = _in_the_log_of_the_admin(locked)
         _remove_what_names(locked)
         _empty(locked, now)
+        Session.objects.filter(person=locked.pk).delete()
         LogEntry.objects.filter(pk__in=named).update(object_repr=locked.username)
         for project in there:
             audit.record(project=project, action="account.deleted", about="", by=locked, person=locked, now=now)
-    end_sessions(user=locked)
-
-
-def end_sessions(*, user: User) -> None:
-    """Remove what browsers are signed in by. None of it lets anybody in any more: there is no password to it."""
-    sessions = Session.objects.iterator(chunk_size=SESSIONS_AT_ONCE)
-    mine = [session.pk for session in sessions if session.get_decoded().get(SESSION_KEY) == str(user.pk)]
-    Session.objects.filter(pk__in=mine).delete()
 
 
 def _must_not_leave_projects_alone(user: User) -> None:

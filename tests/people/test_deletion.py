@@ -13,16 +13,17 @@ from django.apps import apps
 from django.contrib.admin.models import CHANGE, DELETION, LogEntry
 from django.contrib.auth import authenticate
 from django.contrib.contenttypes.models import ContentType
-from django.contrib.sessions.models import Session
 from django.core import serializers
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.models import Caption, CaptionState
 from annotation.services import batches
 from people import services
 from people.deletion import delete_account
-from people.models import ApiToken, AuditEntry, Invitation, Membership, Project, Role, User
+from people.models import ApiToken, AuditEntry, Invitation, Membership, Project, Role, Session, User
 from people.pseudonyms import pseudonym
 from people.qualification import NotQualified
 from tests.annotation.handing_in import hand_in, take, write
@@ -120,7 +121,10 @@ def test_nobody_comes_in_by_it_any_more_and_its_sessions_are_gone(ann: User, rf)
     other = Client()
     other.force_login(make_user())
     assert Session.objects.count() == 2
-    delete_account(user=ann, now=LATER)
+    with CaptureQueriesContext(connection) as queries:
+        delete_account(user=ann, now=LATER)
+    about_sessions = [query["sql"] for query in queries if Session._meta.db_table in query["sql"]]
+    assert not [sql for sql in about_sessions if "session_data" in sql], "decodes what is not of this person"
     assert Session.objects.count() == 1
     assert client.get(reverse("people:profile-show")).status_code == 302
     assert authenticate(rf.post("/"), username="Annabelle", password=PASSWORD) is None
