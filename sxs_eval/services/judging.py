@@ -357,10 +357,10 @@ def _pause_if_inattentive(batch: JudgingBatch, rater: User, now: datetime) -> No
         checks_before_pause=comparison.checks_before_pause,
         failures_percent=comparison.failures_percent,
     ):
+        allocation.return_batch(batch=batch.batch, now=now)
         Standing.objects.update_or_create(
             comparison=comparison, person=rater, defaults={"state": StandingState.PAUSED, "paused_at": now}
         )
-        allocation.return_batch(batch=batch.batch, now=now)
 
 
 def _credible_ms(active_ms: int, *, since: datetime, now: datetime) -> int:
