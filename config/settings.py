@@ -128,7 +128,7 @@ ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 # A classroom joins from one address.
-ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "signup": "120/m/ip"}
+ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "signup": "120/m/ip", "new_player": "3/m/ip,40/h/ip"}
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_TOTP_ISSUER = "Crosslens"
