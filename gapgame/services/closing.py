@@ -26,6 +26,10 @@ def close_overdue(*, now: datetime) -> int:
     return len(overdue)
 
 
+def is_overdue(season: Season, *, now: datetime) -> bool:
+    return season.closed_at is None and now >= season.ends_at + GRACE
+
+
 def close_season(*, season_id: int, now: datetime) -> None:
     """Score what is in progress with what was guessed by the cut-off, then rank; can be broken off and done again.
 
