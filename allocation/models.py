@@ -136,3 +136,12 @@ class Assignment(models.Model):
 
     def __str__(self) -> str:
         return f"task {self.task_id} of batch {self.batch_id} ({self.state})"
+
+
+class Sweep(models.Model):
+    """When leases were last looked through. One row."""
+
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return str(self.at)

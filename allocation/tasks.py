@@ -3,9 +3,10 @@
 from celery import shared_task
 from django.utils import timezone
 
-from allocation import services
+from allocation import services, sweeps
 
 
 @shared_task
 def sweep_leases() -> None:
     services.lapse_overdue(now=timezone.now())
+    sweeps.note(now=timezone.now())

@@ -31,9 +31,12 @@ def sweep_rounds() -> None:
 
 @shared_task
 def sweep_figures() -> None:
-    """Compute what changed since it was computed, a round at a time."""
-    for round_id in figures.stale_rounds(now=timezone.now()):
-        figures.compute(round_id=round_id, now=timezone.now())
+    """Compute what changed since it was computed, a round at a time and in one sweep at a time."""
+    for _ in range(figures.ROUNDS_AT_ONCE):
+        stale = figures.stale_rounds(now=timezone.now())
+        if not stale:
+            return
+        figures.compute(round_id=stale[0], now=timezone.now())
 
 
 @shared_task

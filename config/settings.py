@@ -35,7 +35,6 @@ INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.sessions",
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
@@ -129,7 +128,7 @@ ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 # A classroom joins from one address.
-ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "signup": "120/m/ip"}
+ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "signup": "120/m/ip", "new_player": "3/m/ip,40/h/ip"}
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_TOTP_ISSUER = "Crosslens"
@@ -222,6 +221,7 @@ CONTENT_SECURITY_POLICY = {
 DATA_UPLOAD_MAX_NUMBER_FILES = MAX_UPLOAD_FILES
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
+SESSION_ENGINE = "people.sessions"
 SESSION_COOKIE_HTTPONLY = True
 HTTPS = _environment.https()
 if HTTPS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import socket
@@ -14,6 +15,7 @@ import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 HOST = "127.0.0.1"
 WEB_WORKERS = 2
@@ -21,6 +23,10 @@ START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 10
 REQUEST_TIMEOUT_S = 5
 LOOK_EVERY_S = 0.1
+START_AGAIN_EVERY_S = 2
+PR_SET_PDEATHSIG = 1
+# Looked up here: a process that was just forked off should load nothing.
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 class LaunchError(Exception):
@@ -33,15 +39,27 @@ class Part:
 
     name: str
     command: list[str]
+    is_started_again: bool = False
     process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
 
     def start(self) -> None:
         # Its own session: Ctrl-C in the terminal reaches the launcher alone, which then ends both in order.
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, start_new_session=True)
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=partial(_end_with, os.getpid()),  # noqa: PLW1509 - the launcher has one thread
+        )
+        self.started_at = time.monotonic()
 
     def check(self) -> None:
-        """Raise LaunchError when it has ended."""
+        """Raise LaunchError when it has ended, or start it again where nothing is lost with it."""
         if self.process and (code := self.process.poll()) is not None:
+            if self.is_started_again:
+                if time.monotonic() > self.started_at + START_AGAIN_EVERY_S:
+                    self.start()
+                return
             how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit status {code}"
             raise LaunchError(f"The {self.name} {how}; see its last lines above. Everything else was stopped, too.")
 
@@ -54,6 +72,14 @@ class Part:
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+
+def _end_with(launcher: int) -> None:
+    """Have the system end this process in order once the launcher is gone, however that ended. Linux only."""
+    if _LIBC is not None:
+        _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != launcher:
+            os._exit(1)
 
 
 def require_free(port: int) -> None:
@@ -78,7 +104,11 @@ def run(*, port: int, ready: Callable[[], None]) -> None:
         When the port is taken, or one of the two ends by itself. Nothing is left running.
     """
     require_free(port)
-    web, worker = parts = [Part("web server", _web(port)), Part("worker", _worker())]
+    web, worker, beat = parts = [
+        Part("web server", _web(port)),
+        Part("worker", _worker()),
+        Part("beat", _celery("beat"), is_started_again=True),
+    ]
     stop = threading.Event()
     asked = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {each: signal.signal(each, lambda _signal, _frame: stop.set()) for each in asked}
@@ -87,6 +117,7 @@ def run(*, port: int, ready: Callable[[], None]) -> None:
         web.start()
         if _wait_for_page(port, web, stop):
             worker.start()
+            beat.start()
             ready()
         while not stop.wait(LOOK_EVERY_S):
             for part in parts:
@@ -106,25 +137,19 @@ def _web(port: int) -> list[str]:
 
 
 def _worker() -> list[str]:
+    return [
+        *_celery("worker"),
+        *("--concurrency", "2", "--queues", "default,gpu"),
+        *("--without-gossip", "--without-mingle", "--without-heartbeat"),
+    ]
+
+
+def _celery(part: str) -> list[str]:
     # Who tries the demo as root, in a container say, is not to be told so at each start.
     quiet = "ignore:You're running the worker with superuser privileges"
     return [
-        *(
-            sys.executable,
-            "-W",
-            quiet,
-            "-m",
-            "celery",
-            "--app",
-            "config",
-            "--quiet",
-            "worker",
-            "--beat",
-            "--concurrency",
-            "2",
-        ),
-        *("--queues", "default,gpu"),
-        *("--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat"),
+        *(sys.executable, "-W", quiet, "-m", "celery", "--app", "config", "--quiet"),
+        *(part, "--loglevel", "WARNING"),
     ]
 
 

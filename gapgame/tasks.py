@@ -5,17 +5,20 @@ from __future__ import annotations
 import logging
 
 from celery import shared_task
+from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
 
 from corpus.models import ImportKind
 from corpus.services import jobs
 from corpus.tasks import ask_for_sizes
+from gapgame.models import Season
 from gapgame.services import closing, item_imports, marking
 from inference.rules.word_vectors import VectorsRefused
 from inference.services.word_vectors import import_packaged
 
 logger = logging.getLogger(__name__)
+ASK_AGAIN_S = 30
 
 
 @shared_task
@@ -24,6 +27,17 @@ def sweep_seasons() -> None:
     now = timezone.now()
     closing.close_overdue(now=now)
     marking.check_players(now=now)
+
+
+@shared_task
+def close_season(season_id: int) -> None:
+    closing.close_season(season_id=season_id, now=timezone.now())
+
+
+def ask_for_closing(season: Season) -> None:
+    """Have a season closed whose cut-off has passed, should no sweep come; asked by many at once, it is asked once."""
+    if closing.is_overdue(season, now=timezone.now()) and cache.add(f"closing-{season.pk}", True, ASK_AGAIN_S):
+        transaction.on_commit(lambda: close_season.delay(season.pk), robust=True)
 
 
 @shared_task

@@ -18,7 +18,9 @@ from django.core.files.storage import default_storage
 from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
 
+from allocation import sweeps
 from operations import broker, schema
 
 log = logging.getLogger(__name__)
@@ -91,12 +93,22 @@ def check_storage() -> None:
         raise Amiss("cannot be written to") from error
 
 
+def check_sweeps() -> None:
+    try:
+        since = sweeps.silent_since(now=timezone.now())
+    except DatabaseError as error:
+        raise Amiss("cannot be told, for the database does not answer") from error
+    if since is not None:
+        raise Amiss(f"none since {since:%Y-%m-%d %H:%M} UTC: beat, the broker or all workers are gone")
+
+
 CHECKS: dict[str, Callable[[], None]] = {
     "database": check_database,
     "migrations": check_migrations,
     "cache": check_cache,
     "broker": check_broker,
     "storage": check_storage,
+    "sweeps": check_sweeps,
 }
 _at_it: dict[str, threading.Thread] = {}
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.account import admin as _of_addresses  # noqa: F401 registered before it is taken out below
+from allauth.account.models import EmailAddress
 from allauth.mfa import admin as _of_second_factors  # noqa: F401 registered before it is taken out below
 from allauth.mfa.models import Authenticator
 from django.contrib import admin
@@ -138,7 +140,16 @@ class DeliveryAdmin(LookUpAdmin):
     list_select_related = ("webhook",)
 
 
-admin.site.unregister(Authenticator)
+admin.site.unregister([Authenticator, EmailAddress])
+
+
+@admin.register(EmailAddress)
+class EmailAddressAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Changed by whose it is: the log of the administration would go on naming an address that was removed."""
+
+    list_display = ("email", "user", "primary", "verified")
+    search_fields = ("email", "user__username")
+    list_select_related = ("user",)
 
 
 @admin.register(Authenticator)

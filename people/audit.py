@@ -40,9 +40,8 @@ def record(
         What JSON can hold: settings before and after, reasons, counts. Nobody's name or address.
     """
     with transaction.atomic():
-        _hold_names([one.pk for one in (by, person) if one is not None])
         # Entries of one project take turns, so that none has the number, or the digest before, of another.
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        lock(project, by, person)
         last = AuditEntry.objects.filter(project=project).first()
         entry = AuditEntry(
             project=project,
@@ -59,11 +58,17 @@ def record(
     return entry
 
 
-def _hold_names(people: list[int]) -> None:
-    """Wait for whoever changes these people's names, before the log is locked: a deleted account writes there last.
+def lock(project: Project, *people: User | None) -> None:
+    """Make those who change a project take turns until the transaction ends; `people` are whom the log will name.
 
-    A foreign key takes the same lock, only later, and those who hold it do not wait for each other.
+    Whoever changes these people's names is waited for first: a deleted account writes into the log last. A foreign key
+    takes the same lock, only later, and those who hold it do not wait for each other.
     """
+    _hold_names([one.pk for one in people if one is not None])
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+
+
+def _hold_names(people: list[int]) -> None:
     if people and connection.features.has_select_for_update:
         table = connection.ops.quote_name(User._meta.db_table)
         with connection.cursor() as cursor:

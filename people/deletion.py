@@ -9,19 +9,15 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from axes.models import AccessAttempt, AccessFailureLog
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth import SESSION_KEY
 from django.contrib.contenttypes.models import ContentType
-from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from people import audit, personal
-from people.models import ApiToken, Invitation, LanguageSkill, Membership, Project, Role, User
+from people.models import ApiToken, Invitation, LanguageSkill, Membership, Project, Role, Session, User
 from people.selectors import managed_by_nobody_else
 from people.services import LastManager
-
-SESSIONS_AT_ONCE = 500
 
 
 def delete_account(*, user: User, now: datetime) -> None:
@@ -43,18 +39,13 @@ def delete_account(*, user: User, now: datetime) -> None:
         personal.forget(person=locked, now=now)
         projects = Project.objects.filter(Q(memberships__user=locked) | Q(consent_texts__consents__user=locked))
         there = list(projects.distinct().order_by("pk"))
+        named = _in_the_log_of_the_admin(locked)
         _remove_what_names(locked)
         _empty(locked, now)
+        Session.objects.filter(person=locked.pk).delete()
+        LogEntry.objects.filter(pk__in=named).update(object_repr=locked.username)
         for project in there:
             audit.record(project=project, action="account.deleted", about="", by=locked, person=locked, now=now)
-    end_sessions(user=locked)
-
-
-def end_sessions(*, user: User) -> None:
-    """Remove what browsers are signed in by. None of it lets anybody in any more: there is no password to it."""
-    sessions = Session.objects.iterator(chunk_size=SESSIONS_AT_ONCE)
-    mine = [session.pk for session in sessions if session.get_decoded().get(SESSION_KEY) == str(user.pk)]
-    Session.objects.filter(pk__in=mine).delete()
 
 
 def _must_not_leave_projects_alone(user: User) -> None:
@@ -85,6 +76,21 @@ def _remove_what_names(user: User) -> None:
         rows.objects.filter(user=user).delete()
 
 
+def _in_the_log_of_the_admin(user: User) -> list[int]:
+    """Entries that call what they are about by the name or an address of `user`, gone rows among them."""
+    types = ContentType.objects.get_for_models(User, EmailAddress, AccessAttempt, AccessFailureLog)
+    addresses = EmailAddress.objects.filter(user=user)
+    known = [user.email, *addresses.values_list("email", flat=True)]
+    about = Q(content_type=types[User], object_id=str(user.pk))
+    about |= Q(
+        content_type=types[EmailAddress], object_id__in=[str(pk) for pk in addresses.values_list("pk", flat=True)]
+    )
+    for name in filter(None, [user.username, *known]):
+        about |= Q(content_type=types[EmailAddress], object_repr__iexact=name)
+        about |= Q(content_type__in=[types[AccessAttempt], types[AccessFailureLog]], object_repr__icontains=name)
+    return list(LogEntry.objects.filter(about).values_list("pk", flat=True))
+
+
 def _empty(user: User, now: datetime) -> None:
     user.username = f"deleted-{uuid4().hex[:12]}"
     user.email = user.first_name = user.last_name = user.interface_language = ""
@@ -94,5 +100,3 @@ def _empty(user: User, now: datetime) -> None:
     user.save()
     user.groups.clear()
     user.user_permissions.clear()
-    changed = LogEntry.objects.filter(content_type=ContentType.objects.get_for_model(User), object_id=str(user.pk))
-    changed.update(object_repr=user.username)

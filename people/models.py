@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.contrib.auth.models import AbstractUser, UserManager
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower
@@ -34,6 +35,15 @@ class User(AbstractUser):
             models.UniqueConstraint(Lower("email"), condition=~Q(email=""), name="user_email_unique_whatever_case"),
             models.UniqueConstraint(Lower("username"), name="user_name_unique_whatever_case"),
         ]
+
+
+class Session(AbstractBaseSession):
+    """What a browser is signed in by; `person` is found without decoding what is in it.
+
+    No foreign key: a request that keeps a session need not wait for who changes the account.
+    """
+
+    person = models.BigIntegerField(null=True, db_index=True)
 
 
 class Project(models.Model):

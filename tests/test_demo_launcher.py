@@ -129,6 +129,22 @@ def test_when_one_part_dies_the_other_is_ended_and_it_says_which(demo: Demo, par
     assert f"The {part} was killed by SIGKILL" in demo.log.read_text()
 
 
+@pytest.mark.slow(reason="a demo is started and killed")
+def test_beat_is_started_again_and_nothing_is_left_of_a_launcher_that_was_killed(demo: Demo):
+    demo.start()
+    demo.wait(lambda: demo.processes(" beat "), START_S)
+    (beat,) = demo.processes(" beat ")
+
+    os.kill(beat, signal.SIGKILL)
+
+    demo.wait(lambda: demo.processes(" beat ") not in ([], [beat]), START_S)
+
+    demo.process.kill()
+
+    demo.process.wait()
+    demo.wait(lambda: demo.processes() == [], STOP_S)
+
+
 def test_a_second_demo_on_the_same_port_is_told_so_and_changes_nothing(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]

@@ -36,6 +36,13 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="Sweep",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("at", models.DateTimeField()),
+            ],
+        ),
+        migrations.CreateModel(
             name="Task",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),

@@ -350,6 +350,7 @@ class Migration(migrations.Migration):
                     models.PositiveBigIntegerField(default=0, help_text="Of the tallies, when it was computed."),
                 ),
                 ("computed_at", models.DateTimeField(blank=True, null=True)),
+                ("lease_until", models.DateTimeField(blank=True, null=True)),
             ],
         ),
         migrations.CreateModel(

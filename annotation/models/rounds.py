@@ -206,8 +206,8 @@ class Tally(models.Model):
 class RoundFigures(models.Model):
     """What takes longer to compute than a page may take, such as agreement; done in the background when it changed.
 
-    It changed where `is_stale`, or where the tallies' revisions no longer add up to `revision`. Without `computed_at`
-    it was never computed, or is at present.
+    It changed where `is_stale`, or where the tallies' revisions no longer add up to `revision`. With a `lease_until`
+    somebody is computing it, or was stopped half-way.
     """
 
     round = models.OneToOneField(Round, on_delete=models.CASCADE, primary_key=True, related_name="figures")
@@ -217,6 +217,7 @@ class RoundFigures(models.Model):
     figures = models.JSONField(default=dict)
     revision = models.PositiveBigIntegerField(default=0, help_text="Of the tallies, when it was computed.")
     computed_at = models.DateTimeField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"of round {self.round_id}"

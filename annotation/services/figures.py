@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import BigIntegerField, Case, Count, F, OuterRef, Q, Subquery, Sum, Value, When
+from django.db.models import BigIntegerField, Case, Count, Exists, F, OuterRef, Q, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce
 
-from allocation.models import Pool, Task
+from allocation.models import Batch, BatchState, Pool, Task
 from annotation.models import Caption, CaptionState, Round, RoundFigures, RoundKind, Tally
 from annotation.selectors.quality import QUALITY
 from annotation.selectors.statistics import statistics_in
@@ -25,6 +25,8 @@ from metrics.undefined import Reason
 
 REST = timedelta(seconds=50)
 """(ours) A round whose figures change all the time is computed this often, at most."""
+LEASE = timedelta(minutes=10)
+"""(ours) Longer than the largest round takes. After it, a round whose worker died is computed by another."""
 ROUNDS_AT_ONCE = 200
 
 
@@ -41,16 +43,27 @@ def places_changed(*, round: Round) -> None:
 def stale_rounds(*, now: datetime) -> list[int]:
     """Rounds whose figures changed since they were computed, or of which a place may have gone since replication fell.
 
-    One that was left half-computed is among them.
+    One that was left half-computed is among them. There are none while one is being computed, so that sweeps do not
+    pile up.
     """
+    if RoundFigures.objects.filter(lease_until__gt=now).exists():
+        return []
     revised = Tally.objects.filter(round=OuterRef("pk")).order_by().values("round").annotate(sum=Sum("revision"))
     revision = Coalesce(Subquery(revised.values("sum")), Value(0), output_field=BigIntegerField())
+    # What is written while figures are computed may be dated before.
+    left = Batch.objects.filter(
+        pool=OuterRef("pool"),
+        state__in=[BatchState.RETURNED, BatchState.LAPSED],
+        closed_at__gt=OuterRef("figures__computed_at") - REST,
+    )
+    is_odd = ~Q(figures__wanted=F("figures__tasks") * F("pool__replication"))
     changed = (
         Q(figures__isnull=True)
         | Q(figures__is_stale=True)
         | Q(figures__computed_at__isnull=True)
+        | Q(figures__lease_until__isnull=False)
         | ~Q(figures__revision=F("revised"))
-        | ~Q(figures__wanted=F("figures__tasks") * F("pool__replication"))
+        | (is_odd & Exists(left))
     )
     resting = Q(figures__computed_at__gt=now - REST)
     rounds = Round.objects.annotate(revised=revision).filter(changed).exclude(resting)
@@ -58,14 +71,18 @@ def stale_rounds(*, now: datetime) -> list[int]:
 
 
 def compute(*, round_id: int, now: datetime) -> None:
-    """Compute the figures of a round anew. Stopped half-way or run twice at once, it does no harm."""
+    """Compute the figures of a round anew, unless somebody is at it. Stopped half-way it does no harm."""
     round = Round.objects.select_related("project", "language", "verifies").get(pk=round_id)
     RoundFigures.objects.get_or_create(round=round)
+    until = now + LEASE
+    free = RoundFigures.objects.filter(Q(lease_until=None) | Q(lease_until__lte=now), pk=round_id)
     # The mark goes before anything is read: what changes from now on sets it, or the revision, again.
-    RoundFigures.objects.filter(pk=round_id).update(is_stale=False, computed_at=None)
+    if not free.update(is_stale=False, lease_until=until):
+        return
     revision = Tally.objects.filter(round=round).aggregate(sum=Sum("revision"))["sum"] or 0
     figures = _figures(round)
-    RoundFigures.objects.filter(pk=round_id).update(figures=figures, revision=revision, computed_at=now)
+    held = RoundFigures.objects.filter(pk=round_id, lease_until=until)
+    held.update(figures=figures, revision=revision, computed_at=now, lease_until=None)
     _check_places(round)
 
 

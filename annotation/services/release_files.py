@@ -191,7 +191,11 @@ class _Walk:
                 picture = pictures[pk]
                 self._put_image(images, picture, key)
                 named = [(*row[:AUTHOR], self.name_of.get(row[AUTHOR]), *row[POSITION:]) for row in images.rows[pk]]
-                self._put_captions(picture, key, sorted(named, key=_by_language_and_author), verified)
+                self._put_captions(picture, key, sorted(named, key=self._in_order), verified)
+
+    def _in_order(self, row: Row) -> tuple[str, str, int, int]:
+        # Where somebody wrote in two rounds of a language, by the round.
+        return row[LANGUAGE], row[AUTHOR] or "", row[POSITION], self.round_of[row[_REST + 1]].number
 
     def _put_image(self, images: Images, picture: Image, key: str) -> None:
         region = picture.extra.get(REGION, "")
@@ -304,11 +308,6 @@ class _Walk:
             about = self.found.by_language.get(tag)
             if about is not None:
                 about.left_out[state] = about.left_out.get(state, 0) + 1
-
-
-def _by_language_and_author(row: Row) -> tuple[str, str, int, int]:
-    # Where somebody wrote in two rounds of a language, by the round.
-    return row[LANGUAGE], row[AUTHOR] or "", row[POSITION], row[_REST + 1]
 
 
 def caption_id(tag: str, image_sha256: str, round_number: int, position: int, batch: Any, place: int | None) -> str:

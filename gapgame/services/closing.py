@@ -11,7 +11,6 @@ from gapgame.services.marking import check_players
 from gapgame.services.playing import finish
 from gapgame.services.standing import give_ranks
 from people import audit
-from people.models import Project
 
 GRACE = timedelta(seconds=10)
 """A guess that arrived before the cut-off is written by then, however busy the server is."""
@@ -25,6 +24,10 @@ def close_overdue(*, now: datetime) -> int:
     for season in overdue:
         close_season(season_id=season.pk, now=now)
     return len(overdue)
+
+
+def is_overdue(season: Season, *, now: datetime) -> bool:
+    return season.closed_at is None and now >= season.ends_at + GRACE
 
 
 def close_season(*, season_id: int, now: datetime) -> None:
@@ -46,8 +49,6 @@ def close_season(*, season_id: int, now: datetime) -> None:
             _cut_off(player, season)
     check_players(season_id=season.pk, now=now)
     with transaction.atomic():
-        # The project first, as where a manager changes a season.
-        Project.objects.select_for_update(no_key=True).get(pk=season.project_id)
         season = Season.objects.select_for_update(no_key=True).get(pk=season_id)
         if season.closed_at is None:
             give_ranks(season=season)

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from corpus.services.collections import create_collection
 from gapgame.models import Item, ItemSet, Season
+from people import audit
 from people.models import Project, User
 
 
@@ -18,7 +19,7 @@ class NameTaken(Exception):
 def create_item_set(*, project: Project, name: str, by: User | None) -> ItemSet:
     """An empty item set, with a collection of its own for its images."""
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        audit.lock(project, by)
         if ItemSet.objects.filter(project=project, name=name).exists():
             raise NameTaken
         longest = ItemSet._meta.get_field("name").max_length

@@ -17,8 +17,6 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
     """
     if keeps_answers:
         return 0
-    # The project first, as where a manager changes a season.
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     removed = 0
     for season in Season.objects.filter(project=project, players__user=person).order_by("pk"):
         locked = Season.objects.select_for_update(no_key=True).get(pk=season.pk)

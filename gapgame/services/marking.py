@@ -13,7 +13,7 @@ from gapgame.models import UNFINISHED, Attempt, Mark, Outcome, Player, Season, S
 from gapgame.rules.scripted import BREAK, LOOKED_AT, TIRELESS, Played, Rule, rules_broken
 from gapgame.services.standing import give_ranks
 from people import audit
-from people.models import Project, User
+from people.models import User
 
 PLAYERS_AT_ONCE = 500
 LONGEST = 200
@@ -101,7 +101,6 @@ def decide(*, player_id: int, season: Season, standing: Standing, by: User, now:
     Who withdrew consent with their answers stays out.
     """
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=season.project_id)
         locked = Season.objects.select_for_update(no_key=True).get(pk=season.pk)
         player = Player.objects.select_for_update(no_key=True).get(pk=player_id, season=locked)
         if player.standing == Standing.WITHDRAWN:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from allocation.services import lock_person
 from gapgame.models import (
     UNFINISHED,
     Attempt,
@@ -71,6 +72,8 @@ def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng:
         The season is not played in `language`.
     """
     with transaction.atomic():
+        # What is drawn in another season at this moment is not drawn here.
+        lock_person(user)
         player = _locked_player(player_id, user)
         season = player.season
         if not may_play(user, season, now):
@@ -78,8 +81,6 @@ def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng:
         played = SeasonLanguage.objects.get(season=season, language=language)
         if Turn.objects.filter(player=player, outcome__in=UNFINISHED).exists():
             raise BatchUnfinished
-        # What is drawn in another season at this moment is not drawn here.
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)
         items = _draw(player, language, season.batch_size, rng)
         if not items:
             raise NothingLeft

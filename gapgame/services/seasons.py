@@ -80,7 +80,7 @@ def create_season(
     _check(terms, item_set, now=now, is_new_start=True)
     with transaction.atomic():
         # Whoever makes another one in this project waits here.
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        audit.lock(project, by)
         _check_name(project, texts.name)
         season = _insert(project, item_set, texts, terms, by)
         _set_languages(season, terms.vectors)
@@ -101,17 +101,18 @@ def change_season(*, season: Season, texts: Texts, terms: Terms | None, by: User
         It could not be played so.
     """
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=season.project_id)
         if terms is None:
             season = Season.objects.select_for_update(no_key=True).get(pk=season.pk)
         else:
             season = _locked_before_start(season_id=season.pk, now=now)
-        _check_name(season.project, texts.name, besides=season)
         season.name, season.description, season.prizes = texts.name, texts.description, texts.prizes
         season.save(update_fields=["name", "description", "prizes"])
         if terms is not None:
             _check(terms, season.item_set, now=now, is_new_start=terms.starts_at != season.starts_at)
             _set_terms(season, terms, by=by, now=now)
+        # Last, with the log: whoever makes or renames another one in this project waits here.
+        audit.lock(season.project, by)
+        _check_name(season.project, texts.name, besides=season)
         audit.record(project=season.project, action="season.changed", about=season.slug, by=by, now=now)
     return season
 
@@ -124,7 +125,6 @@ def delete_season(*, season: Season, by: User, now: datetime) -> None:
     Begun
     """
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=season.project_id)
         season = _locked_before_start(season_id=season.pk, now=now)
         if season.invitation is not None:
             revoke_invitation(invitation=season.invitation, by=by, now=now)

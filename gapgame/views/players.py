@@ -18,6 +18,7 @@ from gapgame.selectors.board import board_page, winners_of
 from gapgame.selectors.past import past_turns
 from gapgame.selectors.public import season_cards, season_page
 from gapgame.services import players as services
+from gapgame.tasks import ask_for_closing
 from people.requests import user_of
 
 TURNS_PER_PAGE = 20
@@ -36,6 +37,7 @@ def game_home(request: HttpRequest) -> HttpResponse:
 def season_show(request: HttpRequest, slug: str) -> HttpResponse:
     """A season, also for who is not signed in where it is open to everybody."""
     season = season_to_play(request.user, slug)
+    ask_for_closing(season)
     page = season_page(season, request.user, timezone.now())
     return render(request, "gapgame/season.html", {"page": page, "winners": winners_of(season)})
 

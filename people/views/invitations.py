@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from allauth.account.utils import perform_login
+from allauth.core import ratelimit
 from allauth.decorators import rate_limit
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -126,6 +127,11 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
     }
     account = {"username": given.get("username", ""), "email": given.get("email", "")}
     password = given.get("password1", "")
+    # Who plays under several names can have one collect answers for another.
+    is_new_player = user is None and invitation.role == Role.PLAYER
+    if is_new_player and not ratelimit.consume(request, action="new_player"):
+        form.add_error(None, _("Several accounts were made from your network just now. Try again in a few minutes."))
+        return None
     try:
         if user is not None:
             services.accept_invitation(user=user, **about)

@@ -51,6 +51,7 @@ class RaterLine:
     state: str
     """In words; empty for who never had to be looked at."""
     is_out: bool
+    is_scripted: bool
     judgements: int
     set_aside: int
     left: str
@@ -83,7 +84,7 @@ def report_page(report: Report, evidence: Evidence, raters: Sequence[RaterRow], 
     return ReportPage(
         report=report,
         headline=list(_headline(report.outcome)),
-        beside=list(beside(report, evidence)),
+        beside=[*beside(report, evidence), *_scripted(raters)],
         figures=list(_figures(report)),
         distribution=distribution_plot(report, scale=scale),
         regions=[_region_line(part) for part in regions],
@@ -176,6 +177,17 @@ def beside(report: Report, evidence: Evidence) -> Iterator[str]:
             "left out.",
             apart.total,
         ) % {"number": apart.total, "late": apart.late, "paused": apart.paused, "excluded": apart.excluded}
+
+
+def _scripted(raters: Sequence[RaterRow]) -> Iterator[str]:
+    if number := sum(row.is_scripted for row in raters):
+        yield ngettext(
+            "The answers of %(number)s rater look like those of a script. They count until a manager leaves this rater "
+            "out.",
+            "The answers of %(number)s raters look like those of a script. They count until a manager leaves these "
+            "raters out.",
+            number,
+        ) % {"number": number}
 
 
 def _figures(report: Report) -> Iterator[Line]:
@@ -315,6 +327,7 @@ def _rater_line(row: RaterRow) -> RaterLine:
         name=row.name,
         state=str(StandingState(row.state).label) if row.state else "",
         is_out=row.state in (StandingState.PAUSED, *LEFT_OUT),
+        is_scripted=row.is_scripted,
         judgements=figures.judgements if figures else 0,
         set_aside=row.set_aside,
         left=f"{shown.percent(left.percent)} ({_of(left.count, left.total)})" if isinstance(left, Share) else "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import median
@@ -14,6 +14,8 @@ from corpus.selectors import Picture, picture_of
 from people.models import User
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Standing, StandingState
 from sxs_eval.rules.judging import has_failed
+from sxs_eval.rules.scripted import Rule
+from sxs_eval.selectors.scripted import scripted_raters
 from sxs_eval.selectors.work import LABELS
 
 MOST_FAILURES_SHOWN = 20
@@ -44,6 +46,7 @@ class RaterRow:
     gold: Checks = field(default_factory=Checks)
     repeats: Checks = field(default_factory=Checks)
     active_ms: list[int] = field(default_factory=list)
+    scripted: Mapping[Rule, str] = field(default_factory=dict)
 
     @property
     def state(self) -> str:
@@ -97,9 +100,10 @@ def raters_of(comparison: Comparison) -> list[RaterRow]:
     columns = ("person", "kind", "score", "choice", "active_ms", "is_late", "repeated__score")
     for person, *answer in found.order_by().values_list(*columns):
         answers[person].append(tuple(answer))
+    scripted = scripted_raters(comparison)
     rows = []
     for person in User.objects.filter(pk__in={*answers, *standings}).order_by("username"):
-        row = RaterRow(person, standings.get(person.pk))
+        row = RaterRow(person, standings.get(person.pk), scripted=scripted.get(person.pk, {}))
         for answer in answers[person.pk]:
             _count(row, *answer)
         rows.append(row)

@@ -18,6 +18,7 @@ from people.pseudonyms import pseudonym
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Pair, Standing, StandingState
 from sxs_eval.rules.judging import has_failed
 from sxs_eval.rules.report import Decided, Judged, RaterFigures, Repeat, Report, build_report, decided
+from sxs_eval.selectors.scripted import scripted_raters
 
 REGION = "region"
 """The column of a manifest that says where a picture is from."""
@@ -82,6 +83,7 @@ class RaterRow:
     set_aside: int
     state: str
     """A StandingState, or empty for who never had to be looked at."""
+    is_scripted: bool
 
 
 def evidence_of(comparisons: Iterable[Comparison]) -> dict[int, Evidence]:
@@ -142,6 +144,7 @@ def rater_rows(comparison: Comparison, report: Report, evidence: Evidence) -> li
     states = {name_of(person): state for person, state in standings}
     figures = {rater.rater: rater for rater in report.raters}
     checks = _checks(comparison, name_of)
+    scripted = {name_of(person) for person in scripted_raters(comparison)}
     return [
         RaterRow(
             name,
@@ -149,6 +152,7 @@ def rater_rows(comparison: Comparison, report: Report, evidence: Evidence) -> li
             checks.get(name, Checks()),
             evidence.set_aside_of.get(name, 0),
             states.get(name, ""),
+            name in scripted,
         )
         for name in sorted({*figures, *checks, *evidence.set_aside_of})
     ]

@@ -137,7 +137,7 @@ def create_comparisons(
     """
     made, already = [], []
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        audit.lock(project, by)
         same = Comparison.objects.filter(
             base=base, test=test, subset=setting.subset, seed=setting.seed, scale=setting.scale
         )
@@ -328,7 +328,7 @@ def ask_for_missing_pairs(*, comparison_ids: Iterable[int]) -> None:
 def publish_instructions(*, project: Project, body: str, by: User, now: datetime) -> Instructions:
     """The next version of what raters are told; batches in hand keep the version that they were taken with."""
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        audit.lock(project, by)
         last = Instructions.objects.filter(project=project).order_by("-version").first()
         version = last.version + 1 if last else 1
         audit.record(project=project, action="instructions.published", about=f"version {version}", by=by, now=now)

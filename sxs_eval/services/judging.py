@@ -109,6 +109,8 @@ def _lay_out(batch: JudgingBatch, rater: User, assignments: list[Assignment], rn
     old = _unrepeated(comparison, rater)
     wanted = rules.attention_count(len(assignments), comparison.repeat_percent, rng)
     old_repeats = rng.sample(old, min(len(old), wanted))
+    # One that was laid out in a batch given back is shown here instead.
+    Judgement.objects.filter(repeated__in=old_repeats, choice=None).delete()
     drawn = rng.sample(golds, min(len(golds), rules.attention_count(len(assignments), comparison.gold_percent, rng)))
     slots = rules.plan_showings(
         len(assignments), golds=len(drawn), old_repeats=len(old_repeats), new_repeats=wanted - len(old_repeats), rng=rng
@@ -150,11 +152,16 @@ def _golds_for(comparison: Comparison, rater: User) -> list[GoldPair]:
 
 
 def _unrepeated(comparison: Comparison, rater: User) -> list[Judgement]:
-    """What the rater judged in earlier batches and has not met again."""
+    """What the rater judged in earlier batches and has not answered again."""
     if not comparison.repeat_percent:
         return []
     found = Judgement.objects.filter(
-        comparison=comparison, person=rater, kind=Kind.PAIR, choice__isnull=False, is_late=False, repeat=None
+        Q(repeat=None) | Q(repeat__choice=None),
+        comparison=comparison,
+        person=rater,
+        kind=Kind.PAIR,
+        choice__isnull=False,
+        is_late=False,
     )
     return list(found.exclude(exposure.in_hand(rater, "pair__image", besides="sxs_eval")).order_by("pk"))
 
@@ -350,10 +357,10 @@ def _pause_if_inattentive(batch: JudgingBatch, rater: User, now: datetime) -> No
         checks_before_pause=comparison.checks_before_pause,
         failures_percent=comparison.failures_percent,
     ):
+        allocation.return_batch(batch=batch.batch, now=now)
         Standing.objects.update_or_create(
             comparison=comparison, person=rater, defaults={"state": StandingState.PAUSED, "paused_at": now}
         )
-        allocation.return_batch(batch=batch.batch, now=now)
 
 
 def _credible_ms(active_ms: int, *, since: datetime, now: datetime) -> int:

@@ -11,6 +11,7 @@ from django.db import transaction
 from corpus.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
+from people import audit
 from people.models import Project, User
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.planning import existing_comparisons
@@ -36,7 +37,7 @@ def create_planned(
 ) -> Created:
     """Make all that are chosen and not there yet, or none; sent twice at once, the second finds them there."""
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        audit.lock(project, by)
         existing = existing_comparisons(
             project=project,
             collection=collection,

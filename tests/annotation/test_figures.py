@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from annotation import tasks
 from annotation.models import Caption, CaptionState, Item, Rating, Round, RoundFigures, RoundKind
 from annotation.services import batches as services
 from annotation.services import figures, tallies
 from annotation.services.projects import RoundSettings, change_round
 from tests.annotation.handing_in import hand_in, make_captions, take
+from tests.annotation.verifying import make_caption_rater, make_verification, rate
+from tests.annotation.verifying import take as take_to_rate
 from tests.factories import NOW, make_annotator, make_round
 
 pytestmark = pytest.mark.django_db
@@ -70,6 +73,36 @@ class TestWhenTheyAreComputed:
             figures.compute(round_id=computed.pk, now=NOW)
         assert figures.stale_rounds(now=LATER) == [computed.pk]
 
+    def test_one_that_is_being_computed_is_computed_by_nobody_else(self, computed, monkeypatch):
+        hand_in(computed, make_annotator(computed))
+        other = make_round(images=2, project=computed.project, kind=RoundKind.PILOT)
+        read, begun = figures._figures, []
+
+        def sweep_meanwhile(round):
+            begun.append(round.pk)
+            assert figures.stale_rounds(now=LATER + figures.REST) == []
+            figures.compute(round_id=computed.pk, now=LATER + figures.REST)
+            return read(round)
+
+        monkeypatch.setattr(figures, "_figures", sweep_meanwhile)
+        figures.compute(round_id=computed.pk, now=LATER)
+        assert begun == [computed.pk]
+        assert figures.stale_rounds(now=LATER + figures.REST) == [other.pk]
+
+    def test_a_sweep_ends_where_another_one_is_at_it(self, computed, monkeypatch):
+        for _ in range(2):
+            make_round(images=2, project=computed.project, number=Round.objects.count() + 1)
+        read, begun = figures._figures, []
+
+        def sweep_meanwhile(round):
+            begun.append(round.pk)
+            tasks.sweep_figures()
+            return read(round)
+
+        monkeypatch.setattr(figures, "_figures", sweep_meanwhile)
+        tasks.sweep_figures()
+        assert len(begun) == len(set(begun)) == 2
+
     def test_what_comes_in_while_it_is_computed_is_not_forgotten(self, computed, monkeypatch):
         read, ann = figures._figures, make_annotator(computed)
 
@@ -100,16 +133,35 @@ class TestPlaces:
         figures.compute(round_id=round.pk, now=NOW)
         assert RoundFigures.objects.get(round=round).wanted == 4
 
-    def test_a_round_with_places_above_its_replication_is_looked_at_again(self, computed):
-        for _ in range(2):
-            take(computed, make_annotator(computed))
+    def test_a_round_with_places_above_its_replication_is_looked_at_when_somebody_leaves_one(self, computed):
+        people = [make_annotator(computed) for _ in range(2)]
+        held = [take(computed, person) for person in people]
         change_round(
             round=computed,
             by=computed.project.created_by,
             now=NOW,
             settings=RoundSettings(replication=1, batch_size=4, hold_s=60, is_open=True),
         )
-        assert figures.stale_rounds(now=LATER) == [computed.pk]
+        assert figures.stale_rounds(now=LATER) == []
+        services.give_back(batch_id=held[0].pk, annotator=people[0], now=LATER)
+        soon = LATER + figures.REST
+        assert figures.stale_rounds(now=soon) == [computed.pk]
+        figures.compute(round_id=computed.pk, now=soon + figures.REST)
+        assert figures.stale_rounds(now=soon + 3 * figures.REST) == []
+
+    def test_a_sample_of_which_a_caption_ceased_to_count_is_computed_once(self, round):
+        hand_in(round, make_annotator(round))
+        rating = make_verification(round)
+        rater = make_caption_rater(rating)
+        rate(take_to_rate(rating, rater), rater)
+        Caption.objects.filter(pk=Caption.objects.earliest("pk").pk).update(state=CaptionState.EXCLUDED)
+        tallies.figures_changed(round_id=rating.pk)
+        assert rating.pk in figures.stale_rounds(now=LATER)
+        for each in (round, rating):
+            figures.compute(round_id=each.pk, now=LATER)
+        found = RoundFigures.objects.get(round=rating)
+        assert found.wanted < found.tasks * rating.replication
+        assert figures.stale_rounds(now=LATER + timedelta(hours=1)) == []
 
 
 class TestAgreement:

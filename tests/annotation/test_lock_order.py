@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -11,7 +10,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import connection, transaction
 
 from allocation import services as allocation
@@ -31,77 +29,9 @@ from tests.annotation.verifying import make_caption_rater, make_verification, ra
 from tests.annotation.verifying import take as take_to_rate
 from tests.concurrency import together
 from tests.factories import NOW, make_annotator, make_round
+from tests.locks import PERSON, check_order, locks_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-ORDER = (
-    "people_user",
-    "people_membership",
-    "annotation_round",
-    "allocation_pool",
-    "allocation_batch",
-    "allocation_task",
-    "annotation_caption",
-    "annotation_tally",
-    "scoring_referenceset",
-    "annotation_roundfigures",
-    "the name of a person",
-    "people_project",
-)
-PERSON = "people_user"
-NAME = "the name of a person"
-LOCKS = re.compile(r" FOR (NO KEY UPDATE|UPDATE|KEY SHARE)(?: OF (?P<tables>.+))?$")
-CHANGED = re.compile(r'UPDATE "(?P<table>\w+)" SET (?P<columns>.*)')
-KEYS = {model._meta.db_table: model._meta.pk.column for model in apps.get_models() if model._meta.pk}
-
-
-class Locks:
-    """Notes, as a wrapper of every statement, the tables of ORDER of which rows are locked that were not before."""
-
-    def __init__(self) -> None:
-        self.tables: list[str] = []
-        self.rows: set[tuple[str, Any]] = set()
-
-    def __call__(self, execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if changed := CHANGED.match(sql):
-            if changed["table"] == PERSON and '"username" =' in changed["columns"]:
-                self._note(NAME)
-            # Rows were locked by a statement before, if there was one.
-            elif changed["table"] not in self.tables:
-                self._note(changed["table"])
-        elif found := LOCKS.search(sql):
-            tables = re.findall(r'"(\w+)"', found["tables"] or sql.partition(" FROM ")[2])
-            for table in tables if found["tables"] else tables[:1]:
-                # Who refers to a person waits for nobody but whoever changes the name, and then not for themselves.
-                name = NAME if table == PERSON and "KEY SHARE" in found[0] else table
-                self._note_rows(name, table, sql[: found.start()], params)
-        elif sql.startswith("DELETE FROM"):
-            table = re.findall(r'"(\w+)"', sql)[0]
-            self._note_rows(table, table, sql, params)
-        return execute(sql, params, many, context)
-
-    def _note_rows(self, name: str, table: str, sql: str, params: Any) -> None:
-        if name not in ORDER:
-            return
-        with connection.cursor() as cursor:
-            keys = f'SELECT "{table}"."{KEYS[table]}" FROM {sql.partition(" FROM ")[2]}'  # noqa: S608
-            cursor.cursor.execute(keys, params)
-            rows = {(name, key) for (key,) in cursor.cursor.fetchall() if (table, key) not in self.rows}
-        if rows:
-            self.rows |= rows
-            self._note(name)
-
-    def _note(self, name: str) -> None:
-        if name in ORDER and self.tables[-1:] != [name]:
-            self.tables.append(name)
-
-
-def locks_of(step: Callable[[], Any]) -> list[str]:
-    """The tables of ORDER in the order in which `step` locks rows of them."""
-    locks = Locks()
-    with connection.execute_wrapper(locks):
-        step()
-    return locks.tables
 
 
 class Campaign:
@@ -206,9 +136,7 @@ STEPS: dict[str, Callable[[Campaign], Callable[[], Any]]] = {
 @pytest.mark.skipif(not connection.features.has_select_for_update, reason="SQLite has one writer at a time")
 @pytest.mark.parametrize("step", STEPS)
 def test_locks_are_taken_in_one_order(step: str):
-    found = locks_of(STEPS[step](Campaign()))
-    assert found, "locks nothing, so that this says nothing"
-    assert found == sorted(found, key=ORDER.index)
+    check_order(STEPS[step](Campaign()))
 
 
 def test_control_locks_in_another_order_are_seen():
@@ -219,8 +147,8 @@ def test_control_locks_in_another_order_are_seen():
             made.send_back()
             allocation.lock_person(made.ann)
 
-    found = locks_of(backwards)
-    assert (found[-1:] == [PERSON]) == connection.features.has_select_for_update
+    found = [tables[-1] for tables in locks_of(backwards)]
+    assert (found == [PERSON]) == connection.features.has_select_for_update
 
 
 @pytest.mark.parametrize("what", ["check", "take a role"])

@@ -16,7 +16,7 @@ from django.core.files.storage import default_storage
 
 from allocation.models import Assignment, AssignmentState, Task
 from annotation.files.archives import write_archive
-from annotation.models import Caption, CaptionState, Release, RoundState, Verdict
+from annotation.models import Caption, CaptionState, Release, Round, RoundState, Verdict
 from annotation.services import release_files
 from annotation.services.release_changes import CannotRelease
 from annotation.services.release_files import Written, write_release
@@ -24,6 +24,7 @@ from annotation.services.releases import build
 from corpus.models import CollectionImage
 from corpus.rules.records import plain_cell
 from tests.annotation.released import KEYS, UNTIL, Campaign
+from tests.factories import NOW
 
 pytestmark = pytest.mark.django_db
 
@@ -146,6 +147,23 @@ class TestTables:
     @staticmethod
     def _captions(folder):
         return lines(folder / "captions.jsonl")
+
+    def test_captions_of_two_rounds_come_by_the_numbers_of_the_rounds(self, campaign, tmp_path):
+        """Not by primary keys, which are others in a copy of the database."""
+        Round.objects.filter(pk=campaign.rounds["fr"].pk).update(number=2)
+        image = campaign.collection.entries.get(key=KEYS[0]).image
+        Caption.objects.create(
+            round=campaign._round("fr"),
+            image=image,
+            guidelines=campaign.guidelines,
+            position=1,
+            text="Un port",
+            text_as_typed="Un port",
+            submitted_at=NOW,
+        )
+        written(campaign.start(), tmp_path / "release")
+        french = [row for row in self._captions(tmp_path / "release") if row["language"] == "fr"]
+        assert french[0]["caption"] == "Un port"
 
     @pytest.mark.parametrize("name", ["captions", "verdicts", "english_ratings", "images"])
     def test_parquet_has_the_same_rows_as_json(self, folder, name):

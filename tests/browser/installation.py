@@ -18,7 +18,7 @@ class Installation(RealServer):
         subprocess.run(command, check=True, cwd=ROOT, env=servers.embedded_environment(self.var))
 
     def sign_everybody_out(self) -> None:
-        self.ask("DELETE FROM django_session")
+        self.ask("DELETE FROM people_session")
 
     def drafts_of(self, name: str) -> list[str]:
         return self._of("SELECT i.text FROM annotation_item i WHERE i.person_id = ? ORDER BY i.position", name)

@@ -64,7 +64,7 @@ def write(page: Page, server: RealServer, position: int, text: str) -> None:
     elif position == SIGNED_OUT_AT:
         box.press_sequentially(text[:half])
         state_of(page, "Saved")
-        server.ask("DELETE FROM django_session")
+        server.ask("DELETE FROM people_session")
         box.press_sequentially(text[half:])
         state_of(page, "Signed out: kept on this device")
         page.get_by_role("link", name="Sign in again").click()

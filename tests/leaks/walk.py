@@ -54,7 +54,7 @@ CLOSED, CLOSED_ENOUGH = (302, 403, 404), 3
 GUARDED = "/admin/"
 API = "/api/"
 """Where programs send and are sent JSON."""
-WRITES = re.compile(r'^\s*(?:INSERT|UPDATE|DELETE)[^"]*"(?!django_session|axes_|account_)', re.IGNORECASE)
+WRITES = re.compile(r'^\s*(?:INSERT|UPDATE|DELETE)[^"]*"(?!people_session|axes_|account_)', re.IGNORECASE)
 UNSTEADY_FOR_ANYBODY = frozenset({"metrics-show", "readiness-show"})
 """Routes that answer otherwise each time, whoever asks: one counts what is asked, one says what is slow just now."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,9 +13,11 @@ from django.core.files.storage import default_storage
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
+from allocation.models import Sweep
+from allocation.tasks import sweep_leases
 from operations import broker, readiness
 
-NAMES = ["database", "migrations", "cache", "broker", "storage"]
+NAMES = ["database", "migrations", "cache", "broker", "storage", "sweeps"]
 
 
 def lines_of(client: Any) -> tuple[int, dict[str, str]]:
@@ -44,6 +47,21 @@ def test_readyz_names_what_was_asked_and_leaves_nothing_behind(client, media):
 
     assert (status, found) == (200, dict.fromkeys(NAMES, "ok"))
     assert default_storage.listdir(readiness.PROBES_FOLDER)[1] == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_readyz_says_since_when_no_sweep_came(client, media):
+    sweep_leases()
+    assert lines_of(client)[0] == 200
+
+    Sweep.objects.update(at=datetime(2026, 11, 21, 8, 15, tzinfo=UTC))
+    status, found = lines_of(client)
+
+    assert (status, found["sweeps"]) == (
+        503,
+        "none since 2026-11-21 08:15 UTC: beat, the broker or all workers are gone",
+    )
+    assert found["database"] == "ok"
 
 
 @pytest.mark.django_db(transaction=True)

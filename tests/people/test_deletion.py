@@ -8,19 +8,22 @@ from datetime import timedelta
 import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
-from axes.models import AccessAttempt
+from axes.models import AccessAttempt, AccessFailureLog
 from django.apps import apps
+from django.contrib.admin.models import CHANGE, DELETION, LogEntry
 from django.contrib.auth import authenticate
-from django.contrib.sessions.models import Session
+from django.contrib.contenttypes.models import ContentType
 from django.core import serializers
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.models import Caption, CaptionState
 from annotation.services import batches
 from people import services
 from people.deletion import delete_account
-from people.models import ApiToken, AuditEntry, Invitation, Membership, Project, Role, User
+from people.models import ApiToken, AuditEntry, Invitation, Membership, Project, Role, Session, User
 from people.pseudonyms import pseudonym
 from people.qualification import NotQualified
 from tests.annotation.handing_in import hand_in, take, write
@@ -72,6 +75,33 @@ def test_nothing_that_names_a_person_is_left_anywhere(ann: User):
     assert "annason" not in everything()
 
 
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_the_log_of_the_admin_names_nobody_either(ann: User, is_gone: bool):
+    address = EmailAddress.objects.get(user=ann)
+    failure = AccessFailureLog.objects.create(username="annabelle", ip_address="10.0.0.1")
+    for row in (ann, address, failure):
+        LogEntry.objects.create(
+            user=make_user(),
+            content_type=ContentType.objects.get_for_model(row),
+            object_id=str(row.pk),
+            object_repr=str(row),
+            action_flag=DELETION if is_gone else CHANGE,
+        )
+    if is_gone:
+        address.delete()
+        failure.delete()
+    delete_account(user=ann, now=LATER)
+    assert "annabelle" not in everything()
+    assert LogEntry.objects.count() == 3
+
+
+def test_the_log_of_the_admin_goes_on_naming_others(ann: User):
+    about = {"content_type": ContentType.objects.get_for_model(EmailAddress), "action_flag": CHANGE}
+    LogEntry.objects.create(user=make_user(), object_id="0", object_repr="joannabelle@example.org", **about)
+    delete_account(user=ann, now=LATER)
+    assert LogEntry.objects.get().object_repr == "joannabelle@example.org"
+
+
 def test_answers_stay_under_the_same_pseudonym_and_the_row_stays(ann: User):
     project = Project.objects.get()
     before = pseudonym(project, ann.pk)
@@ -91,7 +121,10 @@ def test_nobody_comes_in_by_it_any_more_and_its_sessions_are_gone(ann: User, rf)
     other = Client()
     other.force_login(make_user())
     assert Session.objects.count() == 2
-    delete_account(user=ann, now=LATER)
+    with CaptureQueriesContext(connection) as queries:
+        delete_account(user=ann, now=LATER)
+    about_sessions = [query["sql"] for query in queries if Session._meta.db_table in query["sql"]]
+    assert not [sql for sql in about_sessions if "session_data" in sql], "decodes what is not of this person"
     assert Session.objects.count() == 1
     assert client.get(reverse("people:profile-show")).status_code == 302
     assert authenticate(rf.post("/"), username="Annabelle", password=PASSWORD) is None

@@ -122,6 +122,19 @@ def test_joining_twice_leads_home_and_takes_one_place(client: Client, project: P
     assert invitation.places_taken == 1
 
 
+@pytest.mark.parametrize(("role", "made"), [(Role.PLAYER, 3), (Role.ANNOTATOR, 4)])
+def test_nobody_plays_under_many_names_made_in_a_minute_and_a_class_joins_at_once(
+    project: Project, role: Role, made: int
+):
+    invitation = make_invitation(project, role=role, places=4)
+    for number in range(4):
+        page = Client().post(link_of(invitation), ACCOUNT | ANSWERS | {"username": f"Zoe-{number}"})
+    assert User.objects.filter(username__startswith="Zoe").count() == made
+    invitation.refresh_from_db()
+    assert invitation.places_taken == made
+    assert ("Several accounts were made from your network" in page.content.decode()) == (made == 3)
+
+
 def test_a_text_that_changed_meanwhile_is_shown_and_asked_for_again(client: Client, project: Project, link: str):
     publish(project, "Something new.")
     response = client.post(link, ACCOUNT | ANSWERS)

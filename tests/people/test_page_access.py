@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django.test import Client
 from django.urls import reverse
@@ -87,6 +88,18 @@ def test_the_installer_finds_everything_in_the_administration_and_changes_roles_
     assert client.get(reverse("admin:people_user_change", args=[annotator.pk])).status_code == 200
     assert client.get(reverse("admin:people_project_change", args=[project.pk])).status_code == 200
     assert client.get(reverse("admin:people_membership_add")).status_code == 403
+
+
+def test_addresses_are_looked_up_in_the_administration_and_not_changed(
+    annotator: User, installer: User, signed_in: SignIn
+):
+    address = EmailAddress.objects.create(user=annotator, email=annotator.email)
+    client = signed_in(installer)
+    assert annotator.email in client.get(reverse("admin:account_emailaddress_changelist")).content.decode()
+    for name, args in (("add", []), ("delete", [address.pk])):
+        assert client.get(reverse(f"admin:account_emailaddress_{name}", args=args)).status_code == 403
+    change = reverse("admin:account_emailaddress_change", args=[address.pk])
+    assert client.post(change, {"email": "other@example.org", "user": annotator.pk}).status_code == 403
 
 
 def test_no_secret_that_lets_somebody_in_stands_in_the_administration(

@@ -263,6 +263,26 @@ class TestAttention:
             batch.judgements.filter(kind=Kind.GOLD).values_list("gold", flat=True)
         )
 
+    def test_a_repeat_that_was_given_back_unanswered_is_laid_out_again(self):
+        comparison = make_comparison(images=12, batch_size=4, repeat_percent=50)
+        rater = make_rater(comparison)
+        first = take(comparison, rater)
+        for row in first.judgements.all():
+            answer(first, row.position, 0)
+        given_back = take(comparison, rater)
+        wanted = set(given_back.judgements.filter(kind=Kind.REPEAT).values_list("repeated", flat=True))
+        assert len(wanted) == 2, "all that the first batch did not repeat"
+        services.give_back(batch_id=given_back.pk, rater=rater, now=NOW)
+        third = take(comparison, rater)
+        assert set(third.judgements.filter(kind=Kind.REPEAT).values_list("repeated", flat=True)) == wanted
+        for row in third.judgements.all():
+            answer(third, row.position, 0)
+        services.give_back(batch_id=third.pk, rater=rater, now=NOW)
+        services.resume_batch(batch_id=given_back.pk, rater=rater, now=NOW)
+        for row in given_back.judgements.all():
+            answer(given_back, row.position, 0)
+        assert Judgement.objects.filter(kind=Kind.REPEAT, repeated__in=wanted).count() == 2
+
     def test_who_answers_all_alike_is_paused_and_gets_nothing_more(self):
         comparison, rater, batch = self.lay_out(checks_before_pause=3, failures_percent=30)
         stopped = answer_all_alike(batch)

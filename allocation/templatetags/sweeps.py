@@ -1,0 +1,17 @@
+"""Whether what a page promises to happen by itself happens."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django import template
+from django.utils import timezone
+
+from allocation import sweeps
+
+register = template.Library()
+
+
+@register.simple_tag
+def sweeps_silent_since() -> datetime | None:
+    return sweeps.silent_since(now=timezone.now())

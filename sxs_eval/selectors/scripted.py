@@ -1,0 +1,25 @@
+"""Whose answers look like those of a script, by the server's clock: what a browser says of its time is not asked."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import datetime
+from uuid import UUID
+
+from sxs_eval.models import Comparison, Judgement
+from sxs_eval.rules.scripted import Rule, rules_broken
+
+
+def scripted_raters(comparison: Comparison) -> dict[int, Mapping[Rule, str]]:
+    """The rules that raters' answers break, by rater, where any does."""
+    answers = Judgement.objects.filter(comparison=comparison, judged_at__isnull=False)
+    in_order = answers.order_by("judged_at", "position")
+    before: dict[UUID, datetime] = {}
+    seconds: dict[int, list[float]] = defaultdict(list)
+    columns = ("person", "batch", "judged_at", "batch__batch__taken_at")
+    for person, batch, judged_at, taken_at in in_order.values_list(*columns).iterator():
+        assert judged_at is not None
+        seconds[person].append((judged_at - before.get(batch, taken_at)).total_seconds())
+        before[batch] = judged_at
+    return {person: broken for person, taken in seconds.items() if (broken := rules_broken(taken))}

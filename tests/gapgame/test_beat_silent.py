@@ -1,0 +1,62 @@
+"""A season whose cut-off has passed while beat is silent: it closes when somebody opens it, and the page says why."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from allocation import sweeps
+from gapgame import tasks
+from gapgame.models import Access, Season
+from gapgame.services.closing import GRACE
+from tests.factories import make_season
+from tests.gapgame.seasons import set_clock
+
+pytestmark = pytest.mark.django_db
+STOOD_STILL = "Background work has stood still since"
+
+
+@pytest.fixture
+def season() -> Season:
+    return make_season(access=Access.OPEN, slug="spring")
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The seasons that a worker was asked to close."""
+    asked: list[int] = []
+    monkeypatch.setattr(tasks.close_season, "delay", asked.append)
+    monkeypatch.setattr("gapgame.tasks.transaction.on_commit", lambda call, robust: call())
+    return asked
+
+
+def page_of(season: Season) -> str:
+    return Client().get(f"/game/{season.slug}/").content.decode()
+
+
+def test_an_overdue_season_is_closed_when_it_is_opened(season, asked, monkeypatch):
+    set_clock(monkeypatch, season.ends_at + timedelta(seconds=1))
+    page_of(season)
+    assert asked == [], "the last guesses may be on their way"
+
+    set_clock(monkeypatch, season.ends_at + GRACE)
+    for _ in range(3):
+        assert "the board is published in a minute" in page_of(season)
+    assert asked == [season.pk]
+
+    tasks.close_season(season.pk)
+    season.refresh_from_db()
+    assert season.closed_at == season.ends_at + GRACE
+    assert "See the board" in page_of(season)
+
+
+def test_the_page_says_since_when_nothing_goes_on_by_itself(season, asked, monkeypatch):
+    now = season.ends_at + timedelta(hours=1)
+    set_clock(monkeypatch, now)
+    assert STOOD_STILL not in page_of(season)
+    sweeps.note(now=now - sweeps.SILENT)
+    assert STOOD_STILL not in page_of(season)
+    sweeps.note(now=season.ends_at)
+    assert STOOD_STILL in page_of(season)
