@@ -32,7 +32,7 @@ from annotation.selectors.work import (
     written_so_far,
 )
 from annotation.services import batches as services
-from annotation.views.saving import active_ms_of, saving_view
+from annotation.views.saving import CLEAR, active_ms_of, saving_view, says_where
 from people.requests import user_of
 
 
@@ -70,6 +70,7 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page  # fifteen times five levels: 40 kB of much the same
 @never_cache
+@says_where
 @login_required
 def batch_rate(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch, elsewhere = _standing(request, batch_id, Stage.RATE)
@@ -132,7 +133,7 @@ def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
         return redirect("annotation:batch-show", batch_id)
     response = redirect("annotation:batch-show", batch_id)
     # Screen 1 must be gone from the browser too, from its cache and from what the back button would bring up.
-    response["Clear-Site-Data"] = '"cache"'
+    response[CLEAR] = '"cache"'
     return response
 
 

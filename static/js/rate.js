@@ -203,11 +203,10 @@ async function openWriting() {
     await Promise.all(items.map((item) => item.flight));
     const fields = new FormData(form);
     fields.set("open", "1");
-    const answer = await send(form.action, fields);
-    if (!answer.moved && answer.status !== 200) throw new Error(`answer ${answer.status}`);
-    pending.clear();
+    const { status, data } = await send(form.action, fields);
+    if (!data.location) throw new Error(`answer ${status}`);
     tellMoved(texts.batch);
-    leave(texts.batchUrl);
+    leave(data.location);
   } catch {
     problem.hidden = false;
     dialog.showModal();
