@@ -26,6 +26,8 @@ pytestmark = [
 ]
 
 ENGLISH = "english caption"
+# Until the next caption has come and is listened to.
+AWAKE_MS = 700
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +87,7 @@ def test_a_whole_batch_is_rated_written_and_handed_in(window: WebKit, live_serve
     for position in range(1, 6):
         window.click(f"#item-{position} .level:nth-child({position})")
         window.wait_for_text(f"#item-{position} [data-state]", "Saved")
+        time.sleep(AWAKE_MS / 1000)
     window.click("button[name=open]")
     window.click("#confirm [value=open]")
     texts = [f"قطة صغيرة تجلس على كرسي خشبي رقم {position}" for position in range(1, 6)]
