@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from people import defaults, services
 from people.models import Invitation, Project, Role, User
+from tests.factories import make_language
 from tests.people.conftest import PASSWORD, SignIn
 from tests.people.invitations import link_of, make_invitation, publish
 
@@ -75,8 +76,7 @@ def test_saying_that_one_does_not_know_a_language_takes_back_what_the_profile_sa
 
 
 def test_a_link_for_one_language_is_for_people_who_know_it(client: Client, project: Project):
-    invitation = make_invitation(project)
-    invitation.languages.set(["de"])
+    invitation = make_invitation(project, languages=[make_language("de")])
     assert "I do not know it" not in client.get(link_of(invitation)).content.decode()
 
 
