@@ -25,6 +25,12 @@ _LANGUAGE_TAG = re.compile(
     re.VERBOSE,
 )
 _SCRIPT = re.compile(r"[A-Z][a-z]{3}")
+_WORD = re.compile(r"[^\W\d_]+")
+# Frequent in any English text, and words of no other of our languages.
+_ENGLISH_WORDS = frozenset(
+    ("the", "and", "are", "you", "your", "that", "this", "which", "with", "from", "they", "their", "it", "what", "when")
+)
+_ENGLISH_SHARE = 1 / 12
 
 
 class LanguageTraits(Protocol):
@@ -114,3 +120,10 @@ def _in_canonical_case(lower: str) -> str:
         else:
             cased.append(part)
     return "-".join(cased)
+
+
+def is_english(text: str) -> bool:
+    """Whether `text` is mostly in plain Latin letters, with so many small English words that it must be English."""
+    words = _WORD.findall(text.lower())
+    latin, small = sum(map(str.isascii, words)), sum(word in _ENGLISH_WORDS for word in words)
+    return 2 * latin > len(words) and small >= _ENGLISH_SHARE * len(words)

@@ -17,10 +17,11 @@ from django.utils.translation import gettext_lazy as _
 from languages.models import Language
 from people.log import Wanted, is_known_in
 from people.models import ConsentText, Invitation, Level, OnWithdrawal, Project, Role, User, WebhookEvent
-from people.rules import JUDGES, needs_consent
+from people.rules import CONTRIBUTORS, JUDGES, needs_consent
 
 MOST_PLACES = 1000
 LEVEL = "level-"
+UNKNOWN = "unknown"
 
 
 class InvitationForm(forms.Form):
@@ -72,7 +73,7 @@ class LanguagesForm(forms.Form):
         for language in languages:
             self.fields[LEVEL + language.tag] = self.level_field(language, known.get(language.tag, ""))
 
-    def level_field(self, language: Language, known: str) -> forms.Field:
+    def level_field(self, language: Language, known: str) -> forms.ChoiceField:
         return forms.ChoiceField(
             label=_("Your %(language)s") % {"language": language.name},
             choices=Level.choices,
@@ -82,7 +83,7 @@ class LanguagesForm(forms.Form):
 
     def levels(self) -> dict[str, Level | None]:
         given = {name.removeprefix(LEVEL): self.cleaned_data[name] for name in self.fields if name.startswith(LEVEL)}
-        return {tag: Level(level) if level else None for tag, level in given.items()}
+        return {tag: Level(level) if level in Level.values else None for tag, level in given.items()}
 
 
 class JoinForm(LanguagesForm):
@@ -115,19 +116,28 @@ class JoinForm(LanguagesForm):
     def __init__(
         self, *args: Any, invitation: Invitation, user: User | None, text: ConsentText | None, **kwargs: Any
     ) -> None:
-        super().__init__(*args, languages=invitation.languages.all(), user=user, **kwargs)
+        self.needs_language = invitation.role in CONTRIBUTORS
+        languages = list(invitation.languages.all())
+        self.may_lack_one = len(languages) > 1 or not self.needs_language
+        super().__init__(*args, languages=languages, user=user, **kwargs)
         self.makes_account = user is None
         if user is not None:
             self._drop("username", "email", "password1", "password2")
             self.initial["reads_english"] = user.reads_english
         else:
             self.initial["email"] = invitation.email if invitation.places == 1 else ""
-        if invitation.role == Role.RATER or (invitation.role not in JUDGES and not invitation.languages.all()):
+        if invitation.role == Role.RATER or (invitation.role not in JUDGES and not languages):
             self._drop("reads_english")
         if needs_consent(invitation.role) and text is not None:
             self.initial["consent_version"] = text.version
         else:
             self._drop("consent", "consent_version")
+
+    def level_field(self, language: Language, known: str) -> forms.ChoiceField:
+        field = super().level_field(language, known)
+        if self.may_lack_one:
+            field.choices = [*Level.choices, (UNKNOWN, _("I do not know it"))]
+        return field
 
     def show(self, text: ConsentText) -> None:
         """Ask for consent to `text`, even where what was sent is about an earlier version."""
@@ -160,6 +170,9 @@ class JoinForm(LanguagesForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
+        levels = [cleaned.get(name) for name in self.fields if name.startswith(LEVEL)]
+        if self.needs_language and levels and all(level == UNKNOWN for level in levels):
+            self.add_error(None, gettext("You need to know at least one of these languages to take part."))
         if not self.makes_account:
             return cleaned
         if cleaned.get("password1") != cleaned.get("password2"):
@@ -195,7 +208,7 @@ class ProfileForm(LanguagesForm):
         others = Language.objects.exclude(pk__in=[language.pk for language in known])
         self.fields["new_language"].queryset = others  # type: ignore[attr-defined]
 
-    def level_field(self, language: Language, known: str) -> forms.Field:
+    def level_field(self, language: Language, known: str) -> forms.ChoiceField:
         choices = [*Level.choices, ("", _("Remove"))]
         return forms.ChoiceField(label=language.name, choices=choices, initial=known, required=False)
 

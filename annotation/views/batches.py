@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -32,8 +33,11 @@ from annotation.selectors.work import (
     written_so_far,
 )
 from annotation.services import batches as services
-from annotation.views.saving import active_ms_of, saving_view
+from annotation.views.saving import CLEAR, active_ms_of, saving_view, says_where
 from people.requests import user_of
+
+UNFINISHED = "unfinished"
+"""In the address of a caption that cannot be gone on from: say why."""
 
 
 def _standing(request: HttpRequest, batch_id: UUID, stage: Stage) -> tuple[CaptionBatch, HttpResponse | None]:
@@ -70,6 +74,7 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page  # fifteen times five levels: 40 kB of much the same
 @never_cache
+@says_where
 @login_required
 def batch_rate(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch, elsewhere = _standing(request, batch_id, Stage.RATE)
@@ -132,7 +137,7 @@ def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
         return redirect("annotation:batch-show", batch_id)
     response = redirect("annotation:batch-show", batch_id)
     # Screen 1 must be gone from the browser too, from its cache and from what the back button would bring up.
-    response["Clear-Site-Data"] = '"cache"'
+    response[CLEAR] = '"cache"'
     return response
 
 
@@ -150,7 +155,9 @@ def _writing(request: HttpRequest, batch: CaptionBatch, position: int, status: i
     page = write_page(batch, position, user_of(request), timezone.now())
     if page is None:
         raise Http404(_("This image is not in your hands any more."))
-    return render(request, "annotation/write.html", {**vars(page), **more}, status=status)
+    unfinished = text_checks.hard_error(page.item.text) if UNFINISHED in request.GET else None
+    context = {**vars(page), "error": unfinished and unfinished.message, **more}
+    return render(request, "annotation/write.html", context, status=status)
 
 
 def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
@@ -174,8 +181,9 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
     except services.Conflict:
         message = _("This caption was changed in another tab meanwhile. Below is what is stored; yours is kept here.")
         return _writing_again(request, batch_id, position, 409, message, text)
-    if request.POST.get("go") == "following" and (problem := text_checks.hard_error(text)):
-        return _writing_again(request, batch_id, position, 422, problem.message, text)
+    if request.POST.get("go") == "following" and text_checks.hard_error(text):
+        # A page of its own address: loaded again, it shows what is stored by then.
+        return redirect(f"{reverse('annotation:caption-write', args=[batch_id, position])}?{UNFINISHED}")
     return _go_on(request, item.batch, position)
 
 

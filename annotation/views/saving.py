@@ -1,4 +1,4 @@
-"""How a page's script saves as one goes: JSON answers that say what became of what it sent."""
+"""How a page's script saves as one goes and goes on: JSON answers that say what became of what it sent."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 from uuid import UUID
 
 from django.core.exceptions import ObjectDoesNotExist
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.services import batches as services
 
 MS_PER_DAY = 24 * 3600 * 1000
+CLEAR = "Clear-Site-Data"
 
 
 def saving_view(
@@ -46,6 +47,25 @@ def saving_view(
             return _no(410, "closed", _("This batch was given back. You can take it up again."), location)
         except services.Refused as refused:
             return JsonResponse({"state": "refused", "message": str(refused.problem.message)}, status=422)
+
+    return answer
+
+
+def says_where(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Answer a page's script, which asks for JSON, with 200 and the address where a form is redirected.
+
+    WebKit never tells a script of a redirect that clears site data.
+    """
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response = view(request, *args, **kwargs)
+        if request.accepts("text/html") or not isinstance(response, HttpResponseRedirect):
+            return response
+        told = JsonResponse({"location": response.url})
+        if CLEAR in response:
+            told[CLEAR] = response[CLEAR]
+        return told
 
     return answer
 

@@ -23,7 +23,7 @@ from annotation.models import Rating, VerificationBatch
 from annotation.permissions import ratings_for, round_to_rate
 from annotation.selectors.verification import ratings_head, ratings_page, to_rate
 from annotation.services import verification as services
-from annotation.views.saving import active_ms_of, saving_view
+from annotation.views.saving import active_ms_of, saving_view, says_where
 from people.requests import user_of
 
 
@@ -50,6 +50,7 @@ def verification_take(request: HttpRequest, round_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
 @never_cache
+@says_where
 @login_required
 def verification_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = ratings_for(request.user, batch_id)

@@ -120,7 +120,7 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
     given = form.cleaned_data
     about: dict[str, Any] = {
         "token": invitation.token,
-        "levels": {tag: level for tag, level in form.levels().items() if level},
+        "levels": form.levels(),
         "reads_english": given.get("reads_english", user.reads_english if user else False),
         "consent_version": given.get("consent_version"),
         "now": timezone.now(),

@@ -6,6 +6,9 @@ import { announce, onMoved, send, signInLink, tellMoved, waitBeforeAttempt } fro
 const KEYS_WANTED = "crosslens.rating-keys";
 const LET_IT_BE_SEEN_MS = 250;
 const SETTLE_MS = 900;
+// The second half of a double tap is not meant for what came to its place.
+const DEAF_MS = 300;
+const SCROLLED_BY_PX = { ArrowUp: -40, ArrowDown: 40, ArrowLeft: 0, ArrowRight: 0 };
 
 const form = document.getElementById("rate");
 const texts = form.dataset;
@@ -25,6 +28,7 @@ const firstUnrated = (from = 0) => {
 // Which caption the keys and the clock are about.
 let current = null;
 let settlingUntil = 0;
+let deafUntil = 0;
 
 function makeCurrent(item) {
   if (item === current) return;
@@ -38,9 +42,12 @@ function goTo(item) {
   settlingUntil = performance.now() + SETTLE_MS;
   makeCurrent(item);
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  (radios(item).find((radio) => radio.checked) ?? radios(item)[0]).focus({ preventScroll: true });
-  const fits = item.offsetHeight < innerHeight * 0.8;
-  item.scrollIntoView({ block: fits ? "center" : "start", behavior: isStill ? "instant" : "smooth" });
+  const levels = item.querySelector("fieldset");
+  // Not a level: there, the keys that scroll elsewhere would be about it.
+  levels.focus({ preventScroll: true });
+  const fits = item.offsetHeight < innerHeight;
+  // Rather all levels than all of the picture: those out of sight would be chosen less.
+  (fits ? item : levels).scrollIntoView({ block: fits ? "center" : "end", behavior: isStill ? "instant" : "smooth" });
 }
 
 function goOnFrom(item) {
@@ -119,11 +126,9 @@ function showProgress() {
 
 const hint = (item, level) => (item.querySelector("[data-hint]").textContent = guidance[level] ?? "");
 
-// Choosing. Arrow keys walk through the levels, so that they do not go on to the next caption.
-let isWalking = false;
-form.addEventListener("keydown", (event) => (isWalking = event.key.startsWith("Arrow")), { capture: true });
+// Choosing.
+form.addEventListener("click", (event) => event.detail && performance.now() < deafUntil && event.preventDefault(), { capture: true });
 form.addEventListener("pointerdown", (event) => {
-  isWalking = false;
   const item = event.target.closest(".rate__item");
   if (item) makeCurrent(item);
 });
@@ -140,7 +145,11 @@ for (const item of items) {
   item.addEventListener("change", (event) => {
     hint(item, event.target.value);
     choose(item);
-    if (!isWalking) setTimeout(() => current === item && goOnFrom(item), LET_IT_BE_SEEN_MS);
+    setTimeout(() => {
+      if (current !== item) return;
+      deafUntil = performance.now() + DEAF_MS;
+      goOnFrom(item);
+    }, LET_IT_BE_SEEN_MS);
   });
   item.addEventListener("focusin", (event) => {
     makeCurrent(item);
@@ -155,17 +164,38 @@ for (const item of items) {
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
   if (document.querySelector("dialog[open]") || event.target.matches?.("textarea, select, input:not([type=radio], [type=checkbox])")) return;
-  if (event.key === "Enter" && event.target.type === "radio") {
-    event.preventDefault();
-    return goOnFrom(event.target.closest(".rate__item"));
-  }
+  if (event.key === "Enter" && event.target.type === "radio") return chooseByKey(event, event.target);
   const radio = keysWanted.checked && current && radios(current)["12345".indexOf(event.key)];
   if (!radio) return;
+  if (isInSight(current)) return chooseByKey(event, radio);
+  event.preventDefault();
+  goTo(current);
+});
+
+function chooseByKey(event, radio) {
+  const item = radio.closest(".rate__item");
   event.preventDefault();
   radio.checked = true;
-  hint(current, radio.value);
-  choose(current);
-  goOnFrom(current);
+  hint(item, radio.value);
+  choose(item);
+  goOnFrom(item);
+}
+
+function isInSight(item) {
+  const { top, bottom } = item.querySelector("[data-english]").getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
+}
+
+// Browsers let arrow keys choose among levels, and Tab reach only one of them.
+form.addEventListener("keydown", (event) => {
+  if (event.target.type !== "radio" || event.ctrlKey || event.metaKey || event.altKey) return;
+  const levels = radios(event.target.closest(".rate__item"));
+  const next = event.key === "Tab" && levels[levels.indexOf(event.target) + (event.shiftKey ? -1 : 1)];
+  const scrolledBy = SCROLLED_BY_PX[event.key];
+  if (!next && scrolledBy === undefined) return;
+  event.preventDefault();
+  if (next) next.focus();
+  else scrollBy({ top: scrolledBy, behavior: "instant" });
 });
 
 // What is scrolled to is what the keys are about.
@@ -203,11 +233,10 @@ async function openWriting() {
     await Promise.all(items.map((item) => item.flight));
     const fields = new FormData(form);
     fields.set("open", "1");
-    const answer = await send(form.action, fields);
-    if (!answer.moved && answer.status !== 200) throw new Error(`answer ${answer.status}`);
-    pending.clear();
+    const { status, data } = await send(form.action, fields);
+    if (!data.location) throw new Error(`answer ${status}`);
     tellMoved(texts.batch);
-    leave(texts.batchUrl);
+    leave(data.location);
   } catch {
     problem.hidden = false;
     dialog.showModal();

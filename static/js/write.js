@@ -81,6 +81,12 @@ function showAnswer({ warnings, written }) {
 
 const lengthNow = () => [...field.value.trim().normalize("NFC")].length;
 
+function takeBackError() {
+  error.remove();
+  field.removeAttribute("aria-invalid");
+  field.setAttribute("aria-describedby", "how");
+}
+
 function count() {
   const length = lengthNow();
   counter.hidden = length < COUNT_FROM;
@@ -97,16 +103,9 @@ async function goTo(where) {
   }
   if (where === texts.following && (lengthNow() === 0 || lengthNow() > LONGEST)) {
     // The server says what is wrong.
-    form.elements.revision.value = saver.revision;
-    HTMLFormElement.prototype.submit.call(withGo("following"));
-    return;
+    return location.replace("?unfinished");
   }
   location.assign(where);
-}
-
-function withGo(value) {
-  form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "go", value }));
-  return form;
 }
 
 form.addEventListener("submit", (event) => {
@@ -121,9 +120,12 @@ steps.addEventListener("click", (event) => {
   goTo(step.href);
 });
 
+const error = document.getElementById("error");
+const isSentBack = field.value !== saver.text;
 field.addEventListener("input", () => {
   saver.change(field.value);
   count();
+  if (error && !isSentBack && lengthNow() > 0 && lengthNow() <= LONGEST) takeBackError();
 });
 field.addEventListener("blur", () => saver.isDirty && saver.flush());
 
@@ -168,7 +170,6 @@ conflict.addEventListener("click", (event) => {
 // A copy that the browser kept would have a stale revision.
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 
-const isSentBack = field.value !== saver.text;
 function restore() {
   const restored = saver.restore();
   if (restored === null) return;
@@ -186,7 +187,7 @@ tellMoved(texts.batch);
 count();
 const here = steps.querySelector("[aria-current]");
 steps.scrollBy(here.getBoundingClientRect().left - steps.getBoundingClientRect().left - steps.clientWidth / 2, 0);
-document.getElementById("error")?.querySelector("[data-take-stored]")?.addEventListener("click", () => kept.clear());
+error?.querySelector("[data-take-stored]")?.addEventListener("click", () => kept.clear());
 if (document.getElementById("zoom")) openZoomOn(document.getElementById("zoom-link"), document.getElementById("zoom"));
-if (matchMedia("(pointer: fine)").matches || isSentBack) field.focus({ preventScroll: true });
+if (matchMedia("(pointer: fine)").matches || error) field.focus({ preventScroll: true });
 field.setSelectionRange(field.value.length, field.value.length);

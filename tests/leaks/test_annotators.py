@@ -185,3 +185,15 @@ def test_opening_screen_2_has_the_browser_forget_screen_1(world: World, client: 
     assert opened["Clear-Site-Data"] == '"cache"'
     again = client.post(reverse("annotation:writing-open", args=[batch.pk]))
     assert again["Clear-Site-Data"] == '"cache"'
+
+
+def test_the_script_that_opens_screen_2_is_told_where_to_go_and_not_redirected(world: World, client: Client) -> None:
+    """WebKit never tells a script of a redirect that has the browser forget."""
+    batch = batches.take_batch(round=world.rounds["A"], annotator=world.annotator, now=timezone.now(), rng=Random(3))
+    client.force_login(world.annotator)
+    fields = {f"rating-{position}": "GOOD" for position in range(1, BATCH + 1)} | {"open": "1"}
+    rating, where = (reverse(f"annotation:batch-{name}", args=[batch.pk]) for name in ("rate", "show"))
+    opened = client.post(rating, fields, headers={"accept": "application/json"})
+    assert (opened.status_code, opened.json()) == (200, {"location": where})
+    assert opened["Clear-Site-Data"] == '"cache"'
+    assert "no-store" in opened["Cache-Control"]

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from people import defaults, services
 from people.models import Invitation, Project, Role, User
+from tests.factories import make_language
 from tests.people.conftest import PASSWORD, SignIn
 from tests.people.invitations import link_of, make_invitation, publish
 
@@ -55,6 +56,34 @@ def test_a_new_person_makes_an_account_and_is_in(client: Client, link: str):
     assert dict(zoe.language_skills.values_list("language", "level")) == {"de": "native", "sw": "advanced"}
     assert zoe.consents.get().text.version == 1
     assert zoe.memberships.get().role == Role.ANNOTATOR
+
+
+def test_whoever_knows_one_of_the_languages_claims_no_level_in_the_others(client: Client, link: str):
+    page = client.get(link).content.decode()
+    assert page.count("I do not know it") == 2
+    client.post(link, ACCOUNT | ANSWERS | {"level-sw": "unknown"})
+    zoe = User.objects.get(username="Zoe")
+    assert dict(zoe.language_skills.values_list("language", "level")) == {"de": "native"}
+
+
+def test_saying_that_one_does_not_know_a_language_takes_back_what_the_profile_says(
+    client: Client, link: str, ann_with_password: User
+):
+    ann_with_password.language_skills.create(language_id="sw", level="advanced")
+    client.force_login(ann_with_password)
+    client.post(link, ANSWERS | {"level-sw": "unknown"})
+    assert list(ann_with_password.language_skills.values_list("language", flat=True)) == ["de"]
+
+
+def test_a_link_for_one_language_is_for_people_who_know_it(client: Client, project: Project):
+    invitation = make_invitation(project, languages=[make_language("de")])
+    assert "I do not know it" not in client.get(link_of(invitation)).content.decode()
+
+
+def test_a_manager_need_not_know_a_language(client: Client, project: Project):
+    link = link_of(make_invitation(project, role=Role.MANAGER))
+    client.post(link, ACCOUNT | ANSWERS | {"level-de": "unknown", "level-sw": "unknown"})
+    assert not User.objects.get(username="Zoe").language_skills.exists()
 
 
 def test_a_rater_is_asked_for_languages_but_not_for_english(client: Client, rater_link: str):
@@ -99,6 +128,7 @@ def test_a_person_with_an_account_signs_in_first_and_comes_back(
         ({"consent": ""}, "Without your agreement"),
         ({"level-de": ""}, "required"),
         ({"level-sw": "so-so"}, "not one of the available choices"),
+        ({"level-de": "unknown", "level-sw": "unknown"}, "at least one of these languages"),
     ],
 )
 def test_what_does_not_fit_is_said_and_nothing_is_made(

@@ -1,0 +1,157 @@
+"""Choosing a level in a browser: nothing stands over the levels, and no key rates but a level's own."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
+
+from annotation.services import verification
+from people.models import User
+from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification
+from tests.browser.annotator import make_pictures, sign_in, take_batch
+from tests.factories import make_annotator, make_round
+
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
+ITEMS = 3
+PHONES: list[ViewportSize] = [{"width": 390, "height": 664}, {"width": 360, "height": 640}]
+LAPTOP: ViewportSize = {"width": 1366, "height": 768}
+CURRENT = re.compile("is-current")
+# However far the page is scrolled: each level that is all in the window is what a finger meets in its middle.
+COVERED = """() => {
+  const covered = new Set();
+  for (let top = 0; top < document.documentElement.scrollHeight; top += 40) {
+    scrollTo({top, behavior: "instant"});
+    for (const level of document.querySelectorAll(".level")) {
+      const {x, y, width, height, bottom} = level.getBoundingClientRect();
+      if (y < 0 || bottom > innerHeight) continue;
+      if (!level.contains(document.elementFromPoint(x + width / 2, y + height / 2))) covered.add(level.textContent);
+    }
+  }
+  return [...covered];
+}"""
+
+
+@dataclass
+class Desk:
+    url: str
+    person: User
+
+
+@pytest.fixture
+def rating(live_server: Any) -> Desk:
+    """Screen 1 of a batch."""
+    round = make_round(images=ITEMS, language="ar")
+    make_pictures(round.collection)
+    annotator = make_annotator(round, "amal")
+    return Desk(f"{live_server.url}/batches/{take_batch(round, annotator).pk}/rate/", annotator)
+
+
+@pytest.fixture
+def verifying(live_server: Any) -> Desk:
+    """Captions that others wrote."""
+    verified, _ = make_captioned_round(images=ITEMS, captions=1, language="ar")
+    make_pictures(verified.collection)
+    round = make_verification(verified)
+    rater = make_caption_rater(round, "rae")
+    batch = verification.take_batch(round=round, rater=rater, now=timezone.now(), rng=Random(1))
+    assert batch is not None
+    return Desk(f"{live_server.url}/ratings/{batch.pk}/", rater)
+
+
+@pytest.fixture(params=["rating", "verifying"])
+def desk(request: pytest.FixtureRequest, context: BrowserContext) -> Desk:
+    desk: Desk = request.getfixturevalue(request.param)
+    sign_in(context, desk.person, desk.url)
+    return desk
+
+
+def phone(browser: Browser, desk: Desk, viewport: ViewportSize) -> Page:
+    context = browser.new_context(locale="en-GB", reduced_motion="reduce", viewport=viewport, has_touch=True)
+    sign_in(context, desk.person, desk.url)
+    page = context.new_page()
+    page.goto(desk.url)
+    return page
+
+
+@pytest.mark.parametrize("viewport", PHONES, ids=str)
+def test_on_a_phone_nothing_stands_over_a_level_and_two_taps_hit_nothing_else(
+    desk: Desk, browser: Browser, viewport: ViewportSize
+) -> None:
+    page = phone(browser, desk, viewport)
+    assert page.evaluate(COVERED) == []
+    page.locator("#item-1 .level").last.scroll_into_view_if_needed()
+    box = page.locator("#item-1 .level").last.bounding_box()
+    assert box is not None
+    for _tap in range(2):
+        page.touchscreen.tap(box["x"] + 80, box["y"] + box["height"] / 2)
+        page.wait_for_timeout(350)
+    expect(page.locator("[data-rated-count]")).to_have_text("1")
+    expect(page.locator("#item-1 input:checked")).to_have_value("NOT-ENOUGH-INFO")
+    expect(page.locator("details[open], dialog[open], .is-missing")).to_have_count(0)
+    # All levels of the next one are in view.
+    for level in page.locator("#item-2 .level").all():
+        expect(level).to_be_in_viewport(ratio=0.99)
+    page.context.close()
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_on_a_laptop_the_meaning_of_each_level_is_in_view(desk: Desk, page: Page, language: str) -> None:
+    page.set_viewport_size(LAPTOP)
+    page.context.add_cookies([{"name": "django_language", "value": language, "url": desk.url}])
+    page.goto(desk.url)
+    page.locator("#item-2").scroll_into_view_if_needed()
+    for meaning in page.locator(".guidance dd").all():
+        expect(meaning).to_be_in_viewport(ratio=0.99)
+    side = page.locator(".rate__side")
+    assert side.evaluate("side => side.scrollHeight - side.clientHeight") <= 0
+
+
+def test_arrow_keys_scroll_and_rate_nothing(desk: Desk, page: Page) -> None:
+    page.goto(desk.url)
+    page.keyboard.press("1")
+    expect(page.locator("#item-2")).to_have_class(CURRENT)
+    expect(page.locator("#item-1 [data-state]")).to_have_text(re.compile("Saved"))
+    scrolled = page.evaluate("scrollY")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Space")
+    page.wait_for_function("before => scrollY > before", arg=scrolled)
+    page.locator("#item-2 input").first.focus()
+    scrolled = page.evaluate("scrollY")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("scrollY") < scrolled
+    expect(page.locator("input[type=radio]:checked")).to_have_count(1)
+
+
+@pytest.mark.parametrize("key", ["Space", "Enter"])
+def test_each_level_is_reached_by_tab_and_chosen_with_space_or_enter(desk: Desk, page: Page, key: str) -> None:
+    page.goto(desk.url)
+    page.locator("#item-1 input").first.focus()
+    for _level in range(3):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    expect(page.locator("#item-1 input").nth(2)).to_be_focused()
+    expect(page.locator("input[type=radio]:checked")).to_have_count(0)
+    page.keyboard.press(key)
+    expect(page.locator("#item-1 input:checked")).to_have_value("MEDIUM")
+    expect(page.locator("#item-1 [data-state]")).to_have_text(re.compile("Saved"))
+    expect(page.locator("#item-2")).to_have_class(CURRENT)
+    page.keyboard.press("Tab")
+    expect(page.locator("#item-2 input").first).to_be_focused()
+
+
+def test_a_levels_key_does_not_rate_a_caption_that_is_out_of_sight(desk: Desk, page: Page) -> None:
+    page.set_viewport_size(PHONES[0])
+    page.goto(desk.url)
+    page.keyboard.press("2")
+    expect(page.locator("#item-1 [data-english]")).to_be_in_viewport()
+    expect(page.locator("input[type=radio]:checked")).to_have_count(0)
+    page.keyboard.press("2")
+    expect(page.locator("#item-1 input:checked")).to_have_value("GOOD")
