@@ -27,7 +27,7 @@ from tests.test_config_environment import PRODUCTION
 
 # Only a failure waits so long: five processes start at once, on a machine that may have other work.
 WAIT_S = 180
-WEB = ("granian", "--interface", "wsgi", "--workers", "2", "config.wsgi:application")
+WEB = ("granian", "--interface", "asginl", "--workers", "2", "config.asgi:application")
 WORKER = ("celery", "--app", "config", "worker", "--pool", "solo", "--loglevel", "INFO")
 BEAT = ("celery", "--app", "config", "beat", "--loglevel", "DEBUG")
 
