@@ -23,7 +23,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 # slots are given out the files are: a folder inherited from a process with another one would be written by two.
 FOLDER.mkdir(parents=True, exist_ok=True)
 os.environ.update(PROMETHEUS_MULTIPROC_DIR=str(FOLDER))
-values.MmapedDict = Preallocated
+values.MmapedDict = Preallocated  # type: ignore[attr-defined]
 values.ValueClass = values.MultiProcessValue(process_identifier=Slots(FOLDER).number)
 """Before the first metric is made, each of which asks for it."""
 

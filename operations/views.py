@@ -6,7 +6,7 @@ import sys
 from ipaddress import ip_address
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
@@ -63,7 +63,7 @@ def _may_see_metrics(request: HttpRequest) -> bool:
 
 
 @requires_csrf_token
-def failure_show(request: HttpRequest) -> HttpResponseBase:
+def failure_show(request: HttpRequest) -> HttpResponse:
     """For `handler500`: a full disk is nobody's mistake and passes, so scripts are told to send it again."""
     if not is_full(sys.exc_info()[1]):
         return defaults.server_error(request)

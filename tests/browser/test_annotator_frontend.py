@@ -12,7 +12,7 @@ from django.db import OperationalError
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from annotation.models import CaptionBatch, Item
-from annotation.views import batches
+from annotation.services import batches
 from people.models import User
 from tests.browser.annotator import barriers, make_pictures, open_writing, sign_in, take_batch
 from tests.factories import make_annotator, make_round
@@ -198,7 +198,7 @@ def test_what_is_typed_without_a_connection_is_kept_and_sent_from_a_new_page(
 def test_what_finds_no_room_on_the_server_is_kept_and_sent_again(
     writing: Desk, page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save, tries = batches.services.save_draft, []
+    save, tries = batches.save_draft, []
 
     def full_at_first(*arguments: Any, **named: Any) -> Any:
         tries.append(arguments)
@@ -206,7 +206,7 @@ def test_what_finds_no_room_on_the_server_is_kept_and_sent_again(
             raise OperationalError("full") from psycopg.errors.DiskFull("could not extend file")
         return save(*arguments, **named)
 
-    monkeypatch.setattr(batches.services, "save_draft", full_at_first)
+    monkeypatch.setattr(batches, "save_draft", full_at_first)
     page.fill("#text", "窓辺の猫")
 
     expect(state(page)).to_contain_text("no room left")
