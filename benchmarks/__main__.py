@@ -99,11 +99,11 @@ def _module(name: str, *arguments: object, env: dict[str, str]) -> dict[str, Any
 
 @contextlib.contextmanager
 def _served(var: str) -> Iterator[psutil.Process]:
-    command = ["granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(PORT), "--no-ws"]
-    command += ["--workers", str(WEB_WORKERS), "--blocking-threads", "1", "--log-level", "warning"]
+    command = ["granian", "--interface", "asginl", "--host", "127.0.0.1", "--port", str(PORT), "--no-ws"]
+    command += ["--workers", str(WEB_WORKERS), "--log-level", "warning"]
     env = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "CROSSLENS_VAR": var}
     binary = str(Path(sys.executable).parent / command[0])
-    server = subprocess.Popen([binary, *command[1:], "config.wsgi:application"], cwd=ROOT, env=env)
+    server = subprocess.Popen([binary, *command[1:], "config.asgi:application"], cwd=ROOT, env=env)
     try:
         began = time.monotonic()
         while True:

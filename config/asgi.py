@@ -1,8 +1,22 @@
-"""What an ASGI server serves; the platform itself needs none of ASGI's own features."""
+"""What the web server serves: `granian --interface asginl config.asgi:application`."""
 
-import os
+from typing import Any
 
-from django.core.asgi import get_asgi_application
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.contrib.sessions.backends.db import SessionStore
+from django.core.handlers.wsgi import WSGIRequest
+from django.db import close_old_connections
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-application = get_asgi_application()
+from config.wsgi import application as handle
+from operations.serving import Application
+
+
+def is_signed_in(environ: dict[str, Any]) -> bool:
+    close_old_connections()
+    request = WSGIRequest(environ)
+    request.session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
+    return get_user(request).is_authenticated
+
+
+application = Application(handle, may_upload=is_signed_in)

@@ -1,4 +1,4 @@
-"""What a WSGI server serves: `granian --interface wsgi config.wsgi:application`."""
+"""Django as WSGI has it; config/asgi.py serves it."""
 
 import gc
 import os

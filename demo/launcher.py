@@ -130,9 +130,9 @@ def run(*, port: int, ready: Callable[[], None]) -> None:
 
 def _web(port: int) -> list[str]:
     return [
-        *(sys.executable, "-m", "granian", "--interface", "wsgi", "--host", HOST, "--port", str(port)),
-        *("--workers", str(WEB_WORKERS), "--blocking-threads", "4", "--no-ws", "--log-level", "warning"),
-        "config.wsgi:application",
+        *(sys.executable, "-m", "granian", "--interface", "asginl", "--host", HOST, "--port", str(port)),
+        *("--workers", str(WEB_WORKERS), "--no-ws", "--log-level", "warning"),
+        "config.asgi:application",
     ]
 
 

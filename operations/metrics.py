@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 from django.conf import settings
 from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest, multiprocess, values
 
+from operations.counters import Preallocated
+from operations.disk import is_full
 from operations.selectors import Level, levels
 from operations.slots import Slots
 
@@ -20,6 +23,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 # slots are given out the files are: a folder inherited from a process with another one would be written by two.
 FOLDER.mkdir(parents=True, exist_ok=True)
 os.environ.update(PROMETHEUS_MULTIPROC_DIR=str(FOLDER))
+values.MmapedDict = Preallocated  # type: ignore[attr-defined]
 values.ValueClass = values.MultiProcessValue(process_identifier=Slots(FOLDER).number)
 """Before the first metric is made, each of which asks for it."""
 
@@ -33,18 +37,31 @@ TASK_DURATIONS = Histogram("crosslens_task_seconds", "How long a task took.", ["
 
 
 def count_request(*, view: str, method: str, status: int, duration_s: float) -> None:
-    # Anybody can make up methods; each would be a row for good.
-    REQUESTS.labels(view, method if method in METHODS else "other", status).inc()
-    REQUEST_DURATIONS.labels(view).observe(duration_s)
+    with _if_there_is_room():
+        # Anybody can make up methods; each would be a row for good.
+        REQUESTS.labels(view, method if method in METHODS else "other", status).inc()
+        REQUEST_DURATIONS.labels(view).observe(duration_s)
 
 
 def count_task(*, task: str, result: str, duration_s: float) -> None:
-    TASKS.labels(task, result).inc()
-    TASK_DURATIONS.labels(task).observe(duration_s)
+    with _if_there_is_room():
+        TASKS.labels(task, result).inc()
+        TASK_DURATIONS.labels(task).observe(duration_s)
 
 
 def count_database_error(error: str) -> None:
-    DATABASE_ERRORS.labels(error).inc()
+    with _if_there_is_room():
+        DATABASE_ERRORS.labels(error).inc()
+
+
+@contextmanager
+def _if_there_is_room() -> Iterator[None]:
+    """A full disk costs a count, never what is counted."""
+    try:
+        yield
+    except OSError as error:
+        if not is_full(error):
+            raise
 
 
 class _Levels:

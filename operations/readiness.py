@@ -8,6 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
 from queue import Empty, SimpleQueue
@@ -27,6 +28,9 @@ log = logging.getLogger(__name__)
 
 OK = "ok"
 PATIENCE_S = 3.0
+FRESH_S, KEPT_S = 1.0, 2.0
+"""How long an answer stands before it is looked for again, and before nobody is given the old one any more."""
+
 PROBES_FOLDER = "probes"
 
 
@@ -113,7 +117,47 @@ CHECKS: dict[str, Callable[[], None]] = {
 _at_it: dict[str, threading.Thread] = {}
 
 
-def readiness(*, patience_s: float = PATIENCE_S) -> dict[str, str]:
+class _Shared:
+    """What was found last, for everybody who asks this process, however many they are."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._looking = ThreadPoolExecutor(1, thread_name_prefix="readiness")
+        self._found: Future[dict[str, str]] | None = None
+        self._next: Future[dict[str, str]] | None = None
+        self._at = float("-inf")
+
+    def readiness(self) -> dict[str, str]:
+        """Whoever finds it getting old has it looked for again in the background; once too old it is waited for."""
+        with self._lock:
+            age_s = time.monotonic() - self._at
+            if age_s >= FRESH_S and self._next is None:
+                self._next = self._looking.submit(self._look)
+            found = self._found if age_s < KEPT_S else self._next
+        assert found is not None
+        return found.result()
+
+    def _look(self) -> dict[str, str]:
+        try:
+            return ask_all()
+        finally:
+            with self._lock:
+                self._found, self._next, self._at = self._next, None, time.monotonic()
+
+    def forget(self) -> None:
+        with self._lock:
+            self._at = float("-inf")
+
+
+shared = _Shared()
+
+
+def readiness() -> dict[str, str]:
+    """What `ask_all` found a moment ago."""
+    return shared.readiness()
+
+
+def ask_all(*, patience_s: float = PATIENCE_S) -> dict[str, str]:
     """`OK`, or why not, by what was asked. All are asked at once; who is silent for too long is not waited for."""
     answers: SimpleQueue[tuple[str, str]] = SimpleQueue()
     for name, check in CHECKS.items():

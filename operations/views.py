@@ -1,20 +1,27 @@
-"""What machines ask of an installation: load balancers, container engines, Prometheus."""
+"""What machines ask of an installation: load balancers, container engines, Prometheus. What it says when it fails."""
 
 from __future__ import annotations
 
+import sys
 from ipaddress import ip_address
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template import loader
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
+from django.views import defaults
 from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import requires_csrf_token
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from operations.disk import NO_ROOM, RETRY_AFTER_S, is_full
 from operations.metrics import exposition
 from operations.readiness import OK, readiness
 
 PLAIN = "text/plain; charset=utf-8"
+FULL = 507
 
 
 @require_safe
@@ -53,3 +60,22 @@ def _may_see_metrics(request: HttpRequest) -> bool:
         return ip_address(request.META.get("REMOTE_ADDR", "")).is_private
     except ValueError:
         return False
+
+
+@requires_csrf_token
+def failure_show(request: HttpRequest) -> HttpResponse:
+    """For `handler500`: a full disk is nobody's mistake and passes, so scripts are told to send it again."""
+    if not is_full(sys.exc_info()[1]):
+        return defaults.server_error(request)
+    # Nothing of it may ask the database: so, no context.
+    said = _("The server has no room left, so this was not saved. Leave this page open; it is sent again by itself.")
+    response: HttpResponse
+    if request.path.startswith("/api/"):
+        problem = {"type": "about:blank", "title": "No room", "status": FULL, "code": "no-room", "detail": NO_ROOM}
+        response = JsonResponse(problem, status=FULL, content_type="application/problem+json")
+    elif request.headers.get("Accept", "").startswith("application/json"):
+        response = JsonResponse({"state": "full", "message": said}, status=FULL)
+    else:
+        response = HttpResponse(loader.get_template("507.html").render(), status=FULL)
+    response["Retry-After"] = str(RETRY_AFTER_S)
+    return response

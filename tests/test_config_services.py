@@ -27,7 +27,7 @@ from tests.test_config_environment import PRODUCTION
 
 # Only a failure waits so long: five processes start at once, on a machine that may have other work.
 WAIT_S = 180
-WEB = ("granian", "--interface", "wsgi", "--workers", "2", "config.wsgi:application")
+WEB = ("granian", "--interface", "asginl", "--workers", "2", "config.asgi:application")
 WORKER = ("celery", "--app", "config", "worker", "--pool", "solo", "--loglevel", "INFO")
 BEAT = ("celery", "--app", "config", "beat", "--loglevel", "DEBUG")
 
@@ -259,7 +259,9 @@ def test_the_image_is_told_the_version_of_everything_it_installs():
 def test_the_proxy_passes_on_what_the_platform_counts_on():
     caddyfile = (ROOT / "deploy" / "Caddyfile").read_text()
 
-    for line in ("flush_interval -1", "encode zstd gzip", "header_up X-Request-ID {http.request.uuid}", "max_size"):
+    for line in ("flush_interval -1", "encode zstd gzip", "header_up X-Request-ID {http.request.uuid}", "max_size 1MB"):
+        assert line in caddyfile
+    for line in ("read_header 10s", "read_body_idle 20s 8000", "import web 1MB", "handle /readyz {\n\t\trespond 404"):
         assert line in caddyfile
     # Said once, by Django.
     assert "Strict-Transport-Security" not in caddyfile

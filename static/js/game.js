@@ -7,6 +7,7 @@ import { announce, csrfToken, waitBeforeAttempt } from "./page.js";
 
 const TIMEOUT_MS = 15_000;
 const TOO_SOON = 429;
+const NO_ROOM = 507;
 const TOO_SOON_MS = 1100;
 // The second half of a double press is not meant for the button that took the place of the first.
 const DEAF_MS = 350;
@@ -55,8 +56,8 @@ async function askOn(url, fields) {
   let wasTooSoon = false;
   for (let attempt = 0; ; ) {
     const answer = await ask(url, fields).catch(() => null);
-    if (!answer) {
-      say(texts.textOffline);
+    if (!answer || answer.status === NO_ROOM) {
+      say(answer ? texts.textNoRoom : texts.textOffline);
       await Promise.race([pause(waitBeforeAttempt(attempt++)), new Promise((go) => addEventListener("online", go, { once: true }))]);
     } else if (answer.status === TOO_SOON && !wasTooSoon) {
       wasTooSoon = true;

@@ -63,7 +63,7 @@ function receive({ status, moved, data = {} }, { button }) {
   if (status === 422 && data.message) return letAnswerAgain(data.message);
   if (data.location) return leave(data.location);
   if (status >= 400 && status < 500 && status !== 429) return letAnswerAgain(texts.textFailed);
-  say("offline");
+  say("offline", data.message);
   sending.timer = setTimeout(sendNow, waitBeforeAttempt(sending.attempt++));
 }
 

@@ -234,7 +234,7 @@ export class Saver {
     else if (status === 422) this.#stop("refused", data);
     else if (status >= 400 && status < 500 && status !== 429) this.#stop("failed", data);
     else {
-      this.#show("offline");
+      this.#show("offline", data);
       this.#later(waitBeforeAttempt(this.#attempt++));
     }
     return false;

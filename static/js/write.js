@@ -38,7 +38,7 @@ function show(name, details = {}) {
   const said = {
     saving: texts.textSaving,
     saved: texts.textSaved,
-    offline: saver.isKept ? texts.textOffline : texts.textOfflineUnkept,
+    offline: details.message ?? (saver.isKept ? texts.textOffline : texts.textOfflineUnkept),
     "signed-out": saver.isKept ? texts.textSignedOut : details.message,
     conflict: texts.textConflict,
     closed: details.message,

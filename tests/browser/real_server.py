@@ -44,8 +44,8 @@ class RealServer:
         return made
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--no-ws"]
-        command += ["--port", str(self.port), "--workers", "2", "--log-level", "warning", "config.wsgi:application"]
+        command = [sys.executable, "-m", "granian", "--interface", "asginl", "--host", "127.0.0.1", "--no-ws"]
+        command += ["--port", str(self.port), "--workers", "2", "--log-level", "warning", "config.asgi:application"]
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=servers.embedded_environment(self.var), start_new_session=True
         )

@@ -6,10 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import psycopg
 import pytest
+from django.db import OperationalError
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from annotation.models import CaptionBatch, Item
+from annotation.services import batches
 from people.models import User
 from tests.browser.annotator import barriers, make_pictures, open_writing, sign_in, take_batch
 from tests.factories import make_annotator, make_round
@@ -180,6 +183,26 @@ def test_what_is_typed_without_a_connection_is_kept_and_sent_from_a_new_page(
     expect(state(later)).to_have_text(SAVED)
     assert writing.item(1).text == "窓辺の猫"
     assert "窓辺" not in later.evaluate("JSON.stringify(localStorage)")
+
+
+def test_what_finds_no_room_on_the_server_is_kept_and_sent_again(
+    writing: Desk, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save, tries = batches.save_draft, []
+
+    def full_at_first(*arguments: Any, **named: Any) -> Any:
+        tries.append(arguments)
+        if len(tries) == 1:
+            raise OperationalError("full") from psycopg.errors.DiskFull("could not extend file")
+        return save(*arguments, **named)
+
+    monkeypatch.setattr(batches, "save_draft", full_at_first)
+    page.fill("#text", "窓辺の猫")
+
+    expect(state(page)).to_contain_text("no room left")
+    assert "窓辺" in page.evaluate("JSON.stringify(localStorage)")
+    expect(state(page)).to_have_text(SAVED, timeout=WITHIN_MS)
+    assert writing.item(1).text == "窓辺の猫"
 
 
 def test_what_is_typed_while_signed_out_is_kept_until_one_signs_in_again(

@@ -16,8 +16,14 @@ from django.db.migrations.recorder import MigrationRecorder
 from allocation.models import Sweep
 from allocation.tasks import sweep_leases
 from operations import broker, readiness
+from tests.concurrency import together
 
 NAMES = ["database", "migrations", "cache", "broker", "storage", "sweeps"]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_found_yet() -> None:
+    readiness.shared.forget()
 
 
 def lines_of(client: Any) -> tuple[int, dict[str, str]]:
@@ -123,7 +129,7 @@ def test_readyz_does_not_wait_for_what_hangs_and_asks_it_only_once(monkeypatch):
 
     monkeypatch.setattr(readiness, "CHECKS", {"broker": hang, "cache": lambda: None})
     try:
-        found = [readiness.readiness(patience_s=0.2) for _ in range(3)]
+        found = [readiness.ask_all(patience_s=0.2) for _ in range(3)]
     finally:
         go_on.set()
 
@@ -131,8 +137,52 @@ def test_readyz_does_not_wait_for_what_hangs_and_asks_it_only_once(monkeypatch):
     assert len(asked) == 1
 
 
+@pytest.mark.django_db(transaction=True)
+def test_many_who_ask_share_what_one_look_found_and_none_is_refused(monkeypatch):
+    looks = []
+
+    def look() -> None:
+        looks.append(time.monotonic())
+        time.sleep(0.05)
+
+    monkeypatch.setattr(readiness, "CHECKS", {"cache": look})
+    monkeypatch.setattr(readiness, "FRESH_S", 0.2)
+    until = time.monotonic() + 1.0
+    waits: list[float] = []
+
+    def ask_on(_number: int) -> list[dict[str, str]]:
+        found = []
+        while (began := time.monotonic()) < until:
+            found.append(readiness.readiness())
+            waits.append(time.monotonic() - began)
+            time.sleep(0.005)
+        return found
+
+    found = [answer for answers in together(ask_on, range(12)) for answer in answers]
+
+    assert len(found) > 100
+    assert found == [{"cache": "ok"}] * len(found)
+    assert len(looks) <= 1 + 1.0 / 0.2
+    # The first look was waited for, the others went on behind.
+    assert sorted(waits)[-13] < 0.05
+
+
+def test_a_look_that_is_too_old_is_given_to_nobody(monkeypatch):
+    answers = iter([readiness.Amiss("away"), None])
+
+    def look() -> None:
+        if error := next(answers):
+            raise error
+
+    monkeypatch.setattr(readiness, "CHECKS", {"cache": look})
+    monkeypatch.setattr(readiness, "FRESH_S", 0.0)
+    monkeypatch.setattr(readiness, "KEPT_S", 0.0)
+
+    assert [readiness.readiness()["cache"] for _ in range(2)] == ["away", "ok"]
+
+
 def test_an_error_that_nobody_foresaw_is_told_to_the_log_and_not_to_whoever_asks(monkeypatch, caplog):
     monkeypatch.setattr(readiness, "CHECKS", {"storage": raising(ValueError("hunter2"))})
 
-    assert readiness.readiness() == {"storage": "could not be asked; the log says why"}
+    assert readiness.ask_all() == {"storage": "could not be asked; the log says why"}
     assert "hunter2" in caplog.text

@@ -1,0 +1,79 @@
+"""Reading what a request brings before anybody is given to it, within a size and a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from tempfile import SpooledTemporaryFile
+from typing import Any
+
+from corpus.rules.limits import MEGABYTE
+from operations.disk import NO_ROOM, is_full
+from operations.rules.uploads import is_upload, most_bytes
+
+IN_MEMORY_BYTES = 128 * 1024
+"""Of one body; the rest goes to a file, so that many large ones take no memory."""
+
+PATIENCE_S, SLOWEST_BYTES_S = 20.0, 8_000
+"""How long a body may take, and what has to have come in each second after that; so does the proxy."""
+
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Body = SpooledTemporaryFile[bytes]
+
+
+class RefusedError(Exception):
+    """The body is not taken: the status and the sentence to answer with."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status, self.sentence = status, sentence
+
+
+class GoneError(Exception):
+    """Whoever sent it has gone, and nobody waits for an answer."""
+
+
+def check_length(path: str, length: int | None) -> None:
+    """Raise RefusedError where more is announced than the address takes."""
+    if length is not None and length > most_bytes(path):
+        raise _too_large(path)
+
+
+async def read_body(receive: Receive, path: str) -> Body:
+    """All of it, ready to be read from its beginning.
+
+    Raises
+    ------
+    RefusedError
+        Where it is larger than the address takes, comes too slowly, or has no room on the disk.
+    GoneError
+        Where the connection ends first.
+    """
+    body, size, most, is_last = Body(IN_MEMORY_BYTES), 0, most_bytes(path), False
+    until = asyncio.get_running_loop().time() + PATIENCE_S
+    try:
+        async with asyncio.timeout_at(until) as limit:
+            while not is_last:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise GoneError
+                size += body.write(message.get("body", b""))
+                if size > most:
+                    raise _too_large(path)
+                limit.reschedule(until + size / SLOWEST_BYTES_S)
+                is_last = not message.get("more_body", False)
+        body.seek(0)
+    except BaseException as error:
+        body.close()
+        if isinstance(error, TimeoutError):
+            raise RefusedError(408, "The request took too long to arrive. Send it again.") from error
+        if is_full(error):
+            raise RefusedError(507, NO_ROOM) from error
+        raise
+    return body
+
+
+def _too_large(path: str) -> RefusedError:
+    limit = most_bytes(path) // MEGABYTE
+    more = " Send it in several parts, or have it imported on the server." if is_upload(path) else ""
+    return RefusedError(413, f"The request is larger than {limit} MB, and nothing of it was kept.{more}")

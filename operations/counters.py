@@ -1,0 +1,34 @@
+"""Files of counters that a full disk cannot turn against whoever counts."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from prometheus_client.mmap_dict import MmapedDict
+
+START_BYTES = 1 << 16
+
+
+class Preallocated(MmapedDict):
+    """All of the file is on the disk before it is mapped, however often it has grown.
+
+    The file of the library is sparse: where the disk is full, the first count in a new page of it ends the process by
+    SIGBUS. Here that count raises OSError.
+    """
+
+    def __init__(self, filename: str, read_mode: bool = False) -> None:
+        if not read_mode:
+            with open(filename, "ab") as file:  # noqa: PTH123
+                os.posix_fallocate(file.fileno(), 0, max(START_BYTES, os.fstat(file.fileno()).st_size))
+        super().__init__(filename, read_mode)
+
+    def _init_value(self, key: str) -> None:
+        # As much as the longest key may take; the library doubles the file as soon as it does not fit.
+        needed = self._used + 4 * len(key) + 32
+        capacity: Any = self._capacity
+        while needed > capacity:
+            capacity *= 2
+        if capacity > self._capacity:
+            os.posix_fallocate(self._f.fileno(), 0, capacity)
+        super()._init_value(key)

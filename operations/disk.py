@@ -1,0 +1,32 @@
+"""Whether an error says that there is no room left, whoever met it: the system, SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+
+import psycopg
+
+NO_ROOM = "The server has no room left, so nothing was saved. Try again later."
+RETRY_AFTER_S = 60
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Also where it is what `error` came of."""
+    return any(_says_so(each) for each in _chain(error))
+
+
+def _says_so(error: BaseException) -> bool:
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
+    return isinstance(error, psycopg.errors.DiskFull) or (isinstance(error, OSError) and error.errno in _FULL)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__

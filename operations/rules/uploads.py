@@ -1,0 +1,25 @@
+"""How much a request may bring: files at the addresses that take them, a little anywhere else."""
+
+from __future__ import annotations
+
+import re
+
+from corpus.rules.limits import MAX_UPLOAD_BYTES, MEGABYTE
+
+MAX_BODY_BYTES = MEGABYTE
+
+UPLOADS = (
+    r"^/(collections/[^/]+/images/add|models/captions/add|models/[0-9]+/try"
+    r"|projects/[^/]+/(references/import|game/items/import|game/items/[0-9]+/import|plan|comparisons/[0-9]+/gold))/$"
+)
+"""The addresses of forms with a field for files; deploy/Caddyfile repeats it."""
+
+_uploads = re.compile(UPLOADS)
+
+
+def is_upload(path: str) -> bool:
+    return _uploads.search(path) is not None
+
+
+def most_bytes(path: str) -> int:
+    return MAX_UPLOAD_BYTES if is_upload(path) else MAX_BODY_BYTES

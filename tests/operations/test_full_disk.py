@@ -1,0 +1,236 @@
+"""A disk that is full: nobody is killed, people are told, and all goes on once there is room."""
+
+from __future__ import annotations
+
+import errno
+import http.cookiejar
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import OperationalError, connection
+from django.http import HttpResponse
+from django.test import RequestFactory
+
+from operations import metrics
+from operations.disk import is_full
+from operations.views import failure_show
+from tests.browser.real_server import PASSWORD, RealServer
+from tests.servers import ROOT
+
+JSON = {"Accept": "application/json"}
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of its own, in memory."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(command, check=False, capture_output=True).returncode:
+        pytest.skip("only root mounts a small disk, and not everywhere")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def fill(disk: Path) -> Path:
+    """Leave no room at all on `disk`; returns the file that took it."""
+    name = disk / "filler"
+    with name.open("wb", buffering=0) as file:
+        for size in (1 << 20, 1 << 12, 1):
+            with suppress(OSError):
+                while True:
+                    file.write(b"x" * size)
+    assert shutil.disk_usage(disk).free == 0
+    return name
+
+
+COUNTS = """
+import sys
+sys.path.insert(0, {root!r})
+from prometheus_client.mmap_dict import MmapedDict
+from operations.counters import Preallocated
+counts = {kind}({folder!r} + "/counter_0.db")
+counts.write_value("first", 1.0, 0.0)
+open({folder!r} + "/ready", "w").close()
+sys.stdin.readline()
+for number in range(2000):
+    try:
+        counts.write_value(f"{{number:0100}}", 1.0, 0.0)
+    except OSError as error:
+        print(number, error.errno)
+        break
+"""
+
+
+def count_on(disk: Path, kind: str) -> tuple[int, str]:
+    """How a process ends that counts on while `disk` is full, and what it said."""
+    program = COUNTS.format(root=str(ROOT), folder=str(disk), kind=kind)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    while not (disk / "ready").exists():
+        assert process.poll() is None
+    filler = fill(disk)
+    said, _none = process.communicate("\n", timeout=30)
+    filler.unlink()
+    return process.returncode, said
+
+
+def test_counting_on_a_full_disk_is_an_error_and_ends_nobody(small_disk):
+    code, said = count_on(small_disk, "Preallocated")
+
+    # All that fits into the file that is there already is counted.
+    assert code == 0
+    number, error = map(int, said.split())
+    assert (number > 400, error) == (True, errno.ENOSPC)
+
+
+def test_the_files_of_the_library_would_have_ended_it(small_disk):
+    """The reason for ours: once this fails, the library allocates its files by itself."""
+    assert count_on(small_disk, "MmapedDict") == (-signal.SIGBUS, "")
+
+
+def test_what_cannot_be_counted_goes_on(monkeypatch):
+    def full(*_arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(metrics.REQUESTS, "labels", full)
+
+    metrics.count_request(view="health-show", method="GET", status=200, duration_s=0.1)
+
+
+def raised_by(cause: Exception) -> OperationalError:
+    error = OperationalError("away or full")
+    error.__cause__ = cause
+    return error
+
+
+def sqlite_error() -> sqlite3.Error:
+    database = sqlite3.connect(":memory:")
+    database.execute("PRAGMA max_page_count = 2")
+    with pytest.raises(sqlite3.OperationalError, match="full") as caught:
+        database.execute("CREATE TABLE text AS SELECT randomblob(100000)")
+    return caught.value
+
+
+def test_a_full_disk_is_known_whoever_met_it():
+    assert is_full(OSError(errno.ENOSPC, "No space left on device"))
+    assert is_full(raised_by(sqlite_error()))
+    assert is_full(raised_by(psycopg.errors.DiskFull("could not extend file")))
+    assert not is_full(raised_by(psycopg.errors.QueryCanceled("too long")))
+    assert not is_full(OSError(errno.EACCES, "Permission denied"))
+    assert not is_full(None)
+
+
+def failure(path: str, error: Exception, **headers: str) -> HttpResponse:
+    try:
+        raise error
+    except Exception:
+        return failure_show(RequestFactory().post(path, headers=headers))
+
+
+def test_people_scripts_and_programs_are_told_each_in_their_way():
+    full = raised_by(psycopg.errors.DiskFull("could not extend file"))
+    page, script, program = failure("/batches/", full), failure("/batches/", full, **JSON), failure("/api/v1/me/", full)
+
+    assert page.status_code == script.status_code == program.status_code == 507
+    assert {page["Retry-After"], script["Retry-After"], program["Retry-After"]} == {"60"}
+    assert "no room left" in page.content.decode()
+    assert json.loads(script.content)["state"] == "full"
+    assert "sent again by itself" in json.loads(script.content)["message"]
+    assert program["Content-Type"] == "application/problem+json"
+    assert json.loads(program.content)["code"] == "no-room"
+    assert failure("/batches/", ValueError("ours")).status_code == 500
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.sqlite_only
+def test_a_page_that_finds_no_room_in_the_database_says_so(client, django_user_model):
+    django_user_model.objects.create_user("ann", password=PASSWORD)
+    client.raise_request_exception = False
+    with connection.cursor() as cursor:
+        pages = cursor.execute("PRAGMA page_count").fetchone()[0]
+        cursor.execute(f"PRAGMA max_page_count = {pages}")
+    try:
+        # Each session is a row.
+        found = [sign_in_anew(client) for _ in range(40)]
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA max_page_count = 1073741823")
+
+    assert found[-1] == 507
+    assert set(found) <= {302, 507}
+    assert sign_in_anew(client) == 302
+
+
+def sign_in_anew(client: Any) -> int:
+    client.cookies.clear()
+    return int(client.post("/accounts/login/", {"login": "ann", "password": PASSWORD}).status_code)
+
+
+class Visitor:
+    """Somebody with cookies at a real server."""
+
+    def __init__(self, server: RealServer) -> None:
+        self.address = server.address
+        self.cookies = http.cookiejar.CookieJar()
+        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.cookies))
+
+    def sign_in(self, name: str) -> tuple[int, str]:
+        self.ask("/accounts/login/")
+        token = next(cookie.value or "" for cookie in self.cookies if cookie.name == "csrftoken")
+        return self.ask("/accounts/login/", login=name, password=PASSWORD, csrfmiddlewaretoken=token)
+
+    def ask(self, path: str, **fields: str) -> tuple[int, str]:
+        data = urllib.parse.urlencode(fields).encode() if fields else None
+        try:
+            with self.opener.open(urllib.request.Request(self.address + path, data, JSON), timeout=20) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refused:
+            return refused.code, refused.read().decode()
+
+
+@pytest.mark.slow(reason="a real server fills its disk")
+@pytest.mark.sqlite_only
+def test_a_server_on_a_full_disk_stays_up_says_so_and_goes_on_once_there_is_room(small_disk):
+    server = RealServer(small_disk / "var")
+    made = server.prepare("de")
+    server.start()
+    try:
+        for _ in range(10):
+            assert Visitor(server).ask("/accounts/login/")[0] == 200
+        processes = workers_of(server)
+        filler = fill(small_disk)
+
+        # Each address is a new row of the counters; a file of them is full after some hundred.
+        for number in range(30):
+            assert Visitor(server).ask("/healthz")[0] == 200
+            Visitor(server).ask(f"/static/{number}")
+        status, said = Visitor(server).sign_in(made["name"])
+        assert (status, json.loads(said)["state"]) == (507, "full")
+        assert workers_of(server) == processes
+
+        filler.unlink()
+        assert Visitor(server).sign_in(made["name"])[0] == 200
+        assert workers_of(server) == processes
+    finally:
+        server.kill()
+
+
+def workers_of(server: RealServer) -> set[str]:
+    assert server.process is not None
+    return set(Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split())

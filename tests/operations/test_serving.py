@@ -1,0 +1,304 @@
+"""The way of a request from the web server to Django: who is given a thread, how much is taken, what is sent back."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from operations import bodies, serving
+from operations.rules.uploads import MAX_BODY_BYTES, UPLOADS, is_upload
+from tests.browser.real_server import RealServer
+from tests.servers import ROOT
+
+UPLOAD = "/models/captions/add/"
+CHUNKED = (b"transfer-encoding", b"chunked")
+FORMS_WITH_FILES = {
+    "corpus:images-add": ["lions"],
+    "gapgame:item-set-create": ["lions"],
+    "gapgame:items-import": ["lions", 7],
+    "inference:captions-import": [],
+    "inference:model-try": [7],
+    "scoring:references-import": ["lions"],
+    "sxs_eval:gold-list": ["lions", 7],
+    "sxs_eval:plan-show": ["lions"],
+}
+
+
+def echo(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
+    start("200 OK", [("Content-Type", "application/octet-stream")])
+    return [environ["wsgi.input"].read()]
+
+
+class Asked:
+    """One request, made without a network."""
+
+    def __init__(self, handle: Any, *, may_upload: bool = False) -> None:
+        self.application = serving.Application(handle, may_upload=lambda _environ: may_upload)
+        self.sent: list[dict[str, Any]] = []
+        self.received = 0
+
+    def ask(self, path: str, *said: bytes, headers: Any = (), then: str = "waits") -> Asked:
+        """`said` are the pieces of the body; with `then="stalls"` or `"leaves"` there is no end to it."""
+        pieces = list(said)
+
+        async def receive() -> dict[str, Any]:
+            self.received += 1
+            if pieces:
+                piece = pieces.pop(0)
+                return {"type": "http.request", "body": piece, "more_body": bool(pieces) or then != "waits"}
+            if then != "leaves":
+                await asyncio.sleep(30)
+            return {"type": "http.disconnect"}
+
+        async def send(message: dict[str, Any]) -> None:
+            self.sent.append(message)
+
+        asyncio.run(self.application(scope(path, headers), receive, send))
+        return self
+
+    @property
+    def status(self) -> int:
+        return int(self.sent[0]["status"])
+
+    @property
+    def content(self) -> bytes:
+        return b"".join(message["body"] for message in self.sent[1:])
+
+
+def scope(path: str, headers: Any = ()) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "method": "POST",
+        "raw_path": path.encode(),
+        "query_string": b"a=%20b",
+        "http_version": "1.1",
+        "scheme": "http",
+        "headers": list(headers),
+        "client": ("192.0.2.7", 40_000),
+        "server": ("127.0.0.1", 8000),
+    }
+
+
+def length(number: int) -> tuple[bytes, bytes]:
+    return (b"content-length", str(number).encode())
+
+
+def test_a_body_reaches_django_as_it_was_sent():
+    asked = Asked(echo).ask("/", b"one ", b"two", headers=[length(7)])
+
+    assert (asked.status, asked.content) == (200, b"one two")
+
+
+def test_what_announces_too_much_is_refused_before_anything_is_read():
+    asked = Asked(echo).ask("/accounts/login/", b"x", headers=[length(MAX_BODY_BYTES + 1)])
+
+    assert (asked.status, asked.received) == (413, 0)
+    assert asked.content == b"The request is larger than 1 MB, and nothing of it was kept.\n"
+
+
+def test_what_announces_nothing_is_refused_as_soon_as_it_is_too_much():
+    pieces = [b"x" * 400_000] * 10
+    asked = Asked(echo).ask("/accounts/login/", *pieces, headers=[CHUNKED])
+
+    assert (asked.status, asked.received) == (413, 3)
+
+
+@pytest.mark.parametrize("headers", [[length(3 * MAX_BODY_BYTES)], [CHUNKED]])
+def test_files_are_taken_of_who_is_signed_in_alone(headers):
+    pieces = [bytes([number]) * MAX_BODY_BYTES for number in range(3)]
+    refused = Asked(echo).ask(UPLOAD, *pieces, headers=headers)
+    taken = Asked(echo, may_upload=True).ask(UPLOAD, *pieces, headers=headers)
+
+    assert (refused.status, refused.received) == (403, 0)
+    assert (taken.status, taken.content) == (200, b"".join(pieces))
+
+
+def test_a_body_that_comes_too_slowly_is_given_up(monkeypatch):
+    monkeypatch.setattr(bodies, "PATIENCE_S", 0.05)
+
+    asked = Asked(echo).ask("/accounts/login/", b"x", headers=[length(1000)], then="stalls")
+
+    assert asked.status == 408
+    assert b"too long to arrive" in asked.content
+
+
+def test_who_leaves_before_the_end_is_answered_nothing():
+    assert Asked(echo).ask("/", b"half of", headers=[length(100)], then="leaves").sent == []
+
+
+def test_a_body_that_finds_no_room_is_answered_so(monkeypatch):
+    def full(*_arguments: Any) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(SpooledTemporaryFile, "write", full)
+    asked = Asked(echo).ask("/", b"x", headers=[length(1)])
+
+    assert asked.status == 507
+    assert b"no room left" in asked.content
+
+
+def test_the_request_is_what_wsgi_has_it_be_and_no_header_passes_for_another():
+    headers = [
+        *((b"x-forwarded-for", b"192.0.2.1"), (b"x_forwarded_for", b"10.0.0.1"), (b"accept", b"text/html")),
+        *((b"cookie", b"a=1"), (b"cookie", b"b=2"), (b"accept", b"*/*"), (b"content-type", b"text/plain")),
+    ]
+    environ = serving.environ_of(scope("/caf%C3%A9%2F/", headers))
+
+    assert environ["PATH_INFO"].encode("latin-1").decode() == "/café//"
+    assert environ["HTTP_X_FORWARDED_FOR"] == "192.0.2.1"
+    assert (environ["HTTP_COOKIE"], environ["HTTP_ACCEPT"]) == ("a=1; b=2", "text/html,*/*")
+    assert (environ["CONTENT_TYPE"], environ["QUERY_STRING"]) == ("text/plain", "a=%20b")
+    assert (environ["REMOTE_ADDR"], environ["SERVER_PORT"]) == ("192.0.2.7", "8000")
+
+
+def streaming(pieces: Iterator[bytes]) -> Any:
+    def handle(_environ: Any, start: Callable[..., Any]) -> Iterator[bytes]:
+        start("200 OK", [])
+        return pieces
+
+    return handle
+
+
+def test_a_stream_is_sent_piece_by_piece_and_ends():
+    asked = Asked(streaming(f"line {number}\n".encode() for number in range(3000))).ask("/", headers=[length(0)])
+
+    assert asked.content.splitlines() == [f"line {number}".encode() for number in range(3000)]
+    assert [message["more_body"] for message in asked.sent[1:]] == [True] * (len(asked.sent) - 2) + [False]
+
+
+def test_a_stream_that_breaks_is_not_taken_for_a_whole_one():
+    def breaking() -> Iterator[bytes]:
+        yield b"half of it"
+        raise ValueError("gone")
+
+    asked = Asked(streaming(breaking()))
+
+    with pytest.raises(ValueError, match="gone"):
+        asked.ask("/", headers=[length(0)])
+    assert all(message.get("more_body", True) for message in asked.sent)
+
+
+def test_a_stream_that_nobody_takes_any_more_is_closed():
+    closed = threading.Event()
+
+    def endless() -> Iterator[bytes]:
+        try:
+            while True:
+                yield b"x" * 4096
+        finally:
+            closed.set()
+
+    Asked(streaming(endless())).ask("/", headers=[length(0)], then="leaves")
+
+    assert closed.is_set()
+
+
+def test_files_are_sent_in_large_blocks_and_closed():
+    file = BytesIO(b"x" * 600_000)
+    blocks = serving.FileBlocks(file, 4096)
+
+    assert [len(block) for block in blocks] == [262_144, 262_144, 75_712]
+    blocks.close()
+    assert file.closed
+
+
+def test_readiness_is_asked_while_every_thread_for_pages_is_busy():
+    go_on = threading.Event()
+
+    def handle(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
+        start("200 OK", [])
+        if environ["PATH_INFO"] == "/":
+            go_on.wait(20)
+        return [b"ok"]
+
+    application = serving.Application(handle, may_upload=lambda _environ: False)
+
+    async def all_at_once() -> list[str]:
+        order: list[str] = []
+
+        async def ask(path: str) -> None:
+            async def send(_message: dict[str, Any]) -> None:
+                pass
+
+            async def receive() -> dict[str, Any]:
+                return {"type": "http.request", "body": b"", "more_body": False}
+
+            await application(scope(path, [length(0)]), receive, send)
+            order.append(path)
+            go_on.set()
+
+        await asyncio.gather(*(ask("/") for _ in range(serving.THREADS)), ask("/readyz"))
+        return order
+
+    assert asyncio.run(all_at_once())[0] == "/readyz"
+
+
+@pytest.mark.parametrize(("name", "arguments"), FORMS_WITH_FILES.items())
+def test_every_form_with_files_may_be_large(name, arguments):
+    assert is_upload(reverse(name, args=arguments))
+
+
+def test_these_are_all_forms_with_files_and_the_proxy_knows_them():
+    templates = [path.read_text() for path in (ROOT / "templates").rglob("*.html")]
+    forms = sum("multipart/form-data" in text for text in templates)
+    shared = sum("corpus/_upload_form.html" in text for text in templates)
+
+    # The shared form is one of them.
+    assert forms - 1 + shared == len(FORMS_WITH_FILES)
+    assert f"path_regexp {UPLOADS}" in (ROOT / "deploy" / "Caddyfile").read_text()
+    assert not is_upload("/accounts/login/")
+
+
+SLOW = (
+    b"POST /accounts/login/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    # Without the cookie it is refused at once; anybody can make one up.
+    b"Cookie: csrftoken=" + b"a" * 32 + b"\r\nContent-Length: 1000000\r\n\r\nx"
+)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RealServer]:
+    server = RealServer(tmp_path / "var")
+    (tmp_path / "var").mkdir()
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+@pytest.mark.slow(reason="a real server is started")
+@pytest.mark.sqlite_only
+def test_connections_that_send_slowly_hold_nobody_up(server):
+    def answered_after_s() -> float:
+        began = time.monotonic()
+        urllib.request.urlopen(f"{server.address}/healthz", timeout=10).close()
+        return time.monotonic() - began
+
+    # The first request of a process loads all addresses.
+    for _ in range(10):
+        answered_after_s()
+    slow = [socket.create_connection(("127.0.0.1", server.port), timeout=5) for _ in range(40)]
+    try:
+        for connection in slow:
+            connection.sendall(SLOW)
+        time.sleep(0.5)
+        for connection in slow:
+            connection.sendall(b"x")
+
+        assert max(answered_after_s() for _ in range(5)) < 1
+    finally:
+        for connection in slow:
+            connection.close()
