@@ -16,6 +16,7 @@ class SessionStore(db.SessionStore):
         return Session
 
     def create_model_instance(self, data: dict[str, Any]) -> Session:
-        session: Session = super().create_model_instance(data)
+        session = super().create_model_instance(data)
+        assert isinstance(session, Session)
         session.person = data.get(SESSION_KEY)
         return session

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from gapgame import permissions
 from gapgame.models import GameBatch, SkipReason, Standing
 from gapgame.services import closing, marking, playing, seasons
-from people import deletion
+from people import deletion, personal
 from people.deletion import delete_account
 from people.models import User
 from people.withdrawal import withdraw_consent
@@ -41,7 +42,7 @@ class Played:
         self.turn = turn
 
     def take(self) -> Callable[[], GameBatch]:
-        about = {"language": "en", "now": NOW, "rng": Random(1)}
+        about: dict[str, Any] = {"language": "en", "now": NOW, "rng": Random(1)}
         return partial(playing.take_batch, player_id=self.player.pk, user=self.user, **about)
 
     def take_another(self) -> Callable[[], GameBatch]:
@@ -53,11 +54,11 @@ class Played:
         return partial(withdraw_consent, project=self.project, user=self.user, keeps_answers=False, now=NOW)
 
     def decide(self) -> Callable[[], Any]:
-        about = {"standing": Standing.SET_ASIDE, "by": self.by, "now": NOW}
+        about: dict[str, Any] = {"standing": Standing.SET_ASIDE, "by": self.by, "now": NOW}
         return partial(marking.decide, player_id=self.player.pk, season=close(self.season), **about)
 
     def guess(self) -> Callable[[], Any]:
-        about = {"number": 1, "guess": "cat", "now": NOW + timedelta(minutes=1)}
+        about: dict[str, Any] = {"number": 1, "guess": "cat", "now": NOW + timedelta(minutes=1)}
         return partial(playing.make_guess, turn_id=self.turn.pk, user=self.user, **about)
 
 
@@ -89,7 +90,7 @@ def test_an_account_is_deleted_in_the_moment_in_which_its_player_takes_sentences
     made = Played()
     take = made.take_another()
     is_taking, is_deleting = threading.Event(), threading.Event()
-    may_play, forget = playing.may_play, deletion.personal.forget
+    may_play, forget = permissions.may_play, personal.forget
 
     def slowly(*about: Any) -> bool:
         is_taking.set()
@@ -102,7 +103,7 @@ def test_an_account_is_deleted_in_the_moment_in_which_its_player_takes_sentences
         forget(**about)
 
     monkeypatch.setattr(playing, "may_play", slowly)
-    monkeypatch.setattr(deletion.personal, "forget", late)
+    monkeypatch.setattr(personal, "forget", late)
 
     def take_or_be_refused() -> None:
         try:

@@ -27,7 +27,7 @@ class Judged:
     """A comparison with somebody who is judging, and has judged."""
 
     def __init__(self) -> None:
-        about = {"gold_percent": 50, "checks_before_pause": 1, "failures_percent": 0}
+        about: dict[str, Any] = {"gold_percent": 50, "checks_before_pause": 1, "failures_percent": 0}
         self.comparison = make_comparison(images=4, batch_size=2, **about)
         self.project, self.by = self.comparison.project, self.comparison.project.created_by
         self.rater = make_rater(self.comparison)
@@ -35,7 +35,13 @@ class Judged:
         assert batch is not None
         self.batch = batch
         self.rows = list(batch.judgements.select_related("person").order_by("position"))
-        self.about = {"comparison": self.comparison, "rater": self.rater, "note": "", "by": self.by, "now": NOW}
+        self.about: dict[str, Any] = {
+            "comparison": self.comparison,
+            "rater": self.rater,
+            "note": "",
+            "by": self.by,
+            "now": NOW,
+        }
 
     def take(self) -> Callable[[], Any]:
         return partial(judging.take_batch, comparison=self.comparison, rater=self.rater, now=NOW, rng=Random(1))
@@ -61,7 +67,7 @@ class Judged:
             batch_size=3, hold_s=60, is_open=True, gold_percent=0, repeat_percent=0, checks_before_pause=5,
             failures_percent=40,
         )  # fmt: skip
-        about = {"settings": settings, "by": self.by, "now": NOW}
+        about: dict[str, Any] = {"settings": settings, "by": self.by, "now": NOW}
         return partial(comparisons.change_comparison, comparison=self.comparison, **about)
 
 
