@@ -38,10 +38,10 @@ function makeCurrent(item) {
   time.look(item.dataset.position);
 }
 
-function goTo(item) {
+function goTo(item, { isAtOnce = false } = {}) {
   settlingUntil = performance.now() + SETTLE_MS;
   makeCurrent(item);
-  const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const isStill = isAtOnce || matchMedia("(prefers-reduced-motion: reduce)").matches;
   const levels = item.querySelector("fieldset");
   // Not a level: there, the keys that scroll elsewhere would be about it.
   levels.focus({ preventScroll: true });
@@ -50,9 +50,9 @@ function goTo(item) {
   (fits ? item : levels).scrollIntoView({ block: fits ? "center" : "end", behavior: isStill ? "instant" : "smooth" });
 }
 
-function goOnFrom(item) {
+function goOnFrom(item, how) {
   const next = firstUnrated(items.indexOf(item) + 1);
-  if (next) return goTo(next);
+  if (next) return goTo(next, how);
   announce(texts.textAllRated);
   settlingUntil = performance.now() + SETTLE_MS;
   openButton.focus();
@@ -169,7 +169,7 @@ addEventListener("keydown", (event) => {
   if (!radio) return;
   if (isInSight(current)) return chooseByKey(event, radio);
   event.preventDefault();
-  goTo(current);
+  goTo(current, { isAtOnce: true });
 });
 
 function chooseByKey(event, radio) {
@@ -178,7 +178,8 @@ function chooseByKey(event, radio) {
   radio.checked = true;
   hint(item, radio.value);
   choose(item);
-  goOnFrom(item);
+  // The next key is about what is in sight by then.
+  goOnFrom(item, { isAtOnce: true });
 }
 
 function isInSight(item) {

@@ -155,3 +155,11 @@ def test_a_levels_key_does_not_rate_a_caption_that_is_out_of_sight(desk: Desk, p
     expect(page.locator("input[type=radio]:checked")).to_have_count(0)
     page.keyboard.press("2")
     expect(page.locator("#item-1 input:checked")).to_have_value("GOOD")
+
+
+def test_keys_pressed_one_after_the_other_rate_one_caption_each(desk: Desk, page: Page) -> None:
+    page.emulate_media(reduced_motion="no-preference")
+    page.goto(desk.url)
+    for key in "123":
+        page.keyboard.press(key)
+    expect(page.locator("[data-rated-count]")).to_have_text("3")
