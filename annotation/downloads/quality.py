@@ -23,7 +23,8 @@ from people.models import Project
 
 SHARES = ("good", "medium", "bad", "not_enough_info")
 COLUMNS = (
-    *("language", "round", "number", "state", "sampled", "verified", "ratings"),
+    *("language", "round", "number", "state", "raters_per_caption"),
+    *("sampled", "verified", "ratings"),
     *(f"{share}{part}" for share in SHARES for part in ("", "_percent", "_low", "_high")),
     "alpha",
 )
@@ -114,7 +115,13 @@ def rounded(value: float | None) -> float | None:
 def _about(round: Round) -> dict[str, object]:
     verified = round.verifies
     assert verified is not None  # as a constraint says
-    return {"language": round.language_id, "round": verified.kind, "number": verified.number, "state": round.state}
+    return {
+        "language": round.language_id,
+        "round": verified.kind,
+        "number": verified.number,
+        "state": round.state,
+        "raters_per_caption": round.replication,
+    }
 
 
 def _counts(row: QualityRow) -> dict[str, int]:

@@ -131,7 +131,8 @@ def plan_pilot(
             replication=replication,
             collection=collection,
         )
-        _create_verification(pilot, number=_next_number(rounds, RoundKind.VERIFICATION), sample_size=None)
+        number = _next_number(rounds, RoundKind.VERIFICATION)
+        _create_verification(pilot, number=number, sample_size=None, raters=_raters_so_far(pilot, rounds))
         details = {"sample_size": sample_size, "seed": seed, "collection": pilot.collection.slug}
         record_of_round(pilot, "planned", by=by, now=now, **details)
     return pilot
@@ -162,7 +163,8 @@ def plan_verification(*, of: Round, seed: int, sample_size: int | None = None, b
         rounds = locked_rounds(of.project, of.language)
         _refuse(rules.why_no_verification(_step(of, rounds), steps_of(rounds)))
         number = _next_number(rounds, RoundKind.VERIFICATION)
-        planned = _create_verification(of, number=number, sample_size=sample_size, seed=seed)
+        raters = _raters_so_far(of, rounds)
+        planned = _create_verification(of, number=number, sample_size=sample_size, seed=seed, raters=raters)
         record_of_round(planned, "planned", by=by, now=now, sample_size=sample_size, seed=seed)
     return planned
 
@@ -328,13 +330,26 @@ def _next_pilot(
     )
 
 
-def _create_verification(of: Round, *, number: int, sample_size: int | None, seed: int | None = None) -> Round:
+def _raters_so_far(of: Round, rounds: Sequence[Round]) -> int:
+    """Per caption, in the last round that verified one of this kind."""
+    before = [each for each in rounds if each.verifies is not None and each.verifies.kind == of.kind]
+    return max(before, key=lambda each: each.number).replication if before else RATERS_PER_CAPTION
+
+
+def _create_verification(
+    of: Round,
+    *,
+    number: int,
+    sample_size: int | None,
+    seed: int | None = None,
+    raters: int = RATERS_PER_CAPTION,
+) -> Round:
     return create_round(
         project=of.project,
         language=of.language,
         collection=of.collection,
         captioners=(),
-        replication=RATERS_PER_CAPTION,
+        replication=raters,
         batch_size=of.pool.batch_size,
         hold_s=of.pool.hold_s,
         seed=of.seed if seed is None else seed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -150,6 +151,19 @@ class TestTheWholeWay:
         assert log_of(project)[:4] == ["language.added", "round.opened", "round.closed", "round.opened"]
         assert log_of(project)[-3:] == ["round.opened", "round.closed", "round.accepted"]
         assert not list(broken(project))
+
+    def test_the_next_pilot_is_rated_by_as_many_people_as_the_last(self):
+        pilot = begun()
+        rating = the("verification", pilot)
+        assert rating.replication == 3
+        change_round(round=rating, settings=replace(settings_of(rating), replication=1), **by(pilot))
+        close(pilot)
+        open_it(rating)
+        close(rating)
+        campaign.reject_round(round=pilot, reason="Too short.", **by(pilot))
+        again = campaign.plan_pilot(project=pilot.project, language=pilot.language, seed=2, sample_size=3, **by(pilot))
+        assert Round.objects.get(verifies=again).replication == 1
+        assert Round.objects.get(verifies__kind="main").replication == 3
 
     def test_a_round_opens_by_the_newest_guidelines(self):
         main = begun(why_no_pilot="Known.")

@@ -33,10 +33,10 @@ def rate_by_text(round: Round, rater: User, ratings: Mapping[str, Rating]) -> No
         submit(batch, rater)
 
 
-def rated_round(*opinions: Sequence[Rating], **fields: object) -> tuple[Round, list[User]]:
+def rated_round(*opinions: Sequence[Rating], places: int = 3, **fields: object) -> tuple[Round, list[User]]:
     """A round whose n-th caption got the n-th opinion of each rater."""
     verified, _ = make_captioned_round(images=len(opinions[0]), captions=1, **fields)
-    round = make_verification(verified)
+    round = make_verification(verified, places=places)
     texts = sorted(Caption.objects.filter(round=verified).values_list("text", flat=True))
     raters = [make_caption_rater(round) for _ in opinions]
     for rater, given in zip(raters, opinions, strict=True):
@@ -68,6 +68,26 @@ def test_the_table_says_what_the_medians_of_three_come_to():
         (raters[2].pk, 5, 1),
     ]
     assert json.loads(json.dumps(figures)) == figures
+
+
+@pytest.mark.parametrize(
+    ("opinions", "levels"),
+    [
+        (OPINIONS[:1], {"NOT-ENOUGH-INFO": 1, "BAD": 1, "MEDIUM": 1, "GOOD": 1, "EXCELLENT": 1}),
+        # Of two the lower one; where one says NOT-ENOUGH-INFO the other, where both do that.
+        (OPINIONS[:2], {"NOT-ENOUGH-INFO": 1, "BAD": 1, "MEDIUM": 1, "GOOD": 2, "EXCELLENT": 0}),
+    ],
+)
+def test_a_round_may_have_one_or_two_raters_per_caption(opinions: Sequence[Sequence[Rating]], levels: dict[str, int]):
+    round, _ = rated_round(*opinions, places=len(opinions))
+
+    figures = figures_of(round)
+
+    assert (figures["sampled"], figures["verified"], figures["verdicts"]) == (5, 5, 5 * len(opinions))
+    assert figures["levels"] == levels
+    assert (figures["alpha"] is None) == (len(opinions) == 1)
+    (row,) = csv.DictReader(io.StringIO("".join(write(fresh_table(round.project), Layout.CSV, name_of=str))))
+    assert row["raters_per_caption"] == str(len(opinions))
 
 
 def test_what_has_fewer_ratings_than_wanted_is_not_verified_yet():
