@@ -185,7 +185,8 @@ def test_in_two_tabs_at_once_nobody_gets_a_picture_both_to_rate_and_to_write_abo
     together(take_until_there_is_room, [(kind, person) for person in people for kind in ("rate", "write")])
 
     assert not any(in_both_hands(person) for person in people)
-    assert all(Batch.objects.filter(person=person).count() == 1 for person in people)
+    # Whoever got some of the images only, as others were taking the rest, may have got the rest in the other tab.
+    assert all(Batch.objects.filter(person=person).exists() for person in people)
 
 
 def test_control_looking_at_what_is_in_hand_before_taking_gives_both(both):

@@ -235,6 +235,7 @@ def test_a_device_that_is_full_is_told_in_one_way():
 
 @needs_torch
 @pytest.mark.django_db
+@pytest.mark.slow(reason="PyTorch loads a model twice")
 def test_a_run_stores_the_same_features_that_the_model_gives(models, media):
     encoder = make_encoder(backend="vision", source=save(models / "resnet", resnet))
     collection = painted_collection(3)

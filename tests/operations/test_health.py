@@ -61,6 +61,7 @@ def test_readyz_says_since_when_no_sweep_came(client, media):
     assert lines_of(client)[0] == 200
 
     Sweep.objects.update(at=datetime(2026, 11, 21, 8, 15, tzinfo=UTC))
+    readiness.shared.forget()
     status, found = lines_of(client)
 
     assert (status, found["sweeps"]) == (
