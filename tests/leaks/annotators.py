@@ -407,16 +407,9 @@ def handed_in(world: World) -> None:
 OF_ANNOTATORS = (
     *("annotation:batch-", "annotation:caption-", "annotation:feedback-", "annotation:guidelines-show"),
     *("annotation:history-", "annotation:rating-", "annotation:work-", "annotation:writing-"),
-    *(
-        "api:batch-",
-        "api:docs",
-        "api:draft-",
-        "api:feedback-",
-        "api:own-",
-        "api:rating-save",
-        "api:work-",
-        "api:writing-",
-    ),
+    *("api:batch-", "api:docs", "api:draft-", "api:feedback-", "api:own-", "api:rating-save", "api:work-"),
+    *("api:writing-", "corpus:picture-show"),
+    *("people:account-delete", "people:data-download", "people:profile-show"),
 )
 OF_RATERS = ("sxs_eval:batch-", "sxs_eval:judgement", "sxs_eval:evaluation-", "sxs_eval:work-")
 OF_MANAGERS = ("annotation:", "api:", "corpus:", "inference:", "people:", "scoring:", "sxs_eval:")
