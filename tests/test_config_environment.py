@@ -245,6 +245,7 @@ def test_the_start_stops_with_the_sentence(tmp_path):
     assert "EMAIL_URL is not set, but DATABASE_URL is" in outcome.stderr
 
 
+@pytest.mark.slow(reason="the platform is started with other settings")
 def test_check_deploy_is_clean_in_production(tmp_path):
     outcome = manage("check", "--deploy", "--fail-level", "INFO", CROSSLENS_VAR=str(tmp_path), **PRODUCTION)
 
@@ -252,6 +253,7 @@ def test_check_deploy_is_clean_in_production(tmp_path):
     assert "no issues (0 silenced)" in outcome.stdout
 
 
+@pytest.mark.slow(reason="the platform is started with other settings")
 def test_check_is_clean_in_the_embedded_installation(tmp_path):
     outcome = manage("check", "--fail-level", "INFO", CROSSLENS_VAR=str(tmp_path))
 

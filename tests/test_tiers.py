@@ -45,7 +45,7 @@ def test_a_test_that_waits_or_computes_for_too_long_fails_unless_it_says_why(tmp
         "def test_is_quick(): pass\n"
         "@pytest.mark.slow(reason='it must')\n"
         "def test_is_slow(): spin()\n",
-        "--budget-s=0.2",
+        "--budget-s=0.1",
     )
 
     assert found == {

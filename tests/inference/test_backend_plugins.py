@@ -112,6 +112,7 @@ def test_the_package_of_the_documentation_writes_captions(installed, tmp_path):
     }
 
 
+@pytest.mark.slow(reason="the command is started beside another package")
 def test_the_package_of_the_documentation_is_listed(installed, tmp_path):
     listed = in_a_process(installed, tmp_path, "manage.py", "list_backends")
 

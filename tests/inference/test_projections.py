@@ -278,6 +278,7 @@ def _directions(rows: np.ndarray) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
+@pytest.mark.slow(reason="a projection is trained twice")
 def test_held_out_pictures_are_found_far_better_than_by_chance_and_not_after_shuffled_pairs(tmp_path, cut_outs, glove):
     ranks = ranks_of_the_right_picture(tmp_path / "real", cut_outs, glove, shuffled=False)
     control = ranks_of_the_right_picture(tmp_path / "control", cut_outs, glove, shuffled=True)

@@ -79,6 +79,7 @@ def test_what_the_operator_says_stays(monkeypatch):
     assert os.environ[workers.THREADS_VARIABLE] == "3"
 
 
+@pytest.mark.slow(reason="a worker is started")
 def test_a_worker_of_celery_shares_the_cores_before_its_processes_are_forked_off():
     assert threads_in_a_worker(with_torch=False) == "1"
 

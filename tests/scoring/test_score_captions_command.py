@@ -268,6 +268,7 @@ def test_every_metric_of_captions_alone_is_offered():
     ]  # fmt: skip
 
 
+@pytest.mark.slow(reason="the command is started")
 def test_no_database_is_needed_and_a_missing_file_is_named(files):
     environment = {**os.environ, "CROSSLENS_VAR": str(files[0].parent / "none")}
     environment.pop("DJANGO_SETTINGS_MODULE", None)

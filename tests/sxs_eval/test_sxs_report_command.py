@@ -342,6 +342,7 @@ def manage(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
 
 
+@pytest.mark.slow(reason="the command is started twice")
 def test_the_command_needs_no_database_and_a_refusal_ends_with_status_one(tmp_path):
     good, bad = write_golden(tmp_path / "golden.csv"), tmp_path / "bad.csv"
     bad.write_text("image,rater,score\na,ann,1\nb,ann,7\n")
