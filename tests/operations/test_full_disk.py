@@ -175,7 +175,8 @@ def test_a_page_that_finds_no_room_in_the_database_says_so(client, django_user_m
             cursor.execute("PRAGMA max_page_count = 1073741823")
 
     assert found[-1] == 507
-    assert set(found) <= {302, 507}
+    # 400 is Django's own answer where a session is gone by the time it is to be stored.
+    assert set(found) <= {302, 400, 507}
     assert sign_in_anew(client) == 302
 
 
