@@ -7,6 +7,7 @@ from django.urls import include, path
 # The administration is entered by the same sign-in as all else, second factor and lock-out included.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
+handler400 = "operations.views.bad_request_show"
 handler500 = "operations.views.failure_show"
 urlpatterns = [
     path("", include("operations.urls")),

@@ -65,8 +65,16 @@ def _may_see_metrics(request: HttpRequest) -> bool:
 @requires_csrf_token
 def failure_show(request: HttpRequest) -> HttpResponse:
     """For `handler500`: a full disk is nobody's mistake and passes, so scripts are told to send it again."""
-    if not is_full(sys.exc_info()[1]):
-        return defaults.server_error(request)
+    return _full(request) if is_full(sys.exc_info()[1]) else defaults.server_error(request)
+
+
+@requires_csrf_token
+def bad_request_show(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """For `handler400`: Django takes a session that could not be stored for one that was deleted meanwhile."""
+    return _full(request) if is_full(exception) else defaults.bad_request(request, exception)
+
+
+def _full(request: HttpRequest) -> HttpResponse:
     # Nothing of it may ask the database: so, no context.
     said = _("The server has no room left, so this was not saved. Leave this page open; it is sent again by itself.")
     response: HttpResponse
