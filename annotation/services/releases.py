@@ -81,10 +81,10 @@ def start_release(
     authors : str
         One a line: family name, given names; or a name without a comma, of an institution.
     salt : str
-        Of the pseudonyms; drawn where none is given.
+        Secret from which pseudonyms are made; a random one by default.
     until : datetime, optional
-        Of what was handed in by then; by `now`, where it is not given. With the same `salt` and `until`, copies of one
-        database give the same bytes.
+        The release holds what was handed in by this time; `now` by default. Copies of one database give the same bytes
+        for the same `salt` and `until`.
 
     Raises
     ------
