@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -25,6 +28,7 @@ from annotation.models import (
     VerificationBatch,
     VerificationTask,
 )
+from annotation.services.release_files import Written, write_release
 from annotation.services.releases import start_release
 from corpus.models import Collection, CollectionImage, Image
 from inference.models import CaptioningModel, ModelCaption
@@ -269,3 +273,18 @@ class Campaign:
 
 def images_of(campaign: Campaign) -> list[Image]:
     return [entry.image for entry in campaign.collection.entries.select_related("image").order_by("position")]
+
+
+def written(release: Release, folder: Path) -> Written:
+    """The files of a release, in a new folder."""
+    folder.mkdir()
+    return write_release(release, folder, beat=lambda: None)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
