@@ -4,12 +4,12 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user
-from django.contrib.sessions.backends.db import SessionStore
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import close_old_connections
 
 from config.wsgi import application as handle
 from operations.serving import Application
+from people.sessions import SessionStore
 
 
 def is_signed_in(environ: dict[str, Any]) -> bool:

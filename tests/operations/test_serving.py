@@ -132,6 +132,19 @@ def test_files_are_taken_of_who_is_signed_in_alone(headers):
     assert (taken.status, taken.content) == (200, b"".join(pieces))
 
 
+@pytest.mark.django_db
+def test_the_platform_knows_who_is_signed_in_before_it_reads_their_files(client, django_user_model):
+    from config.asgi import is_signed_in
+
+    environ = {"REQUEST_METHOD": "POST", "PATH_INFO": UPLOAD, "wsgi.input": BytesIO()}
+    client.force_login(django_user_model.objects.create_user("ann"))
+    cookie = f"sessionid={client.cookies['sessionid'].value}"
+
+    assert is_signed_in(environ | {"HTTP_COOKIE": cookie})
+    assert not is_signed_in(environ | {"HTTP_COOKIE": "sessionid=guessed"})
+    assert not is_signed_in(environ)
+
+
 def test_a_body_that_comes_too_slowly_is_given_up(monkeypatch):
     monkeypatch.setattr(bodies, "PATIENCE_S", 0.05)
 
