@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
+from config import asgi
 from operations import bodies, serving
 from operations.rules.uploads import MAX_BODY_BYTES, UPLOADS, is_upload
 from tests.browser.real_server import RealServer
@@ -133,16 +134,16 @@ def test_files_are_taken_of_who_is_signed_in_alone(headers):
 
 
 @pytest.mark.django_db
-def test_the_platform_knows_who_is_signed_in_before_it_reads_their_files(client, django_user_model):
-    from config.asgi import is_signed_in
-
+def test_the_platform_knows_who_is_signed_in_before_it_reads_their_files(client, django_user_model, monkeypatch):
+    # The connection is that of the test's transaction.
+    monkeypatch.setattr(asgi, "close_old_connections", lambda: None)
     environ = {"REQUEST_METHOD": "POST", "PATH_INFO": UPLOAD, "wsgi.input": BytesIO()}
     client.force_login(django_user_model.objects.create_user("ann"))
     cookie = f"sessionid={client.cookies['sessionid'].value}"
 
-    assert is_signed_in(environ | {"HTTP_COOKIE": cookie})
-    assert not is_signed_in(environ | {"HTTP_COOKIE": "sessionid=guessed"})
-    assert not is_signed_in(environ)
+    assert asgi.is_signed_in(environ | {"HTTP_COOKIE": cookie})
+    assert not asgi.is_signed_in(environ | {"HTTP_COOKIE": "sessionid=guessed"})
+    assert not asgi.is_signed_in(environ)
 
 
 def test_a_body_that_comes_too_slowly_is_given_up(monkeypatch):
