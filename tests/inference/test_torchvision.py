@@ -1,0 +1,28 @@
+"""Qwen2-VL, Qwen3-VL and LLaVA-OneVision, which transformers loads with torchvision only: see requirements-gpu.txt."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.servers import ROOT
+from tests.torch_extra import needs_torch
+
+
+def test_what_is_to_be_installed_for_models_has_torchvision():
+    wanted = (ROOT / "requirements-gpu.txt").read_text(encoding="utf-8").splitlines()
+    assert [line for line in wanted if line.startswith(("torch==", "torchvision=="))] == [
+        "torch==2.13.0",
+        # The one that asks for this PyTorch.
+        "torchvision==0.28.0",
+    ]
+
+
+@needs_torch
+@pytest.mark.long(reason="a process of its own, which imports PyTorch, transformers and torchvision")
+def test_models_that_need_torchvision_caption_as_their_makers_code_does():
+    command = [sys.executable, "-m", "pytest", "-p", "tests.torchvision_beside", "tests/inference/watchers.py", "-q"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "3 passed" in ended.stdout, ended.stdout + ended.stderr

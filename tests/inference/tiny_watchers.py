@@ -1,0 +1,126 @@
+"""Tiny models that look at videos besides pictures, so that transformers takes torchvision to load them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.inference.tiny_models import ASKED, EYE, SIDE, SMALL, SPREAD, TEMPLATE, WORDS, _saved, _words
+
+QWEN_PICTURE = "<|vision_start|> <|image_pad|> <|vision_end|> "
+PATCH = 8
+LEAST, MOST = (2 * PATCH) ** 2, (2 * SIDE) ** 2
+IDS = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+TALKER = {**SMALL, **IDS, "num_key_value_heads": 2, "initializer_range": SPREAD}
+
+
+def save_qwen2_vl(folder: Path) -> Path:
+    """Qwen2-VL, which sees each picture in as many tokens as it is large."""
+    from transformers import (
+        Qwen2VLConfig,
+        Qwen2VLForConditionalGeneration,
+        Qwen2VLImageProcessorPil,
+        Qwen2VLProcessor,
+        Qwen2VLVideoProcessor,
+    )
+
+    tokenizer = _qwen_words()
+    eye = {"embed_dim": 16, "hidden_size": 16, "depth": 2, "num_heads": 2, "mlp_ratio": 2, "patch_size": PATCH}
+    config = Qwen2VLConfig(text_config=_qwen_text(tokenizer), vision_config=eye, **_qwen_ids(tokenizer))
+    seen = {"patch_size": PATCH, "size": {"shortest_edge": LEAST, "longest_edge": MOST}}
+    processor = Qwen2VLProcessor(
+        Qwen2VLImageProcessorPil(**seen),
+        tokenizer,
+        Qwen2VLVideoProcessor(**seen),
+        chat_template=TEMPLATE.replace("<image> ", QWEN_PICTURE),
+    )
+    processor.save_pretrained(folder)
+    return _saved(Qwen2VLForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer))
+
+
+def save_qwen3_vl(folder: Path) -> Path:
+    """Qwen3-VL, which is like it and hands what it sees to several layers."""
+    from transformers import (
+        Qwen2VLImageProcessorPil,
+        Qwen3VLConfig,
+        Qwen3VLForConditionalGeneration,
+        Qwen3VLProcessor,
+        Qwen3VLVideoProcessor,
+    )
+
+    tokenizer = _qwen_words()
+    eye: dict[str, Any] = {"hidden_size": 16, "intermediate_size": 32, "depth": 2, "num_heads": 2, "patch_size": PATCH}
+    eye |= {"out_hidden_size": 16, "num_position_embeddings": 16, "deepstack_visual_indexes": [0]}
+    text = {**_qwen_text(tokenizer), "head_dim": 8}
+    config = Qwen3VLConfig(text_config=text, vision_config=eye, **_qwen_ids(tokenizer))
+    seen = {"patch_size": PATCH, "size": {"shortest_edge": LEAST, "longest_edge": MOST}}
+    processor = Qwen3VLProcessor(
+        Qwen2VLImageProcessorPil(**seen),
+        tokenizer,
+        Qwen3VLVideoProcessor(**seen),
+        chat_template=TEMPLATE.replace("<image> ", QWEN_PICTURE),
+    )
+    processor.save_pretrained(folder)
+    return _saved(Qwen3VLForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer))
+
+
+def save_llava_onevision(folder: Path) -> Path:
+    """LLaVA-OneVision, which sees large pictures whole and in parts."""
+    from transformers import (
+        LlavaOnevisionConfig,
+        LlavaOnevisionForConditionalGeneration,
+        LlavaOnevisionImageProcessorPil,
+        LlavaOnevisionProcessor,
+        LlavaOnevisionVideoProcessor,
+    )
+
+    marks = ["<pad>", "<unk>", "<s>", "</s>", "<image>", "<video>"]
+    tokenizer = _words(marks, f"{ASKED} {WORDS}", ends=None, bos="<s>", eos="</s>")
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<image>", "<video>"]})
+    parts = [[SIDE, SIDE], [SIDE, 2 * SIDE], [2 * SIDE, SIDE]]
+    size = {"height": SIDE, "width": SIDE}
+    config = LlavaOnevisionConfig(
+        text_config={**TALKER, "model_type": "qwen2", "vocab_size": len(tokenizer)},
+        vision_config={**EYE, "model_type": "siglip_vision_model", "initializer_range": SPREAD},
+        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+        video_token_index=tokenizer.convert_tokens_to_ids("<video>"),
+        image_grid_pinpoints=parts,
+        **IDS,
+    )
+    LlavaOnevisionProcessor(
+        LlavaOnevisionImageProcessorPil(size=size, image_grid_pinpoints=parts),
+        tokenizer,
+        LlavaOnevisionVideoProcessor(size=size),
+        num_image_tokens=(SIDE // EYE["patch_size"]) ** 2,
+        vision_feature_select_strategy="full",
+        chat_template=TEMPLATE,
+    ).save_pretrained(folder)
+    return _saved(LlavaOnevisionForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer))
+
+
+def _qwen_words() -> Any:
+    seen = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
+    marks = ["<pad>", "<unk>", "<|im_start|>", "<|im_end|>", *seen]
+    tokenizer = _words(marks, f"{ASKED} {WORDS}", ends=None, bos="<|im_start|>", eos="<|im_end|>")
+    tokenizer.add_special_tokens({"additional_special_tokens": seen})
+    return tokenizer
+
+
+def _qwen_text(tokenizer: Any) -> dict[str, Any]:
+    turned = {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": [2, 1, 1]}
+    return {**TALKER, "vocab_size": len(tokenizer), "rope_parameters": turned}
+
+
+def _qwen_ids(tokenizer: Any) -> dict[str, Any]:
+    names = {
+        "image_token_id": "<|image_pad|>",
+        "video_token_id": "<|video_pad|>",
+        "vision_start_token_id": "<|vision_start|>",
+        "vision_end_token_id": "<|vision_end|>",
+    }
+    return {name: tokenizer.convert_tokens_to_ids(mark) for name, mark in names.items()} | IDS
+
+
+def _silent(tokenizer: Any) -> list[int]:
+    said = {*tokenizer.convert_tokens_to_ids(WORDS.split()), 3}
+    return [place for place in range(len(tokenizer)) if place not in said]

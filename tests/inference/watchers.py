@@ -1,0 +1,50 @@
+"""What test_torchvision.py runs in a process of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from inference.backends.captioners import Said, Spec
+from tests.inference import tiny_watchers
+from tests.inference.test_chat_models import BACKEND, KEYS, SHORT, pictures
+
+NAMES = ("qwen2_vl", "qwen3_vl", "llava_onevision")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    import torch
+
+    torch.set_num_threads(1)
+    root = tmp_path_factory.mktemp("watchers")
+    for name in NAMES:
+        getattr(tiny_watchers, f"save_{name}")(root / name)
+    return root
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_says_what_its_makers_code_says_whatever_else_is_in_the_batch(folder, settings, name):
+    import torch
+    import transformers
+
+    settings.MODELS_FOLDER = folder
+    model = transformers.AutoModelForImageTextToText.from_pretrained(folder / name).eval()
+    processor = transformers.AutoProcessor.from_pretrained(folder / name)
+    about = [{"type": "image"}, {"type": "text", "text": "Describe this picture in one sentence in English."}]
+    text = processor.apply_chat_template([{"role": "user", "content": about}], add_generation_prompt=True)
+    expected = []
+    for picture in pictures():
+        inputs = processor(text=[text], images=[picture], return_tensors="pt")
+        with torch.inference_mode():
+            tokens = model.generate(**inputs, max_new_tokens=8, do_sample=False)
+        answer = tokens[0, inputs["input_ids"].shape[1] :]
+        expected.append(processor.tokenizer.decode(answer, skip_special_tokens=True).strip())
+
+    captioner = BACKEND.load(Spec(name, name, {}))
+    prepared = [captioner.prepare(picture) for picture in pictures()]
+    found = captioner.caption(prepared, keys=KEYS, language="en", decoding=SHORT)
+
+    assert [one.text if isinstance(one, Said) else one.reason for one in found] == expected
+    assert len(set(expected)) >= 3
