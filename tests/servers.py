@@ -112,7 +112,7 @@ def start_redis(executable: str, folder: Path) -> tuple[subprocess.Popen[bytes],
 
 
 def find_chromium() -> str | None:
-    for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
+    for name in ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
         if path := shutil.which(name):
             return path
     return None

@@ -91,7 +91,7 @@ async function sendRating(item) {
     pending.delete(item);
     return show(item, "failed");
   }
-  show(item, "offline");
+  show(item, "offline", answer.data?.message);
   const attempt = pending.get(item) ?? 0;
   pending.set(item, attempt + 1);
   setTimeout(() => pending.has(item) && !item.flight && retry(item), waitBeforeAttempt(attempt));
@@ -106,9 +106,10 @@ addEventListener("online", retryAll);
 addEventListener("focus", retryAll);
 addEventListener("beforeunload", (event) => pending.size && event.preventDefault());
 
-function show(item, name) {
+const TEXTS = { saving: texts.textSaving, saved: texts.textSaved, offline: texts.textOffline, "signed-out": texts.textSignedOut };
+
+function show(item, name, said = TEXTS[name] ?? texts.textFailed) {
   const state = item.querySelector("[data-state]");
-  const said = { saving: texts.textSaving, saved: texts.textSaved, offline: texts.textOffline, "signed-out": texts.textSignedOut }[name] ?? texts.textFailed;
   if (name !== "saving" && name !== "saved" && state.dataset.state !== name) announce(said);
   state.dataset.state = name;
   state.replaceChildren(said);

@@ -123,6 +123,16 @@ def test_a_rating_made_without_a_connection_is_sent_when_there_is_one(
     assert desk.item(1).rating == "NOT-ENOUGH-INFO"
 
 
+def test_who_rates_is_told_that_the_server_has_no_room_and_the_rating_is_sent_again(desk: Desk, page: Page) -> None:
+    page.goto(desk.rating)
+    told = "The server has no room left."
+    page.route("**/rate/1/", lambda route: route.fulfill(status=507, json={"message": told}), times=1)
+    page.keyboard.press("5")
+    expect(page.locator("#item-1 [data-state]")).to_have_text(told)
+    expect(page.locator("#item-1 [data-state]")).to_have_text(SAVED, timeout=WITHIN_MS)
+    assert desk.item(1).rating == "NOT-ENOUGH-INFO"
+
+
 def test_the_enter_that_ends_a_composition_does_not_go_to_the_next_image(writing: Desk, page: Page) -> None:
     page.focus("#text")
     keyboard = page.context.new_cdp_session(page)

@@ -32,7 +32,7 @@ from tests.leaks.annotators import (
     in_screen_2_with_other_rounds,
 )
 from tests.leaks.answers import Secrets
-from tests.leaks.walk import extent_for
+from tests.leaks.walk import WAYS, extent_for
 from tests.tiers import is_long
 
 # What is sent does not depend on the database, and each walk is some thousand requests: once is enough.
@@ -89,7 +89,7 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(
         extent = replace(extent, pages_after_a_write=12)
     elif is_manager:
         # What is exported has many layouts, of which each project and collection has some.
-        extent = replace(extent, of_a_route=15)
+        extent = replace(extent, of_a_route=15, ways=WAYS)
     walk = world.walk(extent, may_know=MANAGERS_MAY_KNOW if is_manager else {}).run()
     assert walk.leaks == []
     assert walk.broken == []

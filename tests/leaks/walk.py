@@ -42,7 +42,14 @@ SENSIBLE = {
     "language": "ar",
     "next": "/work/",
 }
-HEADERS = ({"HX-Request": "true"}, {"Accept": "application/json"}, {"Accept-Language": "ar"})
+WAYS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("HEAD", {}),
+    ("OPTIONS", {}),
+    ("GET", {"HX-Request": "true"}),
+    ("GET", {"Accept": "application/json"}),
+    ("GET", {"Accept-Language": "ar"}),
+)
+"""How an address is asked for besides by a plain GET: method and headers, those only where GET shows something."""
 TOO_MANY = 4000
 TRIES = 3
 PAGES_LOOKED_AT_AGAIN = 3
@@ -64,14 +71,15 @@ class Extent:
     """How far a walk goes: `EVERYTHING`, or less.
 
     `routes`: how the names begin of the routes that it visits. `of_a_route`: how many addresses it visits of a route
-    that have the same answer's status; None: all, and forms are sent to all; else to the first. `has_all_ways`: whether
-    every address is asked for by HEAD, by OPTIONS and with other headers, too, or the first for each route and status.
+    that have the same answer's status; None: all, and forms are sent to all; else to the first. `ways`: in which of
+    `WAYS` the first address for each route and status is asked for. `has_all_ways`: whether every other one is, too.
     `pages_after_a_write`: how many pages of those that the person can reach are looked at again after each change that
     they make, in turns, besides new ones; None: all, and every link of the page that follows.
     """
 
     routes: tuple[str, ...] = ("",)
     of_a_route: int | None = None
+    ways: Sequence[tuple[str, dict[str, str]]] = WAYS
     has_all_ways: bool = True
     pages_after_a_write: int | None = None
 
@@ -81,10 +89,15 @@ EVERY_ADDRESS = Extent(has_all_ways=False, pages_after_a_write=12)
 
 
 def extent_for(config: pytest.Config, routes: Sequence[str] = ()) -> Extent:
-    """`EVERYTHING` if `--long`; else every address, or of `routes`, if there are any, some addresses of each."""
+    """`EVERYTHING` if `--long`; else every address, or of `routes`, if there are any, some addresses of each.
+
+    The walk over every address has tried the other ways on the same code.
+    """
     if is_long(config):
         return EVERYTHING
-    return Extent(tuple(routes), of_a_route=5, has_all_ways=False, pages_after_a_write=4) if routes else EVERY_ADDRESS
+    if not routes:
+        return EVERY_ADDRESS
+    return Extent(tuple(routes), of_a_route=5, ways=(), has_all_ways=False, pages_after_a_write=4)
 
 
 @dataclass
@@ -174,11 +187,9 @@ class Walk:
         first = self._first_of_kind.setdefault((name_of(address), answer.status), address)
         if first != address and not self.extent.has_all_ways:
             return
-        self._look("HEAD", address)
-        self._look("OPTIONS", address)
-        if answer.status == 200:
-            for headers in HEADERS:
-                self._look("GET", address, headers=headers)
+        for method, headers in self.extent.ways:
+            if answer.status == 200 or not headers:
+                self._look(method, address, headers=headers)
 
     def _read(self, answer: Answer) -> None:
         """Note every address and form of an answer."""
