@@ -76,12 +76,32 @@ const follow = (event) => {
 addEventListener("focusin", follow);
 addEventListener("pointerdown", follow);
 
+// What is being written in another form of a caption while its answer is on the way.
+const unsent = new Map();
+
+document.body.addEventListener("htmx:beforeSwap", ({ detail: { target, requestConfig } }) => {
+  const others = [...target.querySelectorAll("details[open] textarea")].filter((area) => !requestConfig.elt.contains(area));
+  const kept = others.map((area) => [area.closest("details").dataset.doing, area.value, area === document.activeElement]);
+  unsent.set(target.id, kept);
+});
+
 // What was swapped in is the same caption: the keys stay with it, and so does the focus, unless something was refused.
 // Sooner than when it has settled its class would be put back to what the server sent.
-document.body.addEventListener("htmx:afterSettle", () => {
+document.body.addEventListener("htmx:afterSettle", ({ target }) => {
   mark();
-  const refused = row()?.querySelector("textarea[aria-invalid=true]");
-  (refused ?? row())?.focus({ preventScroll: true });
+  let writing = null;
+  for (const [doing, text, isFocused] of unsent.get(target.id) ?? []) {
+    const details = target.querySelector(`details[data-doing="${doing}"]`);
+    if (!details) continue;
+    details.open = true;
+    const area = details.querySelector("textarea");
+    area.value = text;
+    if (isFocused) writing = area;
+  }
+  unsent.delete(target.id);
+  // Who has gone on to another caption stays there: keys pressed while writing would otherwise rate.
+  if (target !== row()) return;
+  (target.querySelector("textarea[aria-invalid=true]") ?? writing ?? target).focus({ preventScroll: true });
 });
 
 for (const hidden of document.querySelectorAll("[data-needs-script]")) hidden.hidden = false;

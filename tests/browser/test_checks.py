@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from annotation.models import Caption, Feedback, Round, SentBack, SpotCheck
 from annotation.selectors import checks as selectors
@@ -107,6 +107,27 @@ def test_without_javascript_it_is_all_there_and_nothing_is_wider_than_the_screen
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert SpotCheck.objects.get().level == "EXCELLENT"
     context.close()
+
+
+@pytest.mark.parametrize("first", ["", "j"], ids=["the same caption", "the next caption"])
+def test_what_is_being_written_is_left_alone_by_an_answer_that_comes_late(
+    live_server: Any, page: Page, context: BrowserContext, round: Round, first: str
+) -> None:
+    sign_in(context, round.project.created_by, live_server.url)
+    page.goto(address(live_server, round))
+    waiting: list[Route] = []
+    page.route("**/check/", lambda route: waiting.append(route))
+    rows = page.locator(".check__row")
+    with page.expect_request("**/check/"):
+        page.keyboard.press("3")
+    for key in (*first, "f"):
+        page.keyboard.press(key)
+    page.keyboard.type("Which bo")
+    waiting[0].continue_()
+    expect(rows.first.get_by_role("button", name="Medium")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(0, timeout=PATIENCE_MS)
+    page.keyboard.type("ats?")
+    expect(page.locator(".is-current details[data-doing=f] textarea")).to_have_value("Which boats?")
 
 
 def test_a_caption_written_anew_outlives_a_page_that_was_closed(
