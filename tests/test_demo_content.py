@@ -34,6 +34,9 @@ from sxs_eval.selectors.work import judging_page, work_of
 from sxs_eval.services import judging
 from tests.demo_drawings import KEYS, SENTENCES, draw
 
+# The demo is kept in SQLite and nowhere else.
+pytestmark = pytest.mark.sqlite_only
+
 
 def project_people(project, role):
     return User.objects.filter(memberships__project=project, memberships__role=role)

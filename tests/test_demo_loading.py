@@ -19,6 +19,9 @@ from people.models import Role
 from sxs_eval.models import Comparison, Judgement
 from tests.demo_drawings import KEYS, draw
 
+# The demo is kept in SQLite and nowhere else.
+pytestmark = pytest.mark.sqlite_only
+
 
 @pytest.fixture
 def drawn(monkeypatch, settings, tmp_path) -> Path:

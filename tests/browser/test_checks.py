@@ -116,7 +116,11 @@ def test_what_is_being_written_is_left_alone_by_an_answer_that_comes_late(
     sign_in(context, round.project.created_by, live_server.url)
     page.goto(address(live_server, round))
     waiting: list[Route] = []
-    page.route("**/check/", lambda route: waiting.append(route))
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
+    page.route("**/check/", hold)
     rows = page.locator(".check__row")
     with page.expect_request("**/check/"):
         page.keyboard.press("3")

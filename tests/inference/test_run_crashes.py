@@ -32,6 +32,7 @@ from tests.inference.fake_runs import (
     make_model,
     make_run,
 )
+from tests.tiers import some
 
 WAIT_S = 60.0
 pytestmark = [
@@ -124,7 +125,11 @@ class Place:
             time.sleep(0.05)
 
 
-@pytest.fixture(params=["files", "redis"])
+USUAL, OTHER = ("redis", "files") if connection.vendor == "postgresql" else ("files", "redis")
+"""Brokers: the demo keeps SQLite and messages in files, an installation PostgreSQL and Redis."""
+
+
+@pytest.fixture(params=some([USUAL, OTHER], short=1, reason="the database comes with this broker nowhere"))
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     monkeypatch.setattr(chunks, "NUDGE_AFTER", timedelta(seconds=0.3))
     drop_messages()
