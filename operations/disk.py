@@ -1,4 +1,4 @@
-"""Whether an error says that there is no room left, whoever met it: the system, SQLite or PostgreSQL."""
+"""Whether an error says that there is no room left, whoever met it: the system, SQLite, PostgreSQL or Redis."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 
 import psycopg
+import redis
 
 NO_ROOM = "The server has no room left, so nothing was saved. Try again later."
 RETRY_AFTER_S = 60
@@ -21,6 +22,9 @@ def is_full(error: BaseException | None) -> bool:
 def _says_so(error: BaseException) -> bool:
     if isinstance(error, sqlite3.Error):
         return getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
+    if isinstance(error, redis.ResponseError):
+        # So it begins where Redis can no longer write to its files and refuses whatever would change its data.
+        return str(error).startswith("MISCONF")
     return isinstance(error, psycopg.errors.DiskFull) or (isinstance(error, OSError) and error.errno in _FULL)
 
 

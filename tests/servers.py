@@ -100,10 +100,12 @@ def find_redis() -> str | None:
     return None
 
 
-def start_redis(executable: str, folder: Path) -> tuple[subprocess.Popen[bytes], str]:
-    port = free_port()
+def start_redis(
+    executable: str, folder: Path, *options: str, port: int | None = None
+) -> tuple[subprocess.Popen[bytes], str]:
+    port = port or free_port()
     process = subprocess.Popen(
-        [executable, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)],
+        [executable, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder), *options],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

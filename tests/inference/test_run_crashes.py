@@ -249,13 +249,8 @@ def test_a_broker_killed_in_the_middle_costs_time_and_nothing_else(tmp_path, mon
 
 @contextmanager
 def redis_on(port: int, executable: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(
-        [executable, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process, _url = servers.start_redis(executable, folder, port=port)
     try:
-        servers.wait_for_port(port, process)
         yield process
     finally:
         process.kill()

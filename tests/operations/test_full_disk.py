@@ -21,8 +21,10 @@ from typing import Any
 
 import psycopg
 import pytest
+import redis
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.cache.backends.redis import RedisCache
 from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
@@ -31,6 +33,7 @@ from operations import metrics
 from operations.disk import is_full
 from operations.views import bad_request_show, failure_show
 from people.models import Session
+from tests import servers
 from tests.browser.real_server import PASSWORD, RealServer
 from tests.servers import ROOT
 
@@ -144,6 +147,29 @@ def failure(path: str, error: Exception, **headers: str) -> HttpResponse:
         raise error
     except Exception:
         return failure_show(RequestFactory().post(path, headers=headers))
+
+
+def test_redis_on_a_full_disk_is_known_by_what_it_refuses(small_disk):
+    executable = servers.find_redis()
+    if not executable:
+        servers.missing("Redis (redis-server)")
+    process, url = servers.start_redis(executable, small_disk, "--appendonly", "yes")
+    try:
+        cache = RedisCache(url, {})
+        cache.set("before", "x")
+        fill(small_disk)
+
+        def go_on() -> None:
+            for number in range(100):
+                cache.set(f"after-{number}", "x" * 10_000)
+
+        with pytest.raises(redis.ResponseError) as refused:
+            go_on()
+        assert is_full(refused.value)
+        assert cache.get("before") == "x"
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_people_scripts_and_programs_are_told_each_in_their_way():
