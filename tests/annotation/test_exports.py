@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import sys
-import tracemalloc
 import unicodedata
 from collections import Counter
 from datetime import timedelta
@@ -36,6 +35,7 @@ from tests.factories import (
     make_project,
     make_round,
 )
+from tests.memory import peak_of
 from tests.published import published
 
 pytestmark = pytest.mark.django_db
@@ -278,10 +278,8 @@ class TestCost:
         round = make_round(collection=collection, captioners=[make_captioner(collection)], replication=8)
         make_captions(round, {image.pk: [f"Ein Bild {n} " * 5 for n in range(8)] for image in made})
         del made
-        tracemalloc.start()
-        count = sum(piece.count(b"\n") for piece in export_captions(round.project, Layout.JSONL, until=LATER))
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
+        pieces = export_captions(round.project, Layout.JSONL, until=LATER)
+        count, peak = peak_of(lambda: sum(piece.count(b"\n") for piece in pieces))
         assert count == images * 8
         return peak
 

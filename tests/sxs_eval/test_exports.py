@@ -7,7 +7,6 @@ import io
 import json
 import re
 import sys
-import tracemalloc
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from sxs_eval.downloads.tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.downloads.tables import TableLayout, table, tex
 from sxs_eval.models import Comparison, Judgement, Kind, Standing, StandingState
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
+from tests.memory import peak_of
 from tests.servers import ROOT
 from tests.sxs_eval.judged import answer, judge_all, keys_of, report, results, take
 
@@ -331,10 +331,8 @@ class TestCost:
         batch = take(comparison, make_rater(comparison))
         batch.judgements.update(test_is_left=True, choice=1, score=1, judged_at=NOW, comment="Both are fine. " * 5)
         del made, batch
-        tracemalloc.start()
-        count = sum(piece.count(b"\n") for piece in export_judgements([comparison], Layout.JSONL, until=LATER))
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
+        pieces = export_judgements([comparison], Layout.JSONL, until=LATER)
+        count, peak = peak_of(lambda: sum(piece.count(b"\n") for piece in pieces))
         assert count == images
         return peak
 
