@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import permutations
 
 import krippendorff
@@ -113,9 +114,9 @@ def test_an_interval_of_too_few_units_is_undefined_rather_than_made_up(units, re
 def test_a_hundred_thousand_ratings_take_no_time():
     units = np.repeat(np.arange(33_334), 3)
     values = np.random.default_rng(0).integers(-3, 4, size=len(units))
-    started = time.perf_counter()
+    started = time.process_time()
     alpha_of_ratings(units, values, level="ordinal")
-    assert time.perf_counter() - started < 0.2
+    assert time.process_time() - started < 0.2
 
 
 def alpha_by_definition(ratings: np.ndarray, level: str) -> float:

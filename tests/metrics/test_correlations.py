@@ -164,9 +164,9 @@ def test_small_steps_between_large_numbers_are_those_without_the_large_number(co
 def test_kendall_of_a_hundred_thousand_points_takes_little_time():
     x = rng().normal(size=100_000)
     y = np.round(x + rng(1).normal(size=100_000), 1)
-    started = time.perf_counter()
+    started = time.process_time()
     value = kendall_tau_b(x, y)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     assert value == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
 
 

@@ -67,9 +67,9 @@ def test_the_same_seed_gives_the_same_interval_and_another_one_another():
 
 
 def test_ten_thousand_resamples_of_3600_images_take_no_time():
-    started = time.perf_counter()
+    started = time.process_time()
     gain_interval(1_500, 1_200, 3_600, resamples=10_000, rng=rng())
-    assert time.perf_counter() - started < 0.2
+    assert time.process_time() - started < 0.2
 
 
 @pytest.mark.parametrize(("wins", "losses", "images"), [(4, 0, 4), (0, 4, 4), (0, 0, 4), (1, 0, 1)])

@@ -268,6 +268,6 @@ def test_a_report_over_a_hundred_thousand_judgements_takes_less_than_a_second():
     regions = {f"image-{number}": f"region {number % 36}" for number in range(33_334)}
     repeats = [(1, -1, "rater-0"), (2, 1, "rater-1")] * 2_000
 
-    started = time.perf_counter()
+    started = time.process_time()
     build_report(data, seed=0, repeats=repeats, region_of=regions).as_json()
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
