@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import Any
 from urllib.parse import urlsplit
@@ -52,8 +53,10 @@ urlpatterns: list[Any] = []
 def serving(*patterns: Any) -> Iterator[None]:
     """Serve these addresses and no others."""
     urlpatterns[:] = patterns
+    name_of.cache_clear()
     with override_settings(ROOT_URLCONF=__name__):
         yield
+    name_of.cache_clear()
 
 
 def routes() -> list[Route]:
@@ -72,6 +75,7 @@ def _routes(patterns: Sequence[Any], prefix: str, namespaces: tuple[str, ...]) -
             yield Route(":".join((*namespaces, pattern.name or template)), template, arguments)
 
 
+@cache
 def name_of(address: str) -> str:
     """The name of the route that `address` belongs to, or the address where it belongs to none."""
     try:
