@@ -26,9 +26,9 @@ _LANGUAGE_TAG = re.compile(
 )
 _SCRIPT = re.compile(r"[A-Z][a-z]{3}")
 _WORD = re.compile(r"[^\W\d_]+")
-# Frequent in any English text, and words of no other of our languages.
+# Frequent in English. "And", "are" and "it" are not here: they are words in Norwegian, Romanian and Turkish.
 _ENGLISH_WORDS = frozenset(
-    ("the", "and", "are", "you", "your", "that", "this", "which", "with", "from", "they", "their", "it", "what", "when")
+    ("the", "you", "your", "that", "this", "which", "with", "from", "they", "their", "what", "when")
 )
 _ENGLISH_SHARE = 1 / 12
 
@@ -123,7 +123,10 @@ def _in_canonical_case(lower: str) -> str:
 
 
 def is_english(text: str) -> bool:
-    """Whether `text` is mostly in plain Latin letters, with so many small English words that it must be English."""
+    """Whether `text` is mostly in plain Latin letters, with so many small English words that it must be English.
+
+    One such word alone says nothing: it may be part of a name, or Danish, in which *the* is tea.
+    """
     words = _WORD.findall(text.lower())
-    latin, small = sum(map(str.isascii, words)), sum(word in _ENGLISH_WORDS for word in words)
-    return 2 * latin > len(words) and small >= _ENGLISH_SHARE * len(words)
+    latin, small = sum(map(str.isascii, words)), [word for word in words if word in _ENGLISH_WORDS]
+    return 2 * latin > len(words) and len(set(small)) > 1 and len(small) >= _ENGLISH_SHARE * len(words)

@@ -12,7 +12,9 @@ from django.urls import reverse
 from annotation.services.feedback import give_feedback
 from annotation.services.guidelines import publish_guidelines
 from languages.rules import is_english
+from people import audit
 from people.templatetags.written import written
+from sxs_eval.models import Standing, StandingState
 from tests.factories import NOW, make_annotator, make_comparison, make_project, make_rater, make_round
 from tests.people.invitations import link_of, make_invitation, publish
 
@@ -38,6 +40,12 @@ def test_our_own_texts_are_english(default: Path):
         "Beskriv billedet i en sætning, og sig hvad der er at se, for en ven som ikke kan se det.",
         "Beschrijf de foto in een zin: dat is of was genoeg voor een vriend die het niet kan zien.",
         "Décris la photo en une phrase, comme à un ami qui ne voit pas bien.",
+        "Legenda nu are verb.",
+        "Descrierea este bună, dar nu are destule detalii.",
+        "Legenda are un verb, dar nu are subiect; fotografia are un titlu, The Beatles.",
+        "En and i vannet",
+        "Bu it değil",
+        "En kop the",
     ],
 )
 def test_other_texts_are_not(text: str):
@@ -94,3 +102,40 @@ def test_instructions_for_raters_too(client: Client):
     address = reverse("sxs_eval:instructions-show", args=[comparison.project.slug])
     page = client.get(address, headers=ARABIC).content.decode()
     assert LEFT_TO_RIGHT in page
+
+
+@pytest.mark.django_db
+def test_reasons_in_the_log_too(client: Client):
+    project = make_project()
+    by = project.created_by
+    client.force_login(by)
+    for reason in (ENGLISH, "نسخ من الويب"):
+        audit.record(
+            project=project,
+            action="annotator.paused",
+            about="de",
+            by=by,
+            person=by,
+            now=NOW,
+            details={"reason": reason},
+        )
+    page = client.get(reverse("people:log-show", args=[project.slug]), headers=ARABIC).content.decode()
+    assert LEFT_TO_RIGHT in around(page, ENGLISH)
+    assert AS_IT_BEGINS in around(page, "نسخ من الويب")
+
+
+@pytest.mark.django_db
+def test_notes_on_raters_too(client: Client):
+    comparison = make_comparison()
+    project, rater = comparison.project, make_rater(comparison, "ria")
+    Standing.objects.create(
+        comparison=comparison,
+        person=rater,
+        state=StandingState.EXCLUDED,
+        decided_at=NOW,
+        decided_by=project.created_by,
+        note=ENGLISH,
+    )
+    client.force_login(project.created_by)
+    address = reverse("sxs_eval:rater-list", args=[project.slug, comparison.pk])
+    assert LEFT_TO_RIGHT in around(client.get(address, headers=ARABIC).content.decode(), ENGLISH)
