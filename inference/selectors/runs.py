@@ -104,7 +104,7 @@ def percent_of(run: Run) -> int:
 
 def gone_through(run: Run) -> int:
     """What is there or has failed; of a run that came to its end without making anything, what is there alone."""
-    has_made_nothing = run.state == RunState.FAILED and not run.done and run.already + run.failed == run.total
+    has_made_nothing = run.state == RunState.FAILED and run.failed == run.total
     return run.already + run.done + (0 if has_made_nothing else run.failed)
 
 

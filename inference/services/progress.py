@@ -72,7 +72,7 @@ def end_if_whole(*, run: Run, work: Work, worker: str, now: datetime) -> None:
         # Failed images are put back under the same lock.
         if found is None or _open_chunks(run):
             return
-        has_made_nothing = bool(found.failed) and not found.done
+        has_made_nothing = found.failed == found.total
         found.state = RunState.FAILED if has_made_nothing else RunState.DONE
         found.error = _("Nothing was made: every image failed.") if has_made_nothing else ""
         found.finished_at = now

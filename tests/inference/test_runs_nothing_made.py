@@ -44,14 +44,14 @@ def seen_by_researcher(run: Run, name: str = "run-show") -> str:
 
 
 def test_a_run_that_failed_on_every_image_has_failed_and_is_not_done(media):
-    run = go(make_run(5, model=make_model(side=32), languages=["de"]))
+    run = go(make_run(5, model=make_model(side=32)))
 
-    assert (run.state, run.failed, run.done) == (RunState.FAILED, 5, 0)
+    assert (run.state, run.failed, run.done) == (RunState.FAILED, 10, 0)
     page = page_of(run)
     assert (page.percent, page.gone_through, page.can_resume, page.can_retry) == (0, 0, False, True)
     text = seen_by_researcher(run)
     assert "Nothing was made: every image failed." in text
-    assert "0 of 5, 0%" in text
+    assert "0 of 10, 0%" in text
     assert "Done" not in text
     assert "100%" not in text
 
@@ -64,6 +64,18 @@ def test_a_run_of_which_some_images_failed_is_done(media):
 
     assert (run.state, run.failed, run.done, run.error) == (RunState.DONE, 4, 1, "")
     assert page_of(run).percent == 100
+
+
+def test_a_run_of_which_only_broken_images_were_left_is_done(media):
+    first = make_run(5, model=make_model(side=32), languages=["de"])
+    for entry in first.collection.entries.all()[1:]:
+        store_picture(entry.image)
+    go(first)
+
+    again = go(make_run(first.collection, model=first.model, languages=["de"]))
+
+    assert (again.state, again.already, again.done, again.failed, again.error) == (RunState.DONE, 4, 0, 1, "")
+    assert page_of(again).percent == 100
 
 
 def test_while_a_worker_loads_the_model_nobody_is_waited_for():
