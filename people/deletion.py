@@ -19,6 +19,9 @@ from people.models import ApiToken, Invitation, LanguageSkill, Membership, Proje
 from people.selectors import managed_by_nobody_else
 from people.services import LastManager
 
+LONGEST_REPR = LogEntry._meta.get_field("object_repr").max_length
+"""Characters: what the log of the administration keeps of a row's name."""
+
 
 def delete_account(*, user: User, now: datetime) -> None:
     """Take from an account all that says whose it was, and let nobody in by it; done twice it is done once.
@@ -39,8 +42,9 @@ def delete_account(*, user: User, now: datetime) -> None:
         personal.forget(person=locked, now=now)
         projects = Project.objects.filter(Q(memberships__user=locked) | Q(consent_texts__consents__user=locked))
         there = list(projects.distinct().order_by("pk"))
-        named = _in_the_log_of_the_admin(locked)
-        _remove_what_names(locked)
+        known = _known(locked)
+        named = _in_the_log_of_the_admin(locked, known)
+        _remove_what_names(locked, known)
         _empty(locked, now)
         Session.objects.filter(person=locked.pk).delete()
         LogEntry.objects.filter(pk__in=named).update(object_repr=locked.username)
@@ -61,33 +65,36 @@ def _must_not_leave_projects_alone(user: User) -> None:
         )
 
 
-def _remove_what_names(user: User) -> None:
-    names = Q(username__iexact=user.username)
+def _known(user: User) -> set[str]:
+    """What `user` signs in by, in small letters: the name, and the addresses, confirmed or not, that no other has."""
+    addresses = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
+    known = {name.lower() for name in (user.username, user.email, *addresses) if name}
+    return known - set(User.objects.filter(email__in=known).exclude(pk=user.pk).values_list("email", flat=True))
+
+
+def _remove_what_names(user: User, known: set[str]) -> None:
     own = Q(uses__user=user, places=1)
-    if user.email:
-        names |= Q(username__iexact=user.email)
-        own |= Q(email__iexact=user.email)
+    for name in known:
+        own |= Q(email__iexact=name)
     # What a manager noted of an invitation for one person is about whom it was for.
     invitations = Invitation.objects.filter(own).values_list("pk", flat=True)
     Invitation.objects.filter(pk__in=list(invitations)).update(email="", note="")
     for attempts in (AccessAttempt, AccessFailureLog):
-        attempts.objects.filter(names).delete()
+        attempts.objects.filter(username__in=known).delete()
     for rows in (Membership, LanguageSkill, ApiToken, Authenticator, EmailAddress):
         rows.objects.filter(user=user).delete()
 
 
-def _in_the_log_of_the_admin(user: User) -> list[int]:
+def _in_the_log_of_the_admin(user: User, known: set[str]) -> list[int]:
     """Entries that call what they are about by the name or an address of `user`, gone rows among them."""
-    types = ContentType.objects.get_for_models(User, EmailAddress, AccessAttempt, AccessFailureLog)
-    addresses = EmailAddress.objects.filter(user=user)
-    known = [user.email, *addresses.values_list("email", flat=True)]
+    types = ContentType.objects.get_for_models(User, EmailAddress, AccessFailureLog)
+    addresses = EmailAddress.objects.filter(user=user).values_list("pk", flat=True)
     about = Q(content_type=types[User], object_id=str(user.pk))
-    about |= Q(
-        content_type=types[EmailAddress], object_id__in=[str(pk) for pk in addresses.values_list("pk", flat=True)]
-    )
-    for name in filter(None, [user.username, *known]):
-        about |= Q(content_type=types[EmailAddress], object_repr__iexact=name)
-        about |= Q(content_type__in=[types[AccessAttempt], types[AccessFailureLog]], object_repr__icontains=name)
+    about |= Q(content_type=types[EmailAddress], object_id__in=[str(pk) for pk in addresses])
+    for name in known:
+        failed = f"Failed access: user {name} "
+        about |= Q(content_type=types[EmailAddress], object_repr__iexact=name[:LONGEST_REPR])
+        about |= Q(content_type=types[AccessFailureLog], object_repr__istartswith=failed[:LONGEST_REPR])
     return list(LogEntry.objects.filter(about).values_list("pk", flat=True))
 
 

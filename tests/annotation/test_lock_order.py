@@ -164,9 +164,9 @@ def test_an_account_is_deleted_in_the_moment_in_which_a_manager_writes_of_it_int
             time.sleep(0.3)
         return digest_of(entry, before=before)
 
-    def late(user: User) -> None:
+    def late(*about: Any) -> None:
         log_is_locked.wait(1)
-        empty(user)
+        empty(*about)
         is_going.set()
 
     monkeypatch.setattr(audit, "digest_of", slowly)

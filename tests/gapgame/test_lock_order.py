@@ -121,10 +121,10 @@ def test_an_account_is_deleted_in_the_moment_in_which_a_manager_decides_on_its_p
     is_deleting = threading.Event()
     remove = deletion._remove_what_names
 
-    def late(user: User) -> None:
+    def late(*about: Any) -> None:
         is_deleting.set()
         time.sleep(0.3)
-        remove(user)
+        remove(*about)
 
     def decide_meanwhile() -> None:
         is_deleting.wait(5)

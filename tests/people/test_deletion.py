@@ -95,11 +95,43 @@ def test_the_log_of_the_admin_names_nobody_either(ann: User, is_gone: bool):
     assert LogEntry.objects.count() == 3
 
 
-def test_the_log_of_the_admin_goes_on_naming_others(ann: User):
-    about = {"content_type": ContentType.objects.get_for_model(EmailAddress), "action_flag": CHANGE}
-    LogEntry.objects.create(user=make_user(), object_id="0", object_repr="joannabelle@example.org", **about)
+@pytest.mark.parametrize("name", ["Annabelle", "user", "on"])
+def test_the_log_of_the_admin_goes_on_naming_others(ann: User, name: str):
+    User.objects.filter(pk=ann.pk).update(username=name)
+    failure = AccessFailureLog.objects.create(username="joannabelle", ip_address="10.0.0.1")
+    address = EmailAddress.objects.create(user=make_user(), email="joannabelle@example.org")
+    for row in (failure, address):
+        LogEntry.objects.create(
+            user=address.user,
+            content_type=ContentType.objects.get_for_model(row),
+            object_id=str(row.pk),
+            object_repr=str(row),
+            action_flag=CHANGE,
+        )
     delete_account(user=ann, now=LATER)
-    assert LogEntry.objects.get().object_repr == "joannabelle@example.org"
+    assert {entry.object_repr for entry in LogEntry.objects.all()} == {str(failure), str(address)}
+
+
+@pytest.mark.parametrize("is_of_another", [False, True])
+def test_an_address_that_was_never_confirmed_goes_too_unless_another_account_has_it(ann: User, is_of_another: bool):
+    address = "second@example.org"
+    EmailAddress.objects.create(user=ann, email=address)
+    if is_of_another:
+        make_user(email=address)
+    failure = AccessFailureLog.objects.create(username=address, ip_address="10.0.0.1")
+    AccessAttempt.objects.create(username=address, ip_address="10.0.0.1", failures_since_start=1)
+    LogEntry.objects.create(
+        user=make_user(),
+        content_type=ContentType.objects.get_for_model(failure),
+        object_id=str(failure.pk),
+        object_repr=str(failure),
+        action_flag=CHANGE,
+    )
+    Invitation.objects.update(email="Second@Example.org")
+    delete_account(user=ann, now=LATER)
+    assert not EmailAddress.objects.filter(user=ann).exists()
+    assert (address in everything()) == is_of_another
+    assert (Invitation.objects.get().email == "Second@Example.org") == is_of_another
 
 
 def test_answers_stay_under_the_same_pseudonym_and_the_row_stays(ann: User):
