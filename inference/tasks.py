@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from celery import current_app, shared_task, signals
+from celery import Task, current_app, shared_task, signals
 from celery.concurrency import get_implementation
 from django.db import transaction
 from django.utils import timezone
@@ -17,7 +17,8 @@ from inference.services.heartbeat import heartbeat
 from inference.services.works import work_of
 
 MESSAGE_LIVES_S = 60
-"""A worker that comes to it later finds that others have done the work, or another message."""
+"""A worker that comes to it later finds that others have done the work, or another message. A message that is handed on
+lives no longer than it would have."""
 
 HAND_ON_AFTER_S = 1.0
 """Until a message is sent again that came to a worker without PyTorch, while one listens that has it."""
@@ -42,10 +43,10 @@ def ask_for_caption_import(job_id: int) -> None:
     transaction.on_commit(lambda: run_caption_import.delay(job_id), robust=True)
 
 
-@shared_task
-def work_on(run_id: int) -> None:
+@shared_task(bind=True)
+def work_on(self: Task[..., None], run_id: int) -> None:
     if routing.is_run_for_another(run_id=run_id, now=timezone.now()):
-        _send(run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id), countdown=HAND_ON_AFTER_S)
+        _hand_on(self, run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id))
         return
     slice_s = running.SLICE_S if heartbeat.queues == {workers.GPU} else SHORT_SLICE_S
     has_more = running.work_on(
@@ -68,11 +69,10 @@ def sweep_workers() -> None:
     trials.forget_old(now=timezone.now())
 
 
-@shared_task
-def run_trial(trial_id: int) -> None:
+@shared_task(bind=True)
+def run_trial(self: Task[..., None], trial_id: int) -> None:
     if routing.is_trial_for_another(trial_id=trial_id, now=timezone.now()):
-        queue = trials.queue_of(trial_id)
-        run_trial.apply_async((trial_id,), queue=queue, countdown=HAND_ON_AFTER_S, expires=MESSAGE_LIVES_S)
+        _hand_on(self, trial_id, trials.queue_of(trial_id))
         return
     trials.run_trial(trial_id=trial_id, worker=workers.name(), clock=timezone.now)
 
@@ -99,8 +99,13 @@ def ask_for_trial(trial_id: int) -> None:
     transaction.on_commit(lambda: run_trial.apply_async((trial_id,), queue=queue, expires=MESSAGE_LIVES_S), robust=True)
 
 
-def _send(run_id: int, queue: str, *, countdown: float = 0.0) -> None:
-    work_on.apply_async((run_id,), queue=queue, countdown=countdown, expires=MESSAGE_LIVES_S)
+def _send(run_id: int, queue: str) -> None:
+    work_on.apply_async((run_id,), queue=queue, expires=MESSAGE_LIVES_S)
+
+
+def _hand_on(task: Task[..., None], row_id: int, queue: str) -> None:
+    expires = task.request.expires or MESSAGE_LIVES_S
+    task.apply_async((row_id,), queue=queue, countdown=HAND_ON_AFTER_S, expires=expires)
 
 
 @signals.worker_init.connect

@@ -41,6 +41,7 @@ ENCODERS = (
     "inference.backends.sentences:SentencesBackend",
     "inference.backends.projection:ProjectionBackend",
 )
+PYTORCH = "torch"
 RESERVED = ("imported", "translated")
 """Names that inference.models gives to models which no backend runs."""
 
@@ -123,6 +124,10 @@ def check_decoding(backend: Backend | TranslatorBackend, spec: Spec, decoding: D
     check = getattr(backend, "check_decoding", None)
     if check is not None:
         check(spec, decoding)
+
+
+def needs_pytorch(backend: Backend | TranslatorBackend | EncoderBackend) -> bool:
+    return PYTORCH in getattr(backend, "needs", ())
 
 
 def missing_modules(backend: Backend | TranslatorBackend | EncoderBackend) -> list[str]:

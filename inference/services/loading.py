@@ -8,8 +8,9 @@ from typing import Any
 
 from inference.backends import registry
 from inference.backends.allocator import give_freed_memory_back
-from inference.backends.captioners import Captioner, Spec, Translation
-from inference.models import CaptioningModel, Translator
+from inference.backends.captioners import Backend, Captioner, Spec, Translation, TranslatorBackend
+from inference.backends.encoders import EncoderBackend
+from inference.models import CaptioningModel, Encoder, Translator
 
 _kept: dict[str, Any] = {}
 
@@ -20,6 +21,23 @@ def spec_of(model: CaptioningModel) -> Spec:
 
 def translator_spec_of(translator: Translator) -> Spec:
     return Spec(translator.name, translator.source, translator.options)
+
+
+def backend_of(
+    model: CaptioningModel | None, encoder: Encoder | None = None
+) -> Backend | TranslatorBackend | EncoderBackend:
+    """What computes: the encoder's backend where there is one, else that of the model, or of its translator.
+
+    Raises
+    ------
+    inference.backends.captioners.BackendRefused
+    """
+    if encoder is not None:
+        return registry.encoder_named(encoder.backend)
+    assert model is not None
+    if model.translator is not None:
+        return registry.translator_named(model.translator.backend)
+    return registry.backend_named(model.backend)
 
 
 def captioner(model: CaptioningModel) -> Captioner:

@@ -6,38 +6,31 @@ from datetime import datetime
 
 from inference.backends import registry
 from inference.backends.captioners import BackendRefused
-from inference.models import CaptioningModel, Encoder, Run, Trial
-from inference.services import trials, workers
-
-PYTORCH = "torch"
+from inference.models import GOING, CaptioningModel, Encoder, Run, Trial
+from inference.services import loading, trials, workers
 
 
 def is_run_for_another(*, run_id: int, now: datetime) -> bool:
-    """Whether this process lacks PyTorch for a run while a worker listens that has it."""
-    run = Run.objects.select_related("model__translator", "encoder").filter(pk=run_id).first()
+    """Whether this process lacks PyTorch for a run that goes on, while a worker listens that has it."""
+    found = Run.objects.select_related("model__translator", "encoder")
+    run = found.filter(pk=run_id, state__in=GOING).first()
     if run is None or not _lacks_pytorch(run.model, run.encoder):
         return False
-    return workers.is_pytorch_elsewhere(queue=run.queue, now=now)
+    return workers.listening(queue=run.queue, now=now, with_pytorch=True) > 0
 
 
 def is_trial_for_another(*, trial_id: int, now: datetime) -> bool:
     """The same of a trial."""
-    trial = Trial.objects.select_related("model__translator").filter(pk=trial_id).first()
+    trial = Trial.objects.select_related("model__translator").filter(pk=trial_id, state__in=trials.OPEN).first()
     if trial is None or not _lacks_pytorch(trial.model):
         return False
-    return workers.is_pytorch_elsewhere(queue=trials.queue_of(trial_id), now=now)
+    return workers.listening(queue=trials.queue_of(trial_id), now=now, with_pytorch=True) > 0
 
 
 def _lacks_pytorch(model: CaptioningModel | None, encoder: Encoder | None = None) -> bool:
     """Whether it is needed and not installed here."""
     try:
-        if encoder is not None:
-            missing = registry.missing_modules(registry.encoder_named(encoder.backend))
-        elif model is not None and model.translator is not None:
-            missing = registry.missing_modules(registry.translator_named(model.translator.backend))
-        else:
-            missing = registry.missing_modules(registry.backend_named(model.backend)) if model else []
+        return registry.PYTORCH in registry.missing_modules(loading.backend_of(model, encoder))
     except BackendRefused:
         # Whoever comes to it says so.
         return False
-    return PYTORCH in missing

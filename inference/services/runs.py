@@ -31,7 +31,7 @@ from inference.models import (
 from inference.rules.runs import chunks_of, unpack_ids, variant_name
 from inference.services import chunks, encoders, workers
 from inference.services.captioning import ENGLISH
-from inference.services.loading import spec_of, translator_spec_of
+from inference.services.loading import backend_of, spec_of, translator_spec_of
 from inference.services.progress import say
 from languages.models import Language
 from people.models import User
@@ -324,16 +324,21 @@ def runs_waiting(*, now: datetime) -> list[tuple[int, str, int]]:
     is_waiting = Exists(chunks.claimable(now=now).filter(run=OuterRef("pk")))
     due = Run.objects.filter(is_waiting | ~Exists(of_run.exclude(state=JobState.DONE)), state__in=GOING)
     due = due.exclude(nudged_at__gt=now - chunks.NUDGE_AFTER).order_by(F("nudged_at").asc(nulls_first=True), "pk")
-    told = due[:TOLD_OF_AT_ONCE]
+    told = due.select_related("model__translator", "encoder")[:TOLD_OF_AT_ONCE]
     waiting = [(run.pk, run.queue, wanted) for run in told if (wanted := workers_wanted(run=run, now=now))]
     Run.objects.filter(pk__in=[run_id for run_id, _queue, _wanted in waiting]).update(nudged_at=now)
     return waiting
 
 
 def workers_wanted(*, run: Run, now: datetime) -> int:
-    """How many more workers have something to do in it: for each chunk that nobody has, as far as there are workers."""
+    """For how many more workers it has something to do: for each chunk that nobody has, as far as any can do it."""
     free = chunks.claimable(now=now).filter(run=run).count()
     if not free:
         # All chunks are done, but nobody closed the run.
         return int(not Chunk.objects.filter(run=run).exclude(state=JobState.DONE).exists())
-    return min(free, max(1, workers.listening(queue=run.queue, now=now)))
+    try:
+        with_pytorch = registry.needs_pytorch(backend_of(run.model, run.encoder))
+    except BackendRefused:
+        with_pytorch = False
+    # Where none can, one says what is missing.
+    return min(free, max(1, workers.listening(queue=run.queue, now=now, with_pytorch=with_pytorch)))

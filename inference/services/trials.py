@@ -22,7 +22,6 @@ from corpus.rules.pictures import PictureRefused, inspect
 from corpus.rules.records import printable
 from corpus.services import files
 from corpus.services.images import sha256_of
-from inference.backends import registry
 from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, OutOfMemory, Said
 from inference.models import IMPORTED, CaptioningModel, ModelCaption, Trial
 from inference.selectors.likeness import is_like_one_in_hand
@@ -116,9 +115,7 @@ def queue_of(trial_id: int) -> str:
     """Of the workers that can run it."""
     model = Trial.objects.select_related("model__translator").get(pk=trial_id).model
     try:
-        if model.translator is not None:
-            return registry.translator_named(model.translator.backend).queue
-        return registry.backend_named(model.backend).queue
+        return loading.backend_of(model).queue
     except BackendRefused:
         # Whichever worker comes to it says so.
         return workers.DEFAULT

@@ -160,16 +160,12 @@ def forget_the_silent(*, now: datetime) -> int:
     return Worker.objects.filter(seen_at__lt=now - FORGOTTEN_AFTER).delete()[0]
 
 
-def listening(*, queue: str, now: datetime) -> int:
-    """How many workers that take from `queue` were heard of lately."""
-    fresh = Worker.objects.filter(seen_at__gte=now - FRESH).values_list("queues", flat=True)
-    return sum(queue in queues.split(",") for queues in fresh)
-
-
-def is_pytorch_elsewhere(*, queue: str, now: datetime) -> bool:
-    """Whether a worker that has PyTorch takes from `queue`."""
-    fresh = Worker.objects.filter(seen_at__gte=now - FRESH).exclude(software__startswith=NO_PYTORCH)
-    return any(queue in queues.split(",") for queues in fresh.values_list("queues", flat=True))
+def listening(*, queue: str, now: datetime, with_pytorch: bool = False) -> int:
+    """How many workers that take from `queue` were heard of lately: all, or those that have PyTorch."""
+    fresh = Worker.objects.filter(seen_at__gte=now - FRESH)
+    if with_pytorch:
+        fresh = fresh.exclude(software__startswith=NO_PYTORCH)
+    return sum(queue in queues.split(",") for queues in fresh.values_list("queues", flat=True))
 
 
 def software() -> str:

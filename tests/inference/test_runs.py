@@ -14,6 +14,7 @@ from inference.services.runs import RunRefused
 from tests.concurrency import together
 from tests.factories import NOW, make_captioner, make_collection, make_image
 from tests.inference import fake_backend
+from tests.inference.fake_backend import FakeBackend
 from tests.inference.fake_runs import (
     LATER,
     check_complete,
@@ -25,6 +26,7 @@ from tests.inference.fake_runs import (
     make_run,
     make_translated,
 )
+from tests.inference.watched import make_worker
 
 
 def refused(**about: object) -> str:
@@ -240,6 +242,19 @@ def test_as_many_workers_are_told_as_there_are_and_have_something_to_do():
     assert runs.workers_wanted(run=run, now=NOW) == 3
     assert runs.workers_wanted(run=make_run(1, model=make_model("small")), now=NOW) == 1
     assert runs.workers_wanted(run=run, now=LATER) == 1, "those who fell silent are not counted on"
+
+
+@pytest.mark.django_db
+def test_of_a_run_that_needs_pytorch_only_workers_that_have_it_are_told(monkeypatch):
+    run = make_run(20)
+    for number in (1, 2, 3):
+        make_worker(f"host:{number}", queues="gpu", seen_at=NOW)
+    assert runs.workers_wanted(run=run, now=NOW) == 3
+    monkeypatch.setattr(FakeBackend, "needs", ("torch", "transformers"), raising=False)
+    assert runs.workers_wanted(run=run, now=NOW) == 1, "who says what is missing"
+    for number in (4, 5):
+        make_worker(f"host:{number}", queues="gpu", seen_at=NOW, software="PyTorch 2.13.0")
+    assert runs.workers_wanted(run=run, now=NOW) == 2
 
 
 @pytest.mark.django_db

@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from corpus.models import JobState
 from inference import tasks
 from inference.backends import registry
 from inference.models import Run, RunState, Trial
@@ -132,6 +133,13 @@ class TestRouting:
         return found
 
     @pytest.fixture
+    def expiries(self, monkeypatch) -> list[Any]:
+        found: list[Any] = []
+        for task in (tasks.work_on, tasks.run_trial):
+            monkeypatch.setattr(task, "apply_async", lambda args, **about: found.append(about["expires"]))
+        return found
+
+    @pytest.fixture
     def worked(self, monkeypatch) -> list[int]:
         found: list[int] = []
         monkeypatch.setattr(running, "work_on", lambda *, run_id, **_about: found.append(run_id))
@@ -166,6 +174,38 @@ class TestRouting:
         tasks.run_trial(trial.pk)
 
         assert (worked, sent) == ([trial.pk], [(trial.pk, "gpu")])
+
+    @pytest.mark.parametrize("task", [tasks.work_on, tasks.run_trial])
+    def test_what_is_handed_on_expires_when_it_would_have(self, expiries, worked, task):
+        make_worker(queues="gpu", software="PyTorch 2.13.0")
+        about = {"created_by": make_person(Role.RESEARCHER), "created_at": NOW, "upload": "trials/one"}
+        row = make_run(5) if task is tasks.work_on else Trial.objects.create(model=make_model(), **about)
+        for expires in ("2026-01-01T12:00:00+00:00", None):
+            task.push_request(expires=expires)
+            task.run(row.pk)
+            task.pop_request()
+
+        assert (expiries, worked) == (["2026-01-01T12:00:00+00:00", tasks.MESSAGE_LIVES_S], [])
+
+    @pytest.mark.parametrize("state", [RunState.PAUSED, RunState.DONE, RunState.FAILED, RunState.CANCELLED])
+    def test_a_run_that_does_not_go_on_is_handed_to_nobody(self, sent, state):
+        make_worker(queues="gpu", software="PyTorch 2.13.0")
+        run = make_run(5)
+        Run.objects.filter(pk=run.pk).update(state=state)
+
+        tasks.work_on(run.pk)
+
+        assert sent == []
+
+    @pytest.mark.parametrize("state", [JobState.DONE, JobState.FAILED])
+    def test_nor_is_such_a_trial(self, sent, state):
+        make_worker(queues="gpu", software="PyTorch 2.13.0")
+        about = {"created_by": make_person(Role.RESEARCHER), "created_at": NOW, "upload": "trials/one"}
+        trial = Trial.objects.create(model=make_model(), state=state, **about)
+
+        tasks.run_trial(trial.pk)
+
+        assert sent == []
 
     def test_a_run_that_needs_none_is_taken(self, sent, worked, monkeypatch):
         monkeypatch.setattr(registry, "missing_modules", lambda backend: [])
