@@ -206,8 +206,8 @@ class Tally(models.Model):
 class RoundFigures(models.Model):
     """What takes longer to compute than a page may take, such as agreement; done in the background when it changed.
 
-    It changed where `is_stale`, or where the tallies' revisions no longer add up to `revision`. With a `lease_until`
-    somebody is computing it, or was stopped half-way.
+    It changed where `is_stale`, or where the tallies' revisions no longer add up to `revision`. Until `lease_until`
+    somebody is computing it; where that is over, computing it failed.
     """
 
     round = models.OneToOneField(Round, on_delete=models.CASCADE, primary_key=True, related_name="figures")

@@ -6,6 +6,7 @@ in by then; nothing waits for it, and it waits for nobody.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,6 +24,7 @@ from metrics.quality import CODES
 from metrics.shared_ratings import Agreement, agreement, agreement_of_each
 from metrics.undefined import Reason
 
+_log = logging.getLogger(__name__)
 REST = timedelta(seconds=50)
 """(ours) A round whose figures change all the time is computed this often, at most."""
 LEASE = timedelta(minutes=10)
@@ -43,8 +45,8 @@ def places_changed(*, round: Round) -> None:
 def stale_rounds(*, now: datetime) -> list[int]:
     """Rounds whose figures changed since they were computed, or of which a place may have gone since replication fell.
 
-    One that was left half-computed is among them. There are none while one is being computed, so that sweeps do not
-    pile up.
+    One that could not be computed, or of which the worker died, comes after the others. There are none while one is
+    being computed, so that sweeps do not pile up.
     """
     if RoundFigures.objects.filter(lease_until__gt=now).exists():
         return []
@@ -65,13 +67,14 @@ def stale_rounds(*, now: datetime) -> list[int]:
         | ~Q(figures__revision=F("revised"))
         | (is_odd & Exists(left))
     )
-    resting = Q(figures__computed_at__gt=now - REST)
+    resting = Q(figures__computed_at__gt=now - REST) | Q(figures__lease_until__gt=now - REST)
     rounds = Round.objects.annotate(revised=revision).filter(changed).exclude(resting)
-    return list(rounds.order_by("figures__computed_at", "pk").values_list("pk", flat=True)[:ROUNDS_AT_ONCE])
+    longest_waiting = [F(f"figures__{name}").asc(nulls_first=True) for name in ("lease_until", "computed_at")]
+    return list(rounds.order_by(*longest_waiting, "pk").values_list("pk", flat=True)[:ROUNDS_AT_ONCE])
 
 
 def compute(*, round_id: int, now: datetime) -> None:
-    """Compute the figures of a round anew, unless somebody is at it. Stopped half-way it does no harm."""
+    """Compute the figures of a round anew, unless somebody is at it. Where that fails, the log says why."""
     round = Round.objects.select_related("project", "language", "verifies").get(pk=round_id)
     RoundFigures.objects.get_or_create(round=round)
     until = now + LEASE
@@ -80,8 +83,13 @@ def compute(*, round_id: int, now: datetime) -> None:
     if not free.update(is_stale=False, lease_until=until):
         return
     revision = Tally.objects.filter(round=round).aggregate(sum=Sum("revision"))["sum"] or 0
-    figures = _figures(round)
     held = RoundFigures.objects.filter(pk=round_id, lease_until=until)
+    try:
+        figures = _figures(round)
+    except Exception:
+        _log.exception("The figures of round %s could not be computed", round_id)
+        held.update(lease_until=now)
+        return
     held.update(figures=figures, revision=revision, computed_at=now, lease_until=None)
     _check_places(round)
 

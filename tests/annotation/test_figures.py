@@ -73,6 +73,19 @@ class TestWhenTheyAreComputed:
             figures.compute(round_id=computed.pk, now=NOW)
         assert figures.stale_rounds(now=LATER) == [computed.pk]
 
+    def test_one_that_cannot_be_computed_stops_no_other_and_comes_after_them(self, computed, monkeypatch, caplog):
+        hand_in(computed, make_annotator(computed))
+        other = make_round(images=2, project=computed.project, kind=RoundKind.PILOT)
+
+        def fail(round):
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(figures, "_figures", fail)
+        figures.compute(round_id=computed.pk, now=LATER)
+        assert f"The figures of round {computed.pk} could not be computed" in caplog.text
+        assert figures.stale_rounds(now=LATER) == [other.pk]
+        assert figures.stale_rounds(now=LATER + figures.REST) == [other.pk, computed.pk]
+
     def test_one_that_is_being_computed_is_computed_by_nobody_else(self, computed, monkeypatch):
         hand_in(computed, make_annotator(computed))
         other = make_round(images=2, project=computed.project, kind=RoundKind.PILOT)
