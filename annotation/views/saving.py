@@ -54,7 +54,7 @@ def saving_view(
 def says_where(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Answer a page's script, which asks for JSON, with 200 and the address where a form is redirected.
 
-    WebKit never tells a script of a redirect that clears site data.
+    WebKit never tells a script of a redirect that clears site data. Who is signed out stays on the page: 401.
     """
 
     @wraps(view)
@@ -62,6 +62,8 @@ def says_where(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
         response = view(request, *args, **kwargs)
         if request.accepts("text/html") or not isinstance(response, HttpResponseRedirect):
             return response
+        if not request.user.is_authenticated:
+            return JsonResponse({"state": "signed-out"}, status=401)
         told = JsonResponse({"location": response.url})
         if CLEAR in response:
             told[CLEAR] = response[CLEAR]

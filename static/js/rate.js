@@ -227,22 +227,25 @@ form.addEventListener("submit", (event) => {
 
 dialog.addEventListener("close", () => dialog.returnValue === "open" && openWriting());
 
+const problem = dialog.querySelector("[data-problem]");
+const noConnection = problem.textContent;
+
 async function openWriting() {
   openButton.setAttribute("aria-disabled", "true");
-  const problem = dialog.querySelector("[data-problem]");
   problem.hidden = true;
-  try {
-    await Promise.all(items.map((item) => item.flight));
-    const fields = new FormData(form);
-    fields.set("open", "1");
-    const { status, data } = await send(form.action, fields);
-    if (!data.location) throw new Error(`answer ${status}`);
+  await Promise.all(items.map((item) => item.flight));
+  const fields = new FormData(form);
+  fields.set("open", "1");
+  const { status, data } = await send(form.action, fields).catch(() => ({ data: {} }));
+  if (status === 200 && data.location) {
     tellMoved(texts.batch);
-    leave(data.location);
-  } catch {
-    problem.hidden = false;
-    dialog.showModal();
+    return leave(data.location);
   }
+  const isSignedOut = status === 401 || status === 403;
+  problem.replaceChildren(isSignedOut ? texts.textSignedOut : (data.message ?? noConnection));
+  if (isSignedOut) problem.append(" ", signInLink(form, { newTab: true }));
+  problem.hidden = false;
+  dialog.showModal();
   showProgress();
 }
 

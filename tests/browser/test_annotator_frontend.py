@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.conf import settings
 from django.db import OperationalError
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
@@ -131,6 +132,26 @@ def test_who_rates_is_told_that_the_server_has_no_room_and_the_rating_is_sent_ag
     expect(page.locator("#item-1 [data-state]")).to_have_text(told)
     expect(page.locator("#item-1 [data-state]")).to_have_text(SAVED, timeout=WITHIN_MS)
     assert desk.item(1).rating == "NOT-ENOUGH-INFO"
+
+
+@pytest.mark.parametrize("told", ["The server has no room left.", "Not saved yet: you are signed out."])
+def test_who_cannot_go_on_to_writing_is_told_why_and_stays(
+    desk: Desk, page: Page, context: BrowserContext, told: str
+) -> None:
+    page.goto(desk.rating)
+    rate_all(page)
+    cookies = context.cookies()
+    if "signed out" in told:
+        context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+    else:
+        page.route("**/rate/", lambda route: route.fulfill(status=507, json={"message": told}), times=1)
+    page.get_by_role("button", name="Go on to writing").click()
+    page.locator("#confirm [value=open]").click()
+    expect(page.locator("#confirm [data-problem]")).to_contain_text(told)
+    expect(page.locator("[data-english]").first).not_to_be_empty()
+    context.add_cookies(cookies)
+    page.locator("#confirm [value=open]").click()
+    page.wait_for_url(desk.writing(1))
 
 
 def test_the_enter_that_ends_a_composition_does_not_go_to_the_next_image(writing: Desk, page: Page) -> None:
