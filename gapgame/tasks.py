@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+import redis
 from celery import shared_task
 from django.core.cache import cache
 from django.db import transaction
@@ -36,7 +37,14 @@ def close_season(season_id: int) -> None:
 
 def ask_for_closing(season: Season) -> None:
     """Have a season closed whose cut-off has passed, should no sweep come; asked by many at once, it is asked once."""
-    if closing.is_overdue(season, now=timezone.now()) and cache.add(f"closing-{season.pk}", True, ASK_AGAIN_S):
+    if not closing.is_overdue(season, now=timezone.now()):
+        return
+    try:
+        is_first = cache.add(f"closing-{season.pk}", True, ASK_AGAIN_S)
+    except (redis.RedisError, OSError):
+        # The page is shown without the cache, and the season closed once the sweeps are back.
+        return
+    if is_first:
         transaction.on_commit(lambda: close_season.delay(season.pk), robust=True)
 
 

@@ -1,5 +1,7 @@
 // Looking through captions with the keyboard. Everything is a form of the page; the keys only press its buttons.
 
+import { announce } from "./page.js";
+
 const KEYS_WANTED = "crosslens.check-keys";
 const keysWanted = document.getElementById("keys");
 
@@ -103,6 +105,17 @@ document.body.addEventListener("htmx:afterSettle", ({ target }) => {
   if (target !== row()) return;
   (target.querySelector("textarea[aria-invalid=true]") ?? writing ?? target).focus({ preventScroll: true });
 });
+
+// A full disk, a server that is away: nothing is swapped, so the row says it until something of it is saved.
+function tellFailed({ detail: { target } }) {
+  const said = target.querySelector(".check__failed") ?? document.createElement("p");
+  said.className = "check__failed notice notice--error";
+  said.textContent = document.querySelector(".check").dataset.textFailed;
+  target.append(said);
+  announce(said.textContent);
+}
+document.body.addEventListener("htmx:responseError", tellFailed);
+document.body.addEventListener("htmx:sendError", tellFailed);
 
 for (const hidden of document.querySelectorAll("[data-needs-script]")) hidden.hidden = false;
 try {

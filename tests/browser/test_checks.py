@@ -134,6 +134,22 @@ def test_what_is_being_written_is_left_alone_by_an_answer_that_comes_late(
     expect(page.locator(".is-current details[data-doing=f] textarea")).to_have_value("Which boats?")
 
 
+def test_who_checks_is_told_what_was_not_saved(
+    live_server: Any, page: Page, context: BrowserContext, round: Round
+) -> None:
+    sign_in(context, round.project.created_by, live_server.url)
+    page.goto(address(live_server, round))
+    row = page.locator(".check__row").first
+    page.route("**/check/", lambda route: route.fulfill(status=507, body="full"), times=1)
+    page.route("**/check/", lambda route: route.abort(), times=1)
+    for _ in range(2):
+        page.keyboard.press("3")
+        expect(row.get_by_text("Not saved. Try again in a moment.")).to_be_visible(timeout=PATIENCE_MS)
+    page.keyboard.press("3")
+    expect(row.get_by_role("button", name="Medium")).to_have_attribute("aria-pressed", "true", timeout=PATIENCE_MS)
+    expect(row.get_by_text("Not saved.")).to_have_count(0)
+
+
 def test_a_caption_written_anew_outlives_a_page_that_was_closed(
     live_server: Any, page: Page, context: BrowserContext, round: Round
 ) -> None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+import redis
 from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
 
 from allocation import sweeps
 from gapgame import tasks
 from gapgame.models import Access, Season
 from gapgame.services.closing import GRACE
-from tests.factories import make_season
+from tests.factories import make_project, make_season
 from tests.gapgame.seasons import set_clock
 
 pytestmark = pytest.mark.django_db
-STOOD_STILL = "Background work has stood still since"
+STOOD_STILL = "Background work has not run since"
 
 
 @pytest.fixture
@@ -60,3 +64,24 @@ def test_the_page_says_since_when_nothing_goes_on_by_itself(season, asked, monke
     assert STOOD_STILL not in page_of(season)
     sweeps.note(now=season.ends_at)
     assert STOOD_STILL in page_of(season)
+
+
+def test_the_page_is_shown_while_nobody_can_be_asked_to_close_it(season, monkeypatch):
+    set_clock(monkeypatch, season.ends_at + GRACE)
+    monkeypatch.setattr(tasks.cache, "add", raises(redis.ConnectionError))
+    assert "the board is published in a minute" in page_of(season)
+
+
+def test_managers_pages_say_it_too(client):
+    project = make_project("lions")
+    client.force_login(project.created_by)
+    sweeps.note(now=timezone.now() - timedelta(hours=1))
+    for route in ("annotation:project-show", "scoring:score-list", "sxs_eval:comparison-list"):
+        assert STOOD_STILL in client.get(reverse(route, args=[project.slug])).content.decode()
+
+
+def raises(error: type[Exception]) -> Callable[..., None]:
+    def fail(*_arguments: object) -> None:
+        raise error
+
+    return fail
