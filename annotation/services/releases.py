@@ -96,7 +96,7 @@ def start_release(
     lines = dict.fromkeys(" ".join(line.split()) for line in authors.splitlines())
     authors = "\n".join(line for line in lines if any(map(str.isalnum, line)))
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        audit.lock(project, by)
         problems = lacking(project)
         if licence not in LICENCES:
             known = {"licence": licence, "known": ", ".join(LICENCES)}
@@ -106,7 +106,7 @@ def start_release(
         if not title:
             problems.append(_("A release needs a title."))
         if until is not None and until > now:
-            problems.append(_("A release ends at a time that is over."))
+            problems.append(_("The end of a release, --until, cannot be in the future."))
         if len(salt) > LONGEST_SALT:
             problems.append(_("The salt has more than %(limit)d characters.") % {"limit": LONGEST_SALT})
         if len(title) > LONGEST_TITLE:
@@ -251,7 +251,7 @@ def _finish(release: Release, *, now: datetime, error: str = "") -> None:
     made = ("folder", "archive", "archive_bytes", "checksum", "counts") if not error else ()
     with transaction.atomic():
         # Before the row of the release: as in `start_release`.
-        Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
+        audit.lock(release.project)
         values = {name: getattr(release, name) for name in made}
         if not _held(release).update(state=state, error=error, lease_until=None, finished_at=now, **values):
             raise LeaseLost(release.pk)

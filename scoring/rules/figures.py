@@ -23,8 +23,8 @@ MESSAGES: dict[Reason, Promise] = {
     Reason.TOO_FEW_POINTS: _("There are fewer than two, so nothing can go together."),
     Reason.ALL_VALUES_EQUAL: _("One of the two has the same value throughout, so nothing can go together."),
     Reason.SAME_IN_ALL_EVALUATIONS: _(
-        "One of the two is the same in every evaluation. With flipped signs it varies, but only by which model was "
-        "called the base."
+        "One of the two has the same value in every evaluation, so there is nothing to correlate. With flipped signs "
+        "it would vary, but only because of which model was called the base."
     ),
     Reason.ONE_SIGN_ONLY: _("One of the two is always better or never better, so its signs tell nothing."),
 }

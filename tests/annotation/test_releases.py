@@ -314,7 +314,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("options", "said"),
         [
-            (["--until", "2999-01-01T00:00:00+00:00"], "A release ends at a time that is over"),
+            (["--until", "2999-01-01T00:00:00+00:00"], "The end of a release, --until, cannot be in the future"),
             (["--until", "2025-05-31"], "with its time zone"),
             (["--salt", "s" * 1000], "The salt has more than"),
         ],
