@@ -307,7 +307,7 @@ def publish_consent_text(
 ) -> ConsentText:
     """Put a new version in force; everybody is asked again before they get more work."""
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        audit.lock(project, by)
         newest = ConsentText.objects.filter(project=project).order_by("-version").first()
         if newest is not None and (newest.body, newest.on_withdrawal) == (body, on_withdrawal):
             return newest

@@ -72,7 +72,7 @@ def add_webhook(*, project: Project, url: str, events: Iterable[WebhookEvent], b
     if problem := check_address(url):
         raise Refused(problem)
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        audit.lock(project, by)
         if Webhook.objects.filter(project=project, is_active=True).count() >= MOST_WEBHOOKS:
             raise Refused(
                 _("A project has at most %(most)s webhooks. Turn one off that is not needed any more.")

@@ -100,7 +100,7 @@ def import_captions(
     """
     contents = look_through(file, collection)
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        audit.lock(project, by)
         there = Round.objects.filter(project=project, language__in=contents.most)
         if taken := sorted(set(there.values_list("language", flat=True))):
             said = _(

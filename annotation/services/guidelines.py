@@ -62,7 +62,7 @@ def publish_guidelines(
         if rounds is not None:
             undecided = undecided.filter(pk__in=rounds)
         changing = list(undecided.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        audit.lock(project, by)
         last = Guidelines.objects.filter(project=project).latest("version")
         if after is not None and last.version != after:
             raise Outdated(

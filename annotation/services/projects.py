@@ -113,7 +113,7 @@ def add_languages(
         If the project has one of them already.
     """
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        audit.lock(project, by)
         taken = set(Round.objects.filter(project=project).values_list("language", flat=True))
         opened = []
         for new in languages:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from io import BytesIO
 from random import Random
 from typing import Any
 
@@ -18,17 +20,21 @@ from annotation.models import Caption, Exclusion, RoundKind
 from annotation.rules.campaign import InHand
 from annotation.services import batches, campaign, checks, corrections, moving, projects, standings
 from annotation.services import verification as verifying
+from annotation.services.campaign import Beginning
+from annotation.services.caption_imports import import_captions
+from annotation.services.guidelines import publish_guidelines
 from annotation.services.references import use_as_references
-from people import audit, deletion
+from people import audit, deletion, webhooks
 from people.deletion import delete_account
-from people.models import AuditEntry, Membership, Role, User
-from people.services import remove_member
+from people.models import AuditEntry, Membership, Role, User, WebhookEvent
+from people.services import publish_consent_text, remove_member
 from people.withdrawal import withdraw_consent
+from tests.annotation import released
 from tests.annotation.handing_in import hand_in, take, write
 from tests.annotation.verifying import make_caption_rater, make_verification, rate
 from tests.annotation.verifying import take as take_to_rate
 from tests.concurrency import together
-from tests.factories import NOW, make_annotator, make_round
+from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_language, make_round
 from tests.locks import PERSON, check_order, locks_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -100,6 +106,29 @@ class Campaign:
         settings = projects.RoundSettings(replication=3, batch_size=3, hold_s=60, is_open=True)
         return partial(projects.change_round, round=self.round, settings=settings, by=self.by, now=NOW)
 
+    def add_language(self) -> Callable[[], Any]:
+        collection = make_collection()
+        return partial(
+            projects.add_languages,
+            project=self.round.project,
+            collection=collection,
+            captioners=[make_captioner(collection)],
+            languages=[projects.NewRound(make_language("sw"), 1)],
+            batch_size=15,
+            hold_s=3600,
+            seed=1,
+            beginning=Beginning(pilot_images=2, why_no_pilot=""),
+            by=self.by,
+            now=NOW,
+        )
+
+    def import_captions(self) -> Callable[[], Any]:
+        collection = make_collection(1)
+        line = {"image/key": collection.entries.get().key, "fr": {"caption": ["Une maison"]}}
+        file = BytesIO(json.dumps(line).encode())
+        about: dict[str, Any] = {"project": self.round.project, "by": self.by, "now": NOW}
+        return partial(import_captions, collection=collection, file=file, source="tests", **about)
+
 
 STEPS: dict[str, Callable[[Campaign], Callable[[], Any]]] = {
     "take": lambda c: partial(batches.take_batch, round=c.round, annotator=c.bob, now=NOW, rng=Random(1)),
@@ -130,6 +159,23 @@ STEPS: dict[str, Callable[[Campaign], Callable[[], Any]]] = {
         remove_member, membership=Membership.objects.get(user=c.ann, role=Role.ANNOTATOR), by=c.by, now=NOW
     ),
     "use as references": lambda c: partial(use_as_references, round=c.round, by=c.by, now=NOW),
+    "publish guidelines": lambda c: partial(
+        publish_guidelines, project=c.round.project, rating="R", writing="W", by=c.by, now=NOW
+    ),
+    "publish a consent text": lambda c: partial(
+        publish_consent_text, project=c.round.project, body="Agreed.", by=c.by, now=NOW
+    ),
+    "add a webhook": lambda c: partial(
+        webhooks.add_webhook,
+        project=c.round.project,
+        url="https://93.184.215.14/hook",
+        events=[WebhookEvent.ROUND_CLOSED],
+        by=c.by,
+        now=NOW,
+    ),
+    "add a language": Campaign.add_language,
+    "import captions": Campaign.import_captions,
+    "start a release": lambda c: released.Campaign().start,
 }
 
 
