@@ -263,6 +263,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {"task": "inference.tasks.sweep_runs", "schedule": 15.0},
     "sweep-trials": {"task": "inference.tasks.sweep_trials", "schedule": 15.0},
     "sweep-deliveries": {"task": "people.tasks.sweep_deliveries", "schedule": 15.0},
+    "sweep-sessions": {"task": "people.tasks.sweep_sessions", "schedule": 3600.0},
     "sweep-workers": {"task": "inference.tasks.sweep_workers", "schedule": 3600.0},
 }
 

@@ -1,4 +1,4 @@
-"""Background work about people: what waits to be told to other programs. The rows are the truth, a task the nudge."""
+"""Background work about people: telling other programs, where rows are the truth and a task the nudge; old sessions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from people import callouts, webhooks
+from people.sessions import SessionStore
 
 
 @shared_task
@@ -21,6 +22,11 @@ def sweep_deliveries() -> None:
     """Send what is due. It is sent by this alone, as an event may come from a service, which knows no tasks."""
     for delivery_id in webhooks.due(now=timezone.now()):
         deliver.delay(delivery_id)
+
+
+@shared_task
+def sweep_sessions() -> None:
+    SessionStore.clear_expired()
 
 
 def nudge_delivery(delivery_id: int) -> None:

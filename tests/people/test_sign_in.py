@@ -13,13 +13,16 @@ from allauth.mfa.adapter import get_adapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value, yield_hotp_counters_from_time
 from axes.models import AccessAttempt
+from celery import current_app
+from django.conf import settings
 from django.core import mail
 from django.core.cache import cache
 from django.db.models import F
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from people.models import User
+from people.models import Session, User
 from tests.factories import make_user
 from tests.people.conftest import PASSWORD
 
@@ -265,6 +268,16 @@ def check_clothes(response: Any) -> None:
     assert "default-src 'self'" in response["Content-Security-Policy"]
     assert " style=" not in page
     assert not re.search(r"<script(?![^>]*src=)|\son\w+=", page)
+
+
+def test_sessions_that_ran_out_are_swept(client: Client, ann_with_password: User):
+    sign_in(Client(), "ann")
+    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    sign_in(client, "ann")
+    assert Session.objects.count() == 2
+    current_app.tasks[str(settings.CELERY_BEAT_SCHEDULE["sweep-sessions"]["task"])]()
+    assert Session.objects.count() == 1
+    assert is_signed_in(client)
 
 
 def test_the_administration_is_entered_by_the_same_sign_in(client: Client, ann_with_password: User):
