@@ -7,6 +7,8 @@ from typing import Any
 
 from prometheus_client.mmap_dict import MmapedDict
 
+from corpus.rules.space import allocate
+
 START_BYTES = 1 << 16
 
 
@@ -20,7 +22,7 @@ class Preallocated(MmapedDict):
     def __init__(self, filename: str, read_mode: bool = False) -> None:
         if not read_mode:
             with open(filename, "ab") as file:  # noqa: PTH123
-                os.posix_fallocate(file.fileno(), 0, max(START_BYTES, os.fstat(file.fileno()).st_size))
+                allocate(file.fileno(), max(START_BYTES, os.fstat(file.fileno()).st_size))
         super().__init__(filename, read_mode)
 
     def _init_value(self, key: str) -> None:
@@ -30,5 +32,5 @@ class Preallocated(MmapedDict):
         while needed > capacity:
             capacity *= 2
         if capacity > self._capacity:
-            os.posix_fallocate(self._f.fileno(), 0, capacity)
+            allocate(self._f.fileno(), capacity)
         super()._init_value(key)

@@ -7,7 +7,6 @@ written by a worker that was killed before its transaction ended counts for noth
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -20,6 +19,7 @@ from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from corpus.models import JobState
+from corpus.rules.space import allocate
 from corpus.services import files
 from inference.backends.encoders import EncoderRefused
 from inference.files.vector_cache import working_file
@@ -108,7 +108,7 @@ def _gathered(of: EmbeddingSet, chunks: Sequence[Chunk], ids: NDArray[np.int64],
             vectors = np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=(len(ids), rows.shape[1]))
             # Without holes: on a full disk this raises, whereas writing into a hole of a map ends the process.
             with path.open("r+b") as file:
-                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+                allocate(file.fileno(), path.stat().st_size)
         places = np.minimum(np.searchsorted(ids, found), len(ids) - 1)
         is_ours = ids[places] == found
         vectors[places[is_ours]] = rows[is_ours]

@@ -30,6 +30,7 @@ from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
 from operations import metrics
+from operations.counters import Preallocated
 from operations.disk import is_full
 from operations.views import bad_request_show, failure_show
 from people.models import Session
@@ -108,6 +109,19 @@ def test_counting_on_a_full_disk_is_an_error_and_ends_nobody(small_disk):
 def test_the_files_of_the_library_would_have_ended_it(small_disk):
     """The reason for ours: once this fails, the library allocates its files by itself."""
     assert count_on(small_disk, "MmapedDict") == (-signal.SIGBUS, "")
+
+
+def test_counting_needs_nothing_that_macos_lacks(tmp_path, monkeypatch):
+    monkeypatch.delattr(os, "posix_fallocate")
+    counts = Preallocated(str(tmp_path / "counter_0.db"))
+    for number in range(2000):
+        counts.write_value(f"{number:0100}", number, 0.0)
+    counts.close()
+
+    assert (tmp_path / "counter_0.db").stat().st_blocks * 512 >= 2000 * 100
+    again = Preallocated(str(tmp_path / "counter_0.db"))
+    assert [again.read_value(f"{number:0100}")[0] for number in (0, 1999)] == [0, 1999]
+    again.close()
 
 
 def test_what_cannot_be_counted_goes_on(monkeypatch):
