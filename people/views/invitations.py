@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from allauth.account.utils import perform_login
-from allauth.core import ratelimit
+from allauth.core.internal import ratelimit
 from allauth.decorators import rate_limit
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -128,9 +128,13 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
     account = {"username": given.get("username", ""), "email": given.get("email", "")}
     password = given.get("password1", "")
     # Who plays under several names can have one collect answers for another.
-    is_new_player = user is None and invitation.role == Role.PLAYER
-    if is_new_player and not ratelimit.consume(request, action="new_player"):
-        form.add_error(None, _("Several accounts were made from your network just now. Try again in a few minutes."))
+    counted: ratelimit.RateLimitUsage | None = ratelimit.RateLimitUsage([])
+    if user is None and invitation.role == Role.PLAYER:
+        counted = ratelimit.consume(request, app="allauth.account", action="new_player")
+    if counted is None:
+        form.add_error(
+            None, _("Many accounts were made from your network. Try again later; it can take up to an hour.")
+        )
         return None
     try:
         if user is not None:
@@ -138,9 +142,10 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
             member = user
         else:
             member = services.join(**account, password=password, interface_language=get_language() or "", **about)
-    except services.InvitationClosed as closed:
-        return _closed(request, invitation, closed.state)
     except services.Refused as refusal:
+        counted.rollback()
+        if isinstance(refusal, services.InvitationClosed):
+            return _closed(request, invitation, refusal.state)
         form.add_error(None, str(refusal))
         return None
     _welcome(request, invitation, member)

@@ -162,7 +162,16 @@ def test_nobody_plays_under_many_names_made_in_a_minute_and_a_class_joins_at_onc
     assert User.objects.filter(username__startswith="Zoe").count() == made
     invitation.refresh_from_db()
     assert invitation.places_taken == made
-    assert ("Several accounts were made from your network" in page.content.decode()) == (made == 3)
+    assert ("it can take up to an hour" in page.content.decode()) == (made == 3)
+
+
+def test_a_player_who_was_refused_uses_up_none_of_the_accounts_of_their_network(client: Client, project: Project):
+    link = link_of(make_invitation(project, role=Role.PLAYER))
+    publish(project, "Something new.")
+    for _try in range(4):
+        assert "The text has changed" in client.post(link, ACCOUNT | ANSWERS).content.decode()
+    client.post(link, ACCOUNT | ANSWERS | {"consent_version": "2"})
+    assert User.objects.filter(username="Zoe").exists()
 
 
 def test_a_text_that_changed_meanwhile_is_shown_and_asked_for_again(client: Client, project: Project, link: str):
