@@ -140,7 +140,7 @@ def test_who_cannot_go_on_to_writing_is_told_why_and_stays(
 ) -> None:
     page.goto(desk.rating)
     rate_all(page)
-    cookies = context.cookies()
+    [session] = [one for one in context.cookies() if one["name"] == settings.SESSION_COOKIE_NAME]
     if "signed out" in told:
         context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
     else:
@@ -149,7 +149,7 @@ def test_who_cannot_go_on_to_writing_is_told_why_and_stays(
     page.locator("#confirm [value=open]").click()
     expect(page.locator("#confirm [data-problem]")).to_contain_text(told)
     expect(page.locator("[data-english]").first).not_to_be_empty()
-    context.add_cookies(cookies)
+    context.add_cookies([{"name": session["name"], "value": session["value"], "url": page.url}])
     page.locator("#confirm [value=open]").click()
     page.wait_for_url(desk.writing(1))
 

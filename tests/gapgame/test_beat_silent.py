@@ -68,7 +68,7 @@ def test_the_page_says_since_when_nothing_goes_on_by_itself(season, asked, monke
 
 def test_the_page_is_shown_while_nobody_can_be_asked_to_close_it(season, monkeypatch):
     set_clock(monkeypatch, season.ends_at + GRACE)
-    monkeypatch.setattr(tasks.cache, "add", raises(redis.ConnectionError))
+    monkeypatch.setattr("gapgame.tasks.cache.add", raises(redis.ConnectionError))
     assert "the board is published in a minute" in page_of(season)
 
 
