@@ -6,17 +6,32 @@ from django.conf import settings
 from django.contrib.auth import get_user
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import close_old_connections
+from django.http import Http404
 
 from config.wsgi import application as handle
+from inference.permissions import check_researcher
+from operations.bodies import RefusedError
 from operations.serving import Application
+from people.models import User
 from people.sessions import SessionStore
 
+SIGNED_OUT = "You are signed out, so the files were not taken. Go back, sign in, and send them again."
+NOT_YOURS = "Only managers and researchers may send files, so these were not taken."
 
-def is_signed_in(environ: dict[str, Any]) -> bool:
+
+def check_uploader(environ: dict[str, Any]) -> None:
+    """Raise RefusedError for whoever is allowed no page that takes files."""
     close_old_connections()
-    request = WSGIRequest(environ)
+    # A copy: the constructor changes what it is given.
+    request = WSGIRequest({**environ})
     request.session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
-    return get_user(request).is_authenticated
+    user = get_user(request)
+    if not isinstance(user, User):
+        raise RefusedError(403, SIGNED_OUT)
+    try:
+        check_researcher(user)
+    except Http404 as error:
+        raise RefusedError(403, NOT_YOURS) from error
 
 
-application = Application(handle, may_upload=is_signed_in)
+application = Application(handle, check_uploader=check_uploader)

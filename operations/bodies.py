@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
@@ -16,6 +17,10 @@ IN_MEMORY_BYTES = 128 * 1024
 
 PATIENCE_S, SLOWEST_BYTES_S = 20.0, 8_000
 """How long a body may take, and what has to have come in each second after that; so does the proxy."""
+IDLE_S = 60.0
+"""Between two pieces, however fast the others came."""
+
+TOO_SLOW = "Your connection was too slow, so nothing was saved. Try again, or send less at once."
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Body = SpooledTemporaryFile[bytes]
@@ -50,7 +55,8 @@ async def read_body(receive: Receive, path: str) -> Body:
         Where the connection ends first.
     """
     body, size, most, is_last = Body(IN_MEMORY_BYTES), 0, most_bytes(path), False
-    until = asyncio.get_running_loop().time() + PATIENCE_S
+    loop = asyncio.get_running_loop()
+    until = loop.time() + PATIENCE_S
     try:
         async with asyncio.timeout_at(until) as limit:
             while not is_last:
@@ -60,13 +66,15 @@ async def read_body(receive: Receive, path: str) -> Body:
                 size += body.write(message.get("body", b""))
                 if size > most:
                     raise _too_large(path)
-                limit.reschedule(until + size / SLOWEST_BYTES_S)
+                limit.reschedule(min(until + size / SLOWEST_BYTES_S, loop.time() + IDLE_S))
                 is_last = not message.get("more_body", False)
         body.seek(0)
     except BaseException as error:
-        body.close()
+        # What is still in memory is written once more, perhaps to a full disk.
+        with suppress(OSError):
+            body.close()
         if isinstance(error, TimeoutError):
-            raise RefusedError(408, "The request took too long to arrive. Send it again.") from error
+            raise RefusedError(408, TOO_SLOW) from error
         if is_full(error):
             raise RefusedError(507, NO_ROOM) from error
         raise
@@ -75,5 +83,7 @@ async def read_body(receive: Receive, path: str) -> Body:
 
 def _too_large(path: str) -> RefusedError:
     limit = most_bytes(path) // MEGABYTE
-    more = " Send it in several parts, or have it imported on the server." if is_upload(path) else ""
-    return RefusedError(413, f"The request is larger than {limit} MB, and nothing of it was kept.{more}")
+    if is_upload(path):
+        together = f"Your files are larger than {limit} MB together, and none was kept."
+        return RefusedError(413, f"{together} Send them in several parts, or have them imported on the server.")
+    return RefusedError(413, f"The request is larger than {limit} MB, and nothing of it was kept.")

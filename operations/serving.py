@@ -10,7 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from io import BytesIO
+from io import SEEK_END, BytesIO
 from typing import IO, Any
 from urllib.parse import unquote_to_bytes
 
@@ -40,10 +40,10 @@ _TEXT: Headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-cont
 
 
 class Application:
-    """An ASGI application. `may_upload` says whether more than a page's own form is taken from whoever asks."""
+    """An ASGI application. `check_uploader` raises RefusedError where no more than a page's own form is taken."""
 
-    def __init__(self, handle: Handle, *, may_upload: Callable[[Environ], bool]) -> None:
-        self._handle, self._may_upload = handle, may_upload
+    def __init__(self, handle: Handle, *, check_uploader: Callable[[Environ], None]) -> None:
+        self._handle, self._check_uploader = handle, check_uploader
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="web")
         self._apart = ThreadPoolExecutor(1, thread_name_prefix="probe")
 
@@ -67,11 +67,15 @@ class Application:
         if length == 0 or (length is None and not is_chunked and environ["REQUEST_METHOD"] in BODILESS):
             return Body()
         check_length(path, length)
-        # Files of people who are not signed in would fill the disk, only to be thrown away.
-        is_large = is_upload(path) and (length is None or length > MAX_BODY_BYTES)
-        if is_large and not await loop.run_in_executor(self._threads, self._may_upload, environ):
-            raise RefusedError(403, "Sign in before you send files.")
-        return await read_body(receive, path)
+        # Files of people who may not send any would fill the disk, only to be thrown away.
+        if is_upload(path) and (length is None or length > MAX_BODY_BYTES):
+            await loop.run_in_executor(self._threads, self._check_uploader, environ)
+        body = await read_body(receive, path)
+        # Django reads as much as is announced; a body in chunks announces nothing.
+        environ["CONTENT_LENGTH"] = str(body.seek(0, SEEK_END))
+        environ.pop("HTTP_TRANSFER_ENCODING", None)
+        body.seek(0)
+        return body
 
     def _answer(self, environ: Environ, streamer: _Streamer) -> list[Message]:
         """What is still to be sent; a stream is sent from here, piece by piece."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import http.cookiejar
 import json
@@ -11,10 +12,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -29,7 +32,7 @@ from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
-from operations import metrics
+from operations import bodies, metrics
 from operations.counters import Preallocated
 from operations.disk import is_full
 from operations.views import bad_request_show, failure_show
@@ -39,6 +42,7 @@ from tests.browser.real_server import PASSWORD, RealServer
 from tests.servers import ROOT
 
 JSON = {"Accept": "application/json"}
+UPLOAD = "/models/captions/add/"
 
 
 @pytest.fixture
@@ -198,6 +202,28 @@ def test_people_scripts_and_programs_are_told_each_in_their_way():
     assert program["Content-Type"] == "application/problem+json"
     assert json.loads(program.content)["code"] == "no-room"
     assert failure("/batches/", ValueError("ours")).status_code == 500
+
+
+@pytest.mark.parametrize(("path", "rest", "status"), [(UPLOAD, 20, 507), ("/", 1, 408), ("/", 2, 413)])
+def test_a_body_is_refused_for_its_reason_also_where_the_rest_of_it_finds_no_room(
+    small_disk, monkeypatch, path, rest, status
+):
+    """Small pieces wait in the file's buffer, which is written once more when the file is closed."""
+    monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
+    monkeypatch.setattr(bodies, "PATIENCE_S", 0.5 if status == 408 else 20.0)
+    monkeypatch.setattr(bodies, "SLOWEST_BYTES_S", 10**9)
+    pieces = [b"x" * 999_000, *[b"x" * 900] * rest]
+
+    async def receive() -> dict[str, Any]:
+        if len(pieces) == rest:
+            fill(small_disk)
+        if not pieces:
+            await asyncio.sleep(30)
+        return {"type": "http.request", "body": pieces.pop(0), "more_body": True}
+
+    with ThreadPoolExecutor(1) as thread, pytest.raises(bodies.RefusedError) as refused:
+        thread.submit(asyncio.run, bodies.read_body(receive, path)).result()
+    assert refused.value.status == status
 
 
 @pytest.mark.django_db

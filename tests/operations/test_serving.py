@@ -16,11 +16,14 @@ from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import pytest
+from django.core.handlers.wsgi import WSGIRequest
 from django.urls import reverse
 
 from config import asgi
+from corpus.rules.limits import MAX_UPLOAD_BYTES
 from operations import bodies, serving
 from operations.rules.uploads import MAX_BODY_BYTES, UPLOADS, is_upload
+from people.models import Membership, Project, Role
 from tests.browser.real_server import RealServer
 from tests.servers import ROOT
 
@@ -49,11 +52,19 @@ def in_a_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
         return thread.submit(asyncio.run, coroutine).result()
 
 
+def refuse(_environ: dict[str, Any]) -> None:
+    raise bodies.RefusedError(403, "not yours")
+
+
+def allow(_environ: dict[str, Any]) -> None:
+    pass
+
+
 class Asked:
     """One request, made without a network."""
 
-    def __init__(self, handle: Any, *, may_upload: bool = False) -> None:
-        self.application = serving.Application(handle, may_upload=lambda _environ: may_upload)
+    def __init__(self, handle: Any, *, check_uploader: Callable[..., None] = refuse) -> None:
+        self.application = serving.Application(handle, check_uploader=check_uploader)
         self.sent: list[dict[str, Any]] = []
         self.received = 0
 
@@ -123,27 +134,69 @@ def test_what_announces_nothing_is_refused_as_soon_as_it_is_too_much():
     assert (asked.status, asked.received) == (413, 3)
 
 
+def test_files_that_are_too_much_are_refused_with_what_to_do():
+    asked = Asked(echo, check_uploader=allow).ask(UPLOAD, b"x", headers=[length(MAX_UPLOAD_BYTES + 1)])
+
+    assert (asked.status, asked.received) == (413, 0)
+    assert asked.content.startswith(b"Your files are larger than 2000 MB together, and none was kept. Send them in")
+
+
 @pytest.mark.parametrize("headers", [[length(3 * MAX_BODY_BYTES)], [CHUNKED]])
-def test_files_are_taken_of_who_is_signed_in_alone(headers):
+def test_files_are_taken_of_who_may_send_them_alone(headers):
     pieces = [bytes([number]) * MAX_BODY_BYTES for number in range(3)]
     refused = Asked(echo).ask(UPLOAD, *pieces, headers=headers)
-    taken = Asked(echo, may_upload=True).ask(UPLOAD, *pieces, headers=headers)
+    taken = Asked(echo, check_uploader=allow).ask(UPLOAD, *pieces, headers=headers)
 
     assert (refused.status, refused.received) == (403, 0)
     assert (taken.status, taken.content) == (200, b"".join(pieces))
 
 
+def by_django(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
+    request = WSGIRequest(environ)
+    start("200 OK", [])
+    return [f"{request.path} {request.read().decode()}".encode()]
+
+
+def test_a_body_in_chunks_is_read_by_django():
+    assert Asked(by_django).ask("/", b"one ", b"two", headers=[CHUNKED]).content == b"/ one two"
+
+
 @pytest.mark.django_db
-def test_the_platform_knows_who_is_signed_in_before_it_reads_their_files(client, django_user_model, monkeypatch):
+def test_the_platform_knows_who_may_send_files_before_it_reads_them(client, django_user_model, monkeypatch):
     # The connection is that of the test's transaction.
     monkeypatch.setattr(asgi, "close_old_connections", lambda: None)
-    environ = {"REQUEST_METHOD": "POST", "PATH_INFO": UPLOAD, "wsgi.input": BytesIO()}
-    client.force_login(django_user_model.objects.create_user("ann"))
-    cookie = f"sessionid={client.cookies['sessionid'].value}"
 
-    assert asgi.is_signed_in(environ | {"HTTP_COOKIE": cookie})
-    assert not asgi.is_signed_in(environ | {"HTTP_COOKIE": "sessionid=guessed"})
-    assert not asgi.is_signed_in(environ)
+    def refused(**more: str) -> str:
+        environ = {"REQUEST_METHOD": "POST", "PATH_INFO": UPLOAD, "wsgi.input": BytesIO()}
+        try:
+            asgi.check_uploader(environ | more)
+        except bodies.RefusedError as error:
+            return f"{error.status} {error.sentence}"
+        return ""
+
+    def as_(role: Role | None, **more: bool) -> str:
+        user = django_user_model.objects.create_user(f"{role}-{len(more)}", **more)
+        if role:
+            Membership.objects.create(project=lions, user=user, role=role)
+        client.force_login(user)
+        return refused(HTTP_COOKIE=f"sessionid={client.cookies['sessionid'].value}")
+
+    owner = django_user_model.objects.create_user("owner")
+    lions = Project.objects.create(name="Lions", slug="lions", created_by=owner)
+
+    assert refused() == refused(HTTP_COOKIE="sessionid=guessed") == f"403 {asgi.SIGNED_OUT}"
+    assert {as_(role) for role in (Role.PLAYER, Role.ANNOTATOR, Role.RATER, None)} == {f"403 {asgi.NOT_YOURS}"}
+    assert {as_(Role.MANAGER), as_(Role.RESEARCHER), as_(None, is_staff=True, is_superuser=True)} == {""}
+
+
+@pytest.mark.django_db
+def test_looking_who_sends_files_changes_nothing_of_the_request(monkeypatch):
+    monkeypatch.setattr(asgi, "close_old_connections", lambda: None)
+    environ = serving.environ_of(scope("/projects/%E7%8C%AB/plan/"))
+    with pytest.raises(bodies.RefusedError):
+        asgi.check_uploader(environ)
+
+    assert WSGIRequest(environ).path == "/projects/猫/plan/"
 
 
 def test_a_body_that_comes_too_slowly_is_given_up(monkeypatch):
@@ -152,7 +205,15 @@ def test_a_body_that_comes_too_slowly_is_given_up(monkeypatch):
     asked = Asked(echo).ask("/accounts/login/", b"x", headers=[length(1000)], then="stalls")
 
     assert asked.status == 408
-    assert b"too long to arrive" in asked.content
+    assert b"too slow, so nothing was saved" in asked.content
+
+
+def test_who_sent_much_and_fast_may_not_stall_for_long_after_it(monkeypatch):
+    monkeypatch.setattr(bodies, "IDLE_S", 0.05)
+
+    asked = Asked(echo, check_uploader=allow).ask(UPLOAD, *[b"x" * 10**6] * 3, headers=[CHUNKED], then="stalls")
+
+    assert asked.status == 408
 
 
 def test_who_leaves_before_the_end_is_answered_nothing():
@@ -244,7 +305,7 @@ def test_readiness_is_asked_while_every_thread_for_pages_is_busy():
             go_on.wait(20)
         return [b"ok"]
 
-    application = serving.Application(handle, may_upload=lambda _environ: False)
+    application = serving.Application(handle, check_uploader=refuse)
 
     async def all_at_once() -> list[str]:
         order: list[str] = []
