@@ -1,7 +1,8 @@
 """Many models in one order: Bradley-Terry strengths over comparisons that share images.
 
 A ranking never fails as a whole. Models that were never compared with each other, not even by way of others, are ranked
-apart (`components`); where some never lost to the others, or never won, `prior` keeps their strengths finite.
+apart (`components`); where some never lost to the others, or never won, `prior` keeps their strengths finite; where
+they did so in too many resamples, only what is said of them has no interval (`Resampled`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from metrics.undefined import Reason, UndefinedFigure
 
 MOST_ITERATIONS = 1_000
 LARGEST_SHARE_UNFITTED = 0.01
-"""(ours) Of the resamples, how many may have no strengths before the intervals are undefined."""
+"""(ours) Of the resamples, in how many models may be in several groups before intervals of them are undefined."""
 CELLS_AT_ONCE = 5_000_000
 PRIOR_IMAGES = 1.0
 """(ours) Without a majority, for each compared pair of models whose lead the judgements do not bound."""
@@ -39,7 +40,11 @@ class Outcomes:
 
 
 class Bound(StrEnum):
-    """What keeps a model's strength finite: the judgements, or the prior, since it or its group never lost or won."""
+    """What keeps a model's strength finite: the judgements, or the prior.
+
+    In each comparison of a model with one outside its group of `groups`, all wins are on one side. It never lost, or
+    never won, where that holds of all its comparisons, and the side is the same; else it is marked `GROUP`.
+    """
 
     JUDGEMENTS = "judgements"
     NEVER_LOST = "never_lost"
@@ -49,10 +54,51 @@ class Bound(StrEnum):
 
 @dataclass(frozen=True)
 class Resampled:
-    """Strengths from resamples of the images, shape (n_fitted, n_models); `unfitted` resamples had none."""
+    """Strengths from resamples of the images, and `groups` of the models in each, of shape (n_resamples, n_models).
+
+    Between models of different groups of a resample, strengths say nothing.
+    """
 
     strengths: NDArray[np.float64]
-    unfitted: int
+    groups: NDArray[np.int_]
+
+    def unfitted(self, models: NDArray[np.bool_]) -> int:
+        """How many resamples have `models` in several groups."""
+        return int((~self._are_together(models)).sum())
+
+    def of(self, models: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Strengths from the resamples that have `models` in one group.
+
+        Raises
+        ------
+        UndefinedFigure
+            Where more than 1% of the resamples do not (ours).
+        """
+        unfitted, resamples = self.unfitted(models), len(self.groups)
+        if unfitted > LARGEST_SHARE_UNFITTED * resamples:
+            message = f"{unfitted} of {resamples} resamples have no strengths."
+            raise UndefinedFigure(Reason.RESAMPLES_UNDEFINED, message)
+        return self.strengths[self._are_together(models)]
+
+    def core(self) -> NDArray[np.bool_]:
+        """Which models are in one group in 99% of the resamples: all, or those that are left (ours).
+
+        Left out, time and again, is who is most often not in the one largest group of those left; several, where they
+        are so equally often.
+        """
+        is_same = self.groups[:, :, None] == self.groups[:, None, :]
+        left = np.ones(self.groups.shape[1], dtype=bool)
+        while self.unfitted(left) > LARGEST_SHARE_UNFITTED * len(self.groups):
+            sizes = np.where(left, is_same[:, :, left].sum(axis=2), 0)
+            largest = sizes.max(axis=1, keepdims=True)
+            is_outside = (sizes < largest) | ((sizes == largest).sum(axis=1, keepdims=True) > largest)
+            outside = is_outside.sum(axis=0)
+            left &= outside < outside[left].max()
+        return left
+
+    def _are_together(self, models: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        found = self.groups[:, models]
+        return np.asarray((found == found[:, :1]).all(axis=1))
 
 
 def bradley_terry(wins: ArrayLike) -> NDArray[np.float64]:
@@ -176,31 +222,27 @@ def win_table(outcomes: Outcomes, *, n_models: int) -> NDArray[np.float64]:
 def resampled_strengths(outcomes: Outcomes, *, n_models: int, resamples: int, rng: np.random.Generator) -> Resampled:
     """`bradley_terry` over resamples of the images, each with all its comparisons, and with the same `prior`.
 
-    Images with the same outcomes in the same comparisons are one kind, drawn from a multinomial distribution.
-
-    Raises
-    ------
-    UndefinedFigure
-        Where it is undefined for the outcomes themselves, or for more than 1% of the resamples (ours).
+    Where a resample falls into several groups nonetheless, it is that of each group. Images with the same outcomes in
+    the same comparisons are one kind, drawn from a multinomial distribution.
     """
-    table = win_table(outcomes, n_models=n_models)
-    added = prior(table)
-    bradley_terry(table + added)
+    added = prior(win_table(outcomes, n_models=n_models))
     kinds, frequency = np.unique(_cells(outcomes, n_models), axis=0, return_counts=True)
     n_images = int(frequency.sum())
     at_once = max(1, CELLS_AT_ONCE // len(kinds))
-    fitted = []
+    strengths, groups_of = np.zeros((resamples, n_models)), np.zeros((resamples, n_models), dtype=int)
     for start in range(0, resamples, at_once):
         draws = rng.multinomial(n_images, frequency / n_images, size=min(at_once, resamples - start))
-        for cells in draws @ kinds:
-            try:
-                fitted.append(bradley_terry(cells.reshape(n_models, n_models) + added))
-            except UndefinedFigure:
-                continue
-    unfitted = resamples - len(fitted)
-    if unfitted > LARGEST_SHARE_UNFITTED * resamples:
-        raise UndefinedFigure(Reason.RESAMPLES_UNDEFINED, f"{unfitted} of {resamples} resamples have no strengths.")
-    return Resampled(np.array(fitted), unfitted)
+        for row, cells in enumerate(draws @ kinds, start=start):
+            table = cells.reshape(n_models, n_models) + added
+            groups_of[row] = groups(table)
+            for group in range(groups_of[row].max() + 1):
+                members = np.flatnonzero(groups_of[row] == group)
+                try:
+                    strengths[row, members] = bradley_terry(table[np.ix_(members, members)])
+                except UndefinedFigure:
+                    # It came to no end: of none of them anything is known.
+                    groups_of[row, members] = n_models + members
+    return Resampled(strengths, groups_of)
 
 
 def images_to_separate(difference: float, interval: Interval, *, images: int) -> int:

@@ -17,6 +17,8 @@ class Reason(StrEnum):
     MODELS_NOT_CONNECTED = "models_not_connected"
     NO_MODELS = "no_models"
     STRENGTH_UNBOUNDED = "strength_unbounded"
+    GROUP_UNBOUNDED = "group_unbounded"
+    NOT_COMPARED = "not_compared"
     MODEL_NEVER_LOSES = "model_never_loses"
     NOT_CONVERGED = "not_converged"
     NO_DIFFERENCE = "no_difference"

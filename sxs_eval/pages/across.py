@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 from corpus.pages import shown
 from corpus.pages.plots import Estimate, RangePlot, range_plot
 from metrics.intervals import Interval
-from metrics.undefined import Reason
 from sxs_eval.models import Comparison
 from sxs_eval.pages.report import gain_interval, has_values, with_interval
 from sxs_eval.rules.across import RankedComponent, RankedModel, RankedPair, Ranking
@@ -188,7 +187,7 @@ def _pair_line(pair: RankedPair) -> PairLine:
         weaker=pair.weaker,
         difference=shown.plain(pair.difference, 2),
         interval=shown.between(pair.interval, 2, with_sign=True),
-        is_bounded=pair.interval != Undefined(Reason.STRENGTH_UNBOUNDED),
+        is_bounded=not isinstance(pair.separable, Undefined),
         is_separable=pair.separable is True,
         more="" if isinstance(pair.more_images, Undefined) else str(pair.more_images),
         why=shown.why(pair.interval, pair.separable, pair.more_images),

@@ -58,7 +58,8 @@ class RankedModel(Figure):
     """`strength` is a log-odds: a lead of 1 is odds of 2.7 to 1.
 
     Its mean is zero over the models of the component that judgements bound, over all where there is none. `bound` marks
-    one that only the prior keeps finite; it has no interval.
+    one that only the prior keeps finite; it has no interval. Nor has one that resamples bound too seldom; intervals of
+    the others are of their distance from the mean of the others.
     """
 
     model: str
@@ -95,7 +96,7 @@ class RankingSignature(Figure):
 class RankedComponent(Figure):
     """Models that were compared with each other, if only by way of others; `models` from the strongest on.
 
-    `resamples_unfitted` had no strengths and are left out of the intervals.
+    `resamples_unfitted` are left out of the models' intervals, since they do not bound all that have one.
     """
 
     images: int
@@ -177,29 +178,37 @@ def _component(contests: Sequence[Contest], names: list[str], seed: int, resampl
     is_measured = np.array([bound == ranking.Bound.JUDGEMENTS for bound in bounds])
     middle = is_measured if is_measured.any() else ~is_measured
     strengths = fitted - fitted[middle].mean()
-    resampled = defined(
-        lambda: ranking.resampled_strengths(
-            outcomes, n_models=len(names), resamples=resamples, rng=stream(seed, "strengths")
-        )
+    resampled = ranking.resampled_strengths(
+        outcomes, n_models=len(names), resamples=resamples, rng=stream(seed, "strengths")
     )
-    if not isinstance(resampled, Undefined):
-        about = resampled.strengths[:, middle].mean(axis=1, keepdims=True)
-        resampled = replace(resampled, strengths=resampled.strengths - about)
+    core = resampled.core()
+    has_interval = core & is_measured if (core & is_measured).sum() > 1 else np.zeros_like(core)
+    if has_interval.any():
+        about = resampled.strengths[:, has_interval].mean(axis=1, keepdims=True)
+        shift = fitted[has_interval].mean() - fitted[middle].mean()
+        resampled = replace(resampled, strengths=resampled.strengths - about + shift)
     # Resamples of one-sided judgements are one-sided too: intervals from them would make the prior look certain.
-    unbounded = Undefined(Reason.STRENGTH_UNBOUNDED)
     group_of = ranking.groups(table)
     order = [int(model) for model in np.argsort(-strengths, kind="stable")]
+
+    def of_model(model: int) -> NDArray[np.float64] | Undefined:
+        if not is_measured[model]:
+            is_group = bounds[model] == ranking.Bound.GROUP
+            return Undefined(Reason.GROUP_UNBOUNDED if is_group else Reason.STRENGTH_UNBOUNDED)
+        return resampled.of(core) if has_interval[model] else Undefined(Reason.RESAMPLES_UNDEFINED)
+
+    def of_pair(pair: tuple[int, int]) -> NDArray[np.float64] | Undefined:
+        if group_of[pair[0]] != group_of[pair[1]]:
+            is_compared = table[pair] + table[pair[::-1]] > 0
+            return Undefined(Reason.STRENGTH_UNBOUNDED if is_compared else Reason.NOT_COMPARED)
+        both = np.isin(np.arange(len(names)), pair)
+        return defined(lambda: resampled.of(core if core[both].all() else both))
+
     return RankedComponent(
         images=images,
-        models=tuple(
-            _model(names, model, strengths, bounds[model], resampled if is_measured[model] else unbounded)
-            for model in order
-        ),
-        pairs=tuple(
-            _pair(names, *pair, strengths, resampled if len({*group_of[list(pair)]}) == 1 else unbounded, images)
-            for pair in combinations(order, 2)
-        ),
-        resamples_unfitted=0 if isinstance(resampled, Undefined) else resampled.unfitted,
+        models=tuple(_model(names, model, strengths, bounds[model], of_model(model)) for model in order),
+        pairs=tuple(_pair(names, *pair, strengths, of_pair(pair), images) for pair in combinations(order, 2)),
+        resamples_unfitted=resampled.unfitted(core),
     )
 
 
@@ -214,9 +223,9 @@ def _model(
     model: int,
     strengths: NDArray[np.float64],
     bound: ranking.Bound,
-    resampled: ranking.Resampled | Undefined,
+    resampled: NDArray[np.float64] | Undefined,
 ) -> RankedModel:
-    interval = resampled if isinstance(resampled, Undefined) else percentile_interval(resampled.strengths[:, model])
+    interval = resampled if isinstance(resampled, Undefined) else percentile_interval(resampled[:, model])
     return RankedModel(names[model], float(strengths[model]), bound, interval)
 
 
@@ -225,13 +234,13 @@ def _pair(
     stronger: int,
     weaker: int,
     strengths: NDArray[np.float64],
-    resampled: ranking.Resampled | Undefined,
+    resampled: NDArray[np.float64] | Undefined,
     images: int,
 ) -> RankedPair:
     difference = float(strengths[stronger] - strengths[weaker])
     if isinstance(resampled, Undefined):
         return RankedPair(names[stronger], names[weaker], difference, resampled, resampled, resampled, resampled)
-    interval = percentile_interval(resampled.strengths[:, stronger] - resampled.strengths[:, weaker])
+    interval = percentile_interval(resampled[:, stronger] - resampled[:, weaker])
     separable = not interval.holds(0)
     needed = defined(lambda: ranking.images_to_separate(difference, interval, images=images))
     more: int | Undefined = needed

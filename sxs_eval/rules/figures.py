@@ -36,7 +36,14 @@ MESSAGES: dict[Reason | Missing, Promise] = {
     Reason.MODELS_NOT_CONNECTED: _("Some models were never compared with the others, not even by way of a third."),
     Reason.MODEL_NEVER_LOSES: _("Some models never lost an image to the others, so their lead cannot be measured."),
     Reason.NO_MODELS: _("There is no model to rank."),
-    Reason.STRENGTH_UNBOUNDED: _("One side won everything here, so that judgements do not say how large the lead is."),
+    Reason.STRENGTH_UNBOUNDED: _("One side won every image, so the judgements cannot say how large the lead is."),
+    Reason.GROUP_UNBOUNDED: _(
+        "Every comparison between its group and other models is one-sided, so the judgements cannot say how large the "
+        "lead is."
+    ),
+    Reason.NOT_COMPARED: _(
+        "The two were never compared, and judgements against other models cannot say how large the lead is."
+    ),
     Reason.NOT_CONVERGED: _("The computation of the strengths came to no end."),
     Reason.NO_DIFFERENCE: _("No difference was seen that more images could make certain."),
     Missing.NO_SIDE_PREFERRED: _("No judgement prefers a side that is known."),
@@ -48,7 +55,7 @@ MESSAGES: dict[Reason | Missing, Promise] = {
 BOUNDS: dict[Bound, Promise] = {
     Bound.NEVER_LOST: _("never lost"),
     Bound.NEVER_WON: _("never won"),
-    Bound.GROUP: _("in a group that never lost, or never won, against the others"),
+    Bound.GROUP: _("won all or lost all against each model it met outside its group"),
 }
 """Marks of models whose strength only the prior keeps finite."""
 

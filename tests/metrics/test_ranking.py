@@ -11,6 +11,7 @@ from metrics.intervals import Interval, percentile_interval
 from metrics.ranking import (
     Bound,
     Outcomes,
+    Resampled,
     bounds,
     bradley_terry,
     components,
@@ -79,7 +80,8 @@ def test_known_strengths_are_found_and_their_intervals_hold_them():
 
     resampled = resampled_strengths(outcomes, n_models=3, resamples=400, rng=np.random.default_rng(1))
 
-    assert resampled.unfitted == 0
+    assert resampled.core().all()
+    assert resampled.unfitted(resampled.core()) == 0
     # A tenth of halves draws strengths together by about a tenth.
     assert bradley_terry(win_table(outcomes, n_models=3)).tolist() == pytest.approx(known, abs=0.12)
     lead = percentile_interval(resampled.strengths[:, 0] - resampled.strengths[:, 2])
@@ -158,9 +160,43 @@ def test_what_the_prior_keeps_finite_is_told_model_by_model():
 def test_one_lucky_image_is_too_little_for_intervals():
     rows = [(image, 0, 1, -1) for image in range(30)] + [(30, 0, 1, 1)]
     assert bradley_terry(win_table(outcomes_of(rows), n_models=2)) is not None
+    resampled = resampled_strengths(outcomes_of(rows), n_models=2, resamples=200, rng=np.random.default_rng(0))
+    assert not resampled.core().any()
     with pytest.raises(UndefinedFigure) as refused:
-        resampled_strengths(outcomes_of(rows), n_models=2, resamples=200, rng=np.random.default_rng(0))
+        resampled.of(np.array([True, True]))
     assert refused.value.reason == Reason.RESAMPLES_UNDEFINED
+
+
+def grouped(*parts: tuple[int, list[int]]) -> Resampled:
+    """So many resamples with the models in these groups."""
+    groups = np.concatenate([np.tile(groups, (times, 1)) for times, groups in parts])
+    return Resampled(np.zeros(groups.shape), groups)
+
+
+@pytest.mark.parametrize(
+    ("resampled", "core"),
+    [
+        (grouped((99, [0, 0, 0]), (1, [0, 0, 1])), [0, 1, 2]),
+        (grouped((98, [0, 0, 0]), (2, [1, 1, 0])), [0, 1]),
+        (grouped((50, [0, 0, 0, 0, 0]), (50, [1, 0, 1, 0, 1])), [0, 2, 4]),
+        (grouped((50, [0, 0, 0, 0]), (50, [1, 0, 1, 0])), []),
+        # Without 3, each of the last two is apart equally often: both go.
+        (grouped((96, [0] * 6), (2, [1, 1, 1, 0, 1, 1]), (1, [1, 1, 1, 1, 0, 1]), (1, [0] * 5 + [1])), [0, 1, 2]),
+    ],
+)
+def test_models_that_resamples_bound_are_those_whom_nearly_all_have_in_one_group(resampled, core):
+    assert np.flatnonzero(resampled.core()).tolist() == core
+
+
+def test_a_resample_in_several_groups_has_the_strengths_of_each():
+    rows = [(image, 0, 1, -1 if image < 20 else 1) for image in range(30)] + [(30, 1, 2, 0)]
+    resampled = resampled_strengths(outcomes_of(rows), n_models=3, resamples=200, rng=np.random.default_rng(0))
+    alone = resampled.groups[:, 2] != resampled.groups[:, 1]
+    assert 0.2 < alone.mean() < 0.5
+    assert np.isfinite(resampled.strengths).all()
+    assert resampled.core().tolist() == [True, True, False]
+    pair = resampled.of(np.array([True, True, False]))
+    assert percentile_interval(pair[:, 0] - pair[:, 1]).holds(math.log(2))
 
 
 def test_as_many_images_as_are_said_to_separate_two_models_just_do():

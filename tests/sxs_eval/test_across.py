@@ -8,8 +8,8 @@ import pytest
 from metrics.intervals import Interval
 from metrics.ranking import Bound
 from metrics.undefined import Reason
-from sxs_eval.rules.across import Contest, RankedComponent, pool, rank_models
-from sxs_eval.rules.figures import Gain, Undefined
+from sxs_eval.rules.across import Contest, RankedComponent, RankedModel, RankedPair, pool, rank_models
+from sxs_eval.rules.figures import BOUNDS, Gain, Undefined
 from sxs_eval.rules.report import Decided
 
 
@@ -116,7 +116,85 @@ def test_a_group_of_models_that_never_lost_to_the_others_is_marked_but_ranked_wi
     assert {model.model for model in ranking.models if model.bound == Bound.GROUP} == {"top", "peak"}
     assert (ranking.pairs[0].stronger, ranking.pairs[0].weaker) == ("peak", "top")
     assert ranking.pairs[0].difference == pytest.approx(np.log(2))
-    assert ranking.pairs[0].interval != Undefined(Reason.STRENGTH_UNBOUNDED)
+    assert ranking.pairs[0].interval == Undefined(Reason.RESAMPLES_UNDEFINED)
+    assert {model.interval for model in ranking.models[:2]} == {Undefined(Reason.GROUP_UNBOUNDED)}
+    assert all(isinstance(model.interval, Interval) for model in ranking.models[2:])
+
+
+def reasons_of(component: RankedComponent) -> dict[str, Reason]:
+    """Why what has no interval has none, of models and pairs."""
+    models = {model.model: model.interval for model in component.models}
+    pairs = {f"{pair.stronger}, {pair.weaker}": pair.interval for pair in component.pairs}
+    found = {name: why.reason for name, why in (models | pairs).items() if isinstance(why, Undefined)}
+    return {name: reason for name, reason in found.items() if isinstance(reason, Reason)}
+
+
+def bounds_of(figure: RankedModel | RankedPair) -> list[float]:
+    assert isinstance(figure.interval, Interval)
+    return [figure.interval.low, figure.interval.high]
+
+
+def test_who_lost_all_to_one_and_won_all_against_another_is_told_no_falsehood():
+    (ranking,) = ranked([Contest("b", "a", part([1] * 9)), Contest("c", "b", part([1] * 9))])
+
+    assert [model.bound for model in ranking.models] == [Bound.NEVER_LOST, Bound.GROUP, Bound.NEVER_WON]
+    assert str(BOUNDS[Bound.GROUP]) == "won all or lost all against each model it met outside its group"
+    assert reasons_of(ranking) == {
+        "a": Reason.STRENGTH_UNBOUNDED,
+        "b": Reason.GROUP_UNBOUNDED,
+        "c": Reason.STRENGTH_UNBOUNDED,
+        "a, b": Reason.STRENGTH_UNBOUNDED,
+        "b, c": Reason.STRENGTH_UNBOUNDED,
+        "a, c": Reason.NOT_COMPARED,
+    }
+
+
+def test_of_two_that_beat_a_third_and_were_never_compared_nobody_is_said_to_have_won():
+    (ranking,) = ranked([Contest("b", "a", part([1] * 9)), Contest("b", "c", part([1] * 5))])
+
+    assert reasons_of(ranking)["a, c"] == Reason.NOT_COMPARED
+    assert reasons_of(ranking)["c, b"] == Reason.STRENGTH_UNBOUNDED
+
+
+def test_two_that_were_never_compared_have_an_interval_by_way_of_a_third():
+    (ranking,) = ranked(three_models()[:2])
+
+    assert reasons_of(ranking) == {}
+
+
+def test_one_model_that_nearly_always_lost_takes_no_interval_of_the_others():
+    (alone,) = ranked(three_models(), resamples=300)
+    (ranking,) = ranked([*three_models(), Contest("good", "bad", part([-1] * 199 + [0]))], resamples=300)
+
+    assert {model.bound for model in ranking.models} == {Bound.JUDGEMENTS}
+    concerned = {"bad", *(f"{name}, bad" for name in ("good", "fair", "poor"))}
+    assert reasons_of(ranking) == dict.fromkeys(concerned, Reason.RESAMPLES_UNDEFINED)
+    for pair, without in zip((pair for pair in ranking.pairs if pair.weaker != "bad"), alone.pairs, strict=True):
+        assert (pair.stronger, pair.weaker, pair.separable) == (without.stronger, without.weaker, without.separable)
+        assert bounds_of(pair) == pytest.approx(bounds_of(without), abs=0.05)
+    # The mean of all is far lower than that of the others: intervals are about the strengths as they are shown.
+    moved = strengths_of(ranking)["good"] - strengths_of(alone)["good"]
+    assert moved > 1
+    for model, as_it_was in zip(ranking.models, alone.models, strict=False):
+        assert bounds_of(model) == pytest.approx([bound + moved for bound in bounds_of(as_it_was)], abs=0.05)
+
+
+def test_a_comparison_of_few_images_takes_no_interval_of_the_models_beyond_it():
+    (ranking,) = ranked([*three_models(), Contest("good", "bad", part([-1, 1, 0]))], resamples=1_000)
+
+    assert len(reasons_of(ranking)) == 4
+    assert all("bad" in name for name in reasons_of(ranking))
+
+
+def test_pairs_within_two_groups_that_one_image_links_keep_their_intervals():
+    beyond = Contest("left", "right", drawn(0.5, images=300, seed=4))
+    link = Contest("left", "good", part([1] * 50 + [0]))
+    (ranking,) = ranked([*three_models(), beyond, link], resamples=1_000)
+    without = set(reasons_of(ranking))
+
+    assert {"left", "right"} == without & {model.model for model in ranking.models}
+    assert sum("," in name for name in without) == 6
+    assert not without & {"left, right", "right, left"}
 
 
 def test_models_that_were_never_compared_are_ranked_apart():

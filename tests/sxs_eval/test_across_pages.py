@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from inference.models import ModelCaption
 from metrics.intervals import Interval
+from metrics.undefined import Reason
 from sxs_eval.models import Standing, StandingState
 from sxs_eval.rules.figures import Undefined
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
@@ -112,6 +113,15 @@ class TestAcross:
         assert [model.model for model in component.models][-1] == "m0"
         assert all(isinstance(model.interval, Interval | Undefined) for model in component.models)
 
+    def test_of_a_pair_without_an_interval_it_is_not_said_that_it_cannot_be_separated(self, client, project):
+        (component,) = results(project).ranking.components
+        separable = [pair.separable for pair in component.pairs]
+        assert Undefined(Reason.RESAMPLES_UNDEFINED) in separable
+        client.force_login(project.created_by)
+        text = text_of(client.get(reverse("sxs_eval:results-show", args=["lions"])))
+        assert "There are too few images: in some resamples" in text
+        assert text.count("not separable") == separable.count(False)
+
     def test_a_comparison_that_no_other_touches_has_a_ranking_of_its_own(self, client, project):
         collection = make_collection(3)
         apart = make_comparison(
@@ -132,4 +142,4 @@ class TestAcross:
         assert "m0" in ours
         assert "winner +0.97 never lost" in theirs
         assert "loner -0.97 never won" in theirs.replace("−", "-")
-        assert "One side won everything here" in theirs
+        assert "One side won every image, so the judgements cannot say how large the lead is." in theirs
