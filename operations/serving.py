@@ -1,24 +1,35 @@
 """Django's WSGI handler behind an ASGI server: a thread is given to a request once all of it is here.
 
-Threads stay for good, and with them their connections to the database. Whoever sends slowly holds a socket and no more.
+Threads stay, and with them their connections to the database. Whoever sends slowly holds a socket and no more. A thread
+that sends a stream leaves its place to a new one and ends after it: whoever takes slowly holds up no page.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from io import SEEK_END, BytesIO
-from typing import IO, Any
+from itertools import chain, islice
+from typing import IO, Any, TypeVar
 from urllib.parse import unquote_to_bytes
+
+from django.db import connections
 
 from operations.bodies import Body, GoneError, Receive, RefusedError, check_length, read_body
 from operations.rules.uploads import MAX_BODY_BYTES, is_upload
 
 THREADS = 4
 """In each process, for everything that Django does."""
+
+MOST_STREAMS = 16
+"""Under way in each process; one of rows that are read meanwhile keeps its connection to the database."""
+
+BUSY = "Many downloads are under way just now. Try again in a minute."
+RETRY_AFTER_S = 60
 
 APART = frozenset({"/readyz"})
 """What may wait for others has a thread of its own, so that pages never wait for it."""
@@ -30,6 +41,7 @@ SEND_S = 60.0
 BODILESS = frozenset({"GET", "HEAD"})
 WITHOUT_PREFIX = frozenset({"CONTENT_TYPE", "CONTENT_LENGTH"})
 
+T = TypeVar("T")
 Environ = dict[str, Any]
 Message = dict[str, Any]
 Headers = list[tuple[bytes, bytes]]
@@ -44,24 +56,22 @@ class Application:
 
     def __init__(self, handle: Handle, *, check_uploader: Callable[[Environ], None]) -> None:
         self._handle, self._check_uploader = handle, check_uploader
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="web")
-        self._apart = ThreadPoolExecutor(1, thread_name_prefix="probe")
+        self._free, self._apart = _threads(THREADS, "web"), _threads(1, "probe")
+        self._streams = 0
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        environ, loop = environ_of(scope), asyncio.get_running_loop()
+        environ = environ_of(scope)
         with suppress(GoneError):
             try:
-                body = await self._body(environ, receive, loop)
+                body = await self._body(environ, receive)
             except RefusedError as refused:
                 await _send_all(send, _whole(refused.status, _TEXT, f"{refused.sentence}\n".encode()))
                 return
             with body:
                 environ["wsgi.input"] = body
-                threads = self._apart if environ["PATH_INFO"] in APART else self._threads
-                streamer = _Streamer(receive, send, loop)
-                await _send_all(send, await loop.run_in_executor(threads, self._answer, environ, streamer))
+                await self._respond(environ, receive, send)
 
-    async def _body(self, environ: Environ, receive: Receive, loop: asyncio.AbstractEventLoop) -> Body:
+    async def _body(self, environ: Environ, receive: Receive) -> Body:
         path, length = environ["PATH_INFO"], int(environ["CONTENT_LENGTH"]) if "CONTENT_LENGTH" in environ else None
         is_chunked = "HTTP_TRANSFER_ENCODING" in environ
         if length == 0 or (length is None and not is_chunked and environ["REQUEST_METHOD"] in BODILESS):
@@ -69,7 +79,8 @@ class Application:
         check_length(path, length)
         # Files of people who may not send any would fill the disk, only to be thrown away.
         if is_upload(path) and (length is None or length > MAX_BODY_BYTES):
-            await loop.run_in_executor(self._threads, self._check_uploader, environ)
+            async with _one_of(self._free) as thread:
+                await thread.run(self._check_uploader, environ)
         body = await read_body(receive, path)
         # Django reads as much as is announced; a body in chunks announces nothing.
         environ["CONTENT_LENGTH"] = str(body.seek(0, SEEK_END))
@@ -77,23 +88,105 @@ class Application:
         body.seek(0)
         return body
 
-    def _answer(self, environ: Environ, streamer: _Streamer) -> list[Message]:
-        """What is still to be sent; a stream is sent from here, piece by piece."""
+    async def _respond(self, environ: Environ, receive: Receive, send: Send) -> None:
+        async with _one_of(self._apart if environ["PATH_INFO"] in APART else self._free) as thread:
+            answer = await thread.run(self._answer, environ)
+            if isinstance(answer, _Stream) and self._streams >= MOST_STREAMS:
+                await thread.run(answer.close)
+                retry_after = (b"retry-after", str(RETRY_AFTER_S).encode())
+                answer = _whole(503, [*_TEXT, retry_after], f"{BUSY}\n".encode())
+            elif isinstance(answer, _Stream):
+                thread.leave()
+                self._streams += 1
+                try:
+                    await thread.run(answer.send, _Streamer(receive, send, asyncio.get_running_loop()))
+                finally:
+                    self._streams -= 1
+                return
+        await _send_all(send, answer)
+
+    def _answer(self, environ: Environ) -> list[Message] | _Stream:
+        """What is to be sent; what is not a stream is closed already."""
         started: list[tuple[int, Headers]] = []
 
         def start(status: str, headers: list[tuple[str, str]], _error: Any = None) -> None:
             sent = [(name.lower().encode("latin-1"), value.strip().encode("latin-1")) for name, value in headers]
             started[:] = [(int(status[:3]), sent)]
 
-        response = self._handle(environ, start)
-        try:
-            if not isinstance(response, list) and getattr(response, "streaming", True):
-                streamer.send_all(*started[0], response)
-                return []
-            return _whole(*started[0], b"".join(response))
-        finally:
+        with ExitStack() as closing:
+            response = self._handle(environ, start)
             if close := getattr(response, "close", None):
-                close()
+                closing.callback(close)
+            is_file = isinstance(response, FileBlocks)
+            is_whole = isinstance(response, list) or not getattr(response, "streaming", True)
+            pieces = iter(response)
+            if is_file:
+                # Style sheets and the like are no stream.
+                first = list(islice(pieces, 2))
+                pieces, is_whole = chain(first, pieces), len(first) < 2
+            if is_whole:
+                return _whole(*started[0], b"".join(pieces))
+            return _Stream(*started[0], pieces, is_file, closing.pop_all().close)
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """An answer that is still to be sent, and closed, by the thread that made it."""
+
+    status: int
+    headers: Headers
+    pieces: Iterator[bytes]
+    is_file: bool
+    close: Callable[[], None]
+
+    def send(self, streamer: _Streamer) -> None:
+        """Leaves no connection to the database: the thread ends."""
+        try:
+            if self.is_file:
+                connections.close_all()
+            streamer.send_all(self.status, self.headers, self.pieces)
+        finally:
+            self.close()
+            connections.close_all()
+
+
+Threads = asyncio.LifoQueue["_Thread"]
+
+
+class _Thread:
+    def __init__(self, threads: Threads, name: str) -> None:
+        self._threads, self._name, self._has_left = threads, name, False
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
+
+    async def run(self, work: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work, *arguments)
+
+    def leave(self) -> None:
+        """Another takes the place at once; this one ends with what it is given next."""
+        self._has_left = True
+        self._threads.put_nowait(_Thread(self._threads, self._name))
+
+    def put_back(self) -> None:
+        if self._has_left:
+            self._executor.shutdown(wait=False)
+        else:
+            self._threads.put_nowait(self)
+
+
+def _threads(number: int, name: str) -> Threads:
+    threads: Threads = asyncio.LifoQueue()
+    for _ in range(number):
+        threads.put_nowait(_Thread(threads, name))
+    return threads
+
+
+@asynccontextmanager
+async def _one_of(threads: Threads) -> AsyncIterator[_Thread]:
+    thread = await threads.get()
+    try:
+        yield thread
+    finally:
+        thread.put_back()
 
 
 class _Streamer:
