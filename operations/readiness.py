@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
 import threading
 import time
@@ -89,12 +90,17 @@ def check_broker() -> None:
 
 
 def check_storage() -> None:
-    name = f"{PROBES_FOLDER}/{socket.gethostname()}-{uuid.uuid4().hex}"
+    name = f"{PROBES_FOLDER}/{socket.gethostname()}-{os.getpid()}"
     try:
-        stored = default_storage.save(name, ContentFile(b"probe"))
-        default_storage.delete(stored)
+        # One may be left of a look that was killed; beside it another name would be taken.
+        default_storage.delete(name)
+        default_storage.save(name, ContentFile(b"probe"))
     except Exception as error:
         raise Amiss("cannot be written to") from error
+    finally:
+        # On a full disk the file is made before it cannot be written.
+        with suppress(Exception):
+            default_storage.delete(name)
 
 
 def check_sweeps() -> None:

@@ -28,11 +28,12 @@ import redis
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.cache.backends.redis import RedisCache
+from django.core.files.storage import FileSystemStorage
 from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
-from operations import bodies, metrics
+from operations import bodies, metrics, readiness
 from operations.counters import Preallocated
 from operations.disk import is_full
 from operations.views import bad_request_show, failure_show
@@ -224,6 +225,19 @@ def test_a_body_is_refused_for_its_reason_also_where_the_rest_of_it_finds_no_roo
     with ThreadPoolExecutor(1) as thread, pytest.raises(bodies.RefusedError) as refused:
         thread.submit(asyncio.run, bodies.read_body(receive, path)).result()
     assert refused.value.status == status
+
+
+def test_looking_whether_storage_can_be_written_to_leaves_nothing_on_a_full_disk(small_disk, monkeypatch):
+    monkeypatch.setattr(readiness, "default_storage", FileSystemStorage(small_disk))
+    readiness.check_storage()
+    filler = fill(small_disk)
+    for _ in range(2):
+        with pytest.raises(readiness.Amiss, match="cannot be written to"):
+            readiness.check_storage()
+
+    assert list((small_disk / "probes").iterdir()) == []
+    filler.unlink()
+    readiness.check_storage()
 
 
 @pytest.mark.django_db
