@@ -261,10 +261,23 @@ def test_the_proxy_passes_on_what_the_platform_counts_on():
 
     for line in ("flush_interval -1", "encode zstd gzip", "header_up X-Request-ID {http.request.uuid}", "max_size 1MB"):
         assert line in caddyfile
-    for line in ("read_header 10s", "read_body_idle 20s 8000", "import web 1MB", "handle /readyz {\n\t\trespond 404"):
+    for line in ("read_header 10s", "read_body_idle 20s 8000", "handle /readyz {\n\t\trespond 404"):
         assert line in caddyfile
+    # Bodies that are half here would fill its memory.
+    assert "_buffers" not in caddyfile
     # Said once, by Django.
     assert "Strict-Transport-Security" not in caddyfile
     assert caddyfile.count("{") == caddyfile.count("}")
     given = compose()["services"]["proxy"]["environment"]
     assert set(re.findall(r"\{\$(\w+)", caddyfile)) - {"WEB"} == set(given)
+
+
+def test_the_documents_name_the_proxy_and_the_web_command_of_the_image():
+    version = compose()["services"]["proxy"]["image"].removeprefix("caddy:")
+    settings = (ROOT / "docs" / "settings.md").read_text()
+    dockerfile = (ROOT / "Dockerfile").read_text().replace("\\\n", "")
+    command = json.loads(dockerfile.rpartition("\nCMD ")[2])
+    command = command[: command.index("--log-config")] + command[command.index("--log-config") + 2 :]
+
+    assert f"Caddy ({version} or newer)" in (ROOT / "docs" / "operators.md").read_text()
+    assert f"| web | `{' '.join(command)}` |" in settings.replace(" --workers 2", "")
