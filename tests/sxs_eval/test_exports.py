@@ -313,6 +313,7 @@ class TestView:
 
 
 class TestCost:
+    @pytest.mark.slow(reason="as many judgements as would show it if all were held")
     def test_it_holds_few_judgements_in_memory_at_a_time(self):
         few, many = (self._peak_bytes(images) for images in (200, 1200))
         assert many < few * 1.5 + 300_000
