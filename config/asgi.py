@@ -20,7 +20,7 @@ NOT_YOURS = "Only managers and researchers may send files, so these were not tak
 
 
 def check_uploader(environ: dict[str, Any]) -> None:
-    """Raise RefusedError for whoever is allowed no page that takes files."""
+    """Raise RefusedError unless the person may upload files somewhere."""
     close_old_connections()
     # A copy: the constructor changes what it is given.
     request = WSGIRequest({**environ})

@@ -81,10 +81,10 @@ def start_release(
     authors : str
         One a line: family name, given names; or a name without a comma, of an institution.
     salt : str
-        Secret from which pseudonyms are made; a random one by default.
+        Secret for the pseudonyms; random by default.
     until : datetime, optional
-        The release holds what was handed in by this time; `now` by default. Copies of one database give the same bytes
-        for the same `salt` and `until`.
+        Only captions handed in up to this time are included; `now` by default. With the same `salt` and `until`, copies
+        of one database give the same bytes.
 
     Raises
     ------

@@ -53,12 +53,12 @@ class Command(BaseCommand):
             "--until",
             type=moment,
             metavar="TIME",
-            help="include what was handed in by this time, such as 2025-05-31T12:00:00+00:00; default: now",
+            help="include captions handed in up to this time, for example 2025-05-31T12:00:00+00:00 (default: now)",
         )
         parser.add_argument(
             "--salt",
             default="",
-            help="secret from which pseudonyms are made; whoever knows it can undo them; default: random",
+            help="secret for the pseudonyms; anyone who has it can find out who is behind them (default: random)",
         )
         parser.add_argument("--by", metavar="USER", help="who releases; without it who made the project")
         parser.add_argument("--rebuild", type=int, metavar="NUMBER", help="make the bytes of this release again")
