@@ -31,12 +31,11 @@ def sweep_rounds() -> None:
 
 @shared_task
 def sweep_figures() -> None:
-    """Compute what changed since it was computed, a round at a time and in one sweep at a time."""
-    for _ in range(figures.ROUNDS_AT_ONCE):
-        stale = figures.stale_rounds(now=timezone.now())
-        if not stale:
-            return
+    """Compute what changed since it was computed, each round once, a round at a time and in one sweep at a time."""
+    done: set[int] = set()
+    while stale := [pk for pk in figures.stale_rounds(now=timezone.now()) if pk not in done]:
         figures.compute(round_id=stale[0], now=timezone.now())
+        done.add(stale[0])
 
 
 @shared_task

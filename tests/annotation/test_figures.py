@@ -116,6 +116,21 @@ class TestWhenTheyAreComputed:
         tasks.sweep_figures()
         assert len(begun) == len(set(begun)) == 2
 
+    def test_a_sweep_tries_a_round_once_however_long_it_takes_to_fail(self, computed, monkeypatch):
+        hand_in(computed, make_annotator(computed))
+        clock, begun = [NOW + timedelta(hours=3)], []
+        monkeypatch.setattr(tasks.timezone, "now", lambda: clock[0])
+
+        def fail_slowly(round):
+            begun.append(round.pk)
+            clock[0] += 2 * figures.REST
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(figures, "_figures", fail_slowly)
+        tasks.sweep_figures()
+        assert begun == [computed.pk]
+        assert figures.stale_rounds(now=clock[0]) == [computed.pk]
+
     def test_what_comes_in_while_it_is_computed_is_not_forgotten(self, computed, monkeypatch):
         read, ann = figures._figures, make_annotator(computed)
 
