@@ -78,12 +78,46 @@ const follow = (event) => {
 addEventListener("focusin", follow);
 addEventListener("pointerdown", follow);
 
+// Each answer replaces all forms of its caption: what is pressed meanwhile waits for it.
+const queues = new Map();
+
+addEventListener(
+  "submit",
+  (event) => {
+    const queue = queues.get(event.target.closest?.(".check__row")?.id);
+    if (!queue) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const key = event.submitter?.dataset.key;
+    const doing = event.target.closest("details")?.dataset.doing;
+    const button = key ? `button[data-key="${key}"]` : `details[data-doing="${doing}"] button[type=submit]`;
+    // Pressed twice, a text is sent once.
+    if (key || !queue.includes(button)) queue.push(button);
+  },
+  { capture: true },
+);
+
+document.body.addEventListener("htmx:beforeRequest", ({ detail: { target } }) => {
+  if (target.matches(".check__row")) queues.set(target.id, []);
+});
+
+function sendWaiting(row) {
+  const [next, ...later] = queues.get(row.id) ?? [];
+  queues.delete(row.id);
+  if (!next) return;
+  row.querySelector(next)?.click();
+  queues.get(row.id)?.push(...later);
+}
+
 // What is being written in another form of a caption while its answer is on the way.
 const unsent = new Map();
 
 document.body.addEventListener("htmx:beforeSwap", ({ detail: { target, requestConfig } }) => {
-  const others = [...target.querySelectorAll("details[open] textarea")].filter((area) => !requestConfig.elt.contains(area));
-  const kept = others.map((area) => [area.closest("details").dataset.doing, area.value, area === document.activeElement]);
+  const others = [...target.querySelectorAll("details textarea")].filter((area) => area.value && !requestConfig.elt.contains(area));
+  const kept = others.map((area) => {
+    const { dataset, open } = area.closest("details");
+    return { doing: dataset.doing, open, text: area.value, isFocused: area === document.activeElement };
+  });
   unsent.set(target.id, kept);
 });
 
@@ -92,18 +126,18 @@ document.body.addEventListener("htmx:beforeSwap", ({ detail: { target, requestCo
 document.body.addEventListener("htmx:afterSettle", ({ target }) => {
   mark();
   let writing = null;
-  for (const [doing, text, isFocused] of unsent.get(target.id) ?? []) {
+  for (const { doing, open, text, isFocused } of unsent.get(target.id) ?? []) {
     const details = target.querySelector(`details[data-doing="${doing}"]`);
     if (!details) continue;
-    details.open = true;
+    details.open = open;
     const area = details.querySelector("textarea");
     area.value = text;
     if (isFocused) writing = area;
   }
   unsent.delete(target.id);
   // Who has gone on to another caption stays there: keys pressed while writing would otherwise rate.
-  if (target !== row()) return;
-  (target.querySelector("textarea[aria-invalid=true]") ?? writing ?? target).focus({ preventScroll: true });
+  if (target === row()) (target.querySelector("textarea[aria-invalid=true]") ?? writing ?? target).focus({ preventScroll: true });
+  sendWaiting(target);
 });
 
 // A full disk, a server that is away: nothing is swapped, so the row says it until something of it is saved.
@@ -113,6 +147,8 @@ function tellFailed({ detail: { target } }) {
   said.textContent = document.querySelector(".check").dataset.textFailed;
   target.append(said);
   announce(said.textContent);
+  // Once the form of what failed is free again.
+  setTimeout(sendWaiting, 0, target);
 }
 document.body.addEventListener("htmx:responseError", tellFailed);
 document.body.addEventListener("htmx:sendError", tellFailed);

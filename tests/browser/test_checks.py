@@ -134,6 +134,33 @@ def test_what_is_being_written_is_left_alone_by_an_answer_that_comes_late(
     expect(page.locator(".is-current details[data-doing=f] textarea")).to_have_value("Which boats?")
 
 
+def test_keys_faster_than_the_answers_are_all_sent_once_and_in_turn(
+    live_server: Any, page: Page, context: BrowserContext, round: Round
+) -> None:
+    sign_in(context, round.project.created_by, live_server.url)
+    page.goto(address(live_server, round))
+    waiting: list[Route] = []
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
+    page.route("**/check/", hold, times=1)
+    with page.expect_request("**/check/"):
+        page.keyboard.press("r")
+    page.keyboard.press("1")
+    page.keyboard.press("2")
+    page.keyboard.press("f")
+    page.keyboard.type("Which boats?")
+    page.keyboard.press("Control+Enter")
+    page.keyboard.press("Control+Enter")
+    waiting[0].continue_()
+    row = page.locator(".check__row").first
+    expect(row.get_by_text("They see it before their next batch.")).to_be_visible(timeout=PATIENCE_MS)
+    expect(row.get_by_role("button", name="Good")).to_have_attribute("aria-pressed", "true")
+    expect(row.get_by_role("button", name="right")).to_have_attribute("aria-pressed", "true")
+    assert [feedback.text for feedback in Feedback.objects.all()] == ["Which boats?"]
+
+
 def test_who_checks_is_told_what_was_not_saved(
     live_server: Any, page: Page, context: BrowserContext, round: Round
 ) -> None:
