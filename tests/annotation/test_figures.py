@@ -119,7 +119,7 @@ class TestWhenTheyAreComputed:
     def test_a_sweep_tries_a_round_once_however_long_it_takes_to_fail(self, computed, monkeypatch):
         hand_in(computed, make_annotator(computed))
         clock, begun = [NOW + timedelta(hours=3)], []
-        monkeypatch.setattr(tasks.timezone, "now", lambda: clock[0])
+        monkeypatch.setattr("annotation.tasks.timezone.now", lambda: clock[0])
 
         def fail_slowly(round):
             begun.append(round.pk)
