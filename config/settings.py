@@ -127,8 +127,18 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
-# A classroom joins from one address.
-ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "signup": "120/m/ip", "new_player": "3/m/ip,40/h/ip"}
+# A classroom joins from one address. What fails is counted by axes alone, so that nobody locks the account of another.
+ACCOUNT_RATE_LIMITS = {
+    "login": "120/m/ip",
+    "login_failed": None,
+    "reauthenticate": "120/m/ip",
+    "signup": "120/m/ip",
+    "new_player": "3/m/ip,40/h/ip",
+}
+MFA_FORMS = {
+    "authenticate": "people.codes.SignInCodeForm",
+    "reauthenticate": "people.codes.ConfirmingCodeForm",
+}
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_TOTP_ISSUER = "Crosslens"
@@ -136,7 +146,7 @@ MFA_TOTP_TOLERANCE = 1
 
 # Failures are counted in the database, which all web processes share; see people/lockout.py for what locks whom out.
 AXES_HANDLER = "people.lockout.LockOutHandler"
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address", "username"]
 AXES_USERNAME_FORM_FIELD = "login"
 AXES_USERNAME_CALLABLE = "people.lockout.name_tried"
 AXES_CLIENT_IP_CALLABLE = "people.lockout.address_of"
@@ -146,7 +156,7 @@ AXES_COOLOFF_TIME = 0.25  # hours
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
 AXES_DISABLE_ACCESS_LOG = True
-AXES_SENSITIVE_PARAMETERS = ["login", "username", "ip_address"]
+AXES_SENSITIVE_PARAMETERS = ["login", "username", "ip_address", "code"]
 
 _email = _environment.email()
 EMAIL_BACKEND = _email["EMAIL_BACKEND"]

@@ -1,11 +1,16 @@
 """Addresses of allauth, under the names that it uses itself, and of Django's choice of a language."""
 
-from django.urls import include, path
+from django.urls import include, path, re_path
 
 from people.views import account
 
 urlpatterns = [
     path("accounts/login/", account.SignInView.as_view(), name="account_login"),
+    re_path(
+        r"^accounts/password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
+        account.PasswordResetView.as_view(),
+        name="account_reset_password_from_key",
+    ),
     path("accounts/", include("allauth.urls")),
     path("i18n/setlang/", account.language_choose, name="set_language"),
 ]

@@ -10,6 +10,8 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
+from people.lockout import know_browser
+
 
 class AccountAdapter(DefaultAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest) -> bool:
@@ -24,6 +26,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def post_login(self, request: HttpRequest, user: Any, **about: Any) -> HttpResponse:
         response: HttpResponse = super().post_login(request, user, **about)
+        know_browser(response, user)
         if user.interface_language:
             keep_language(response, user.interface_language)
         return response

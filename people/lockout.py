@@ -1,8 +1,10 @@
 """Who is locked out of signing in, and for how long.
 
-Five failures for one account from one address lock that account there; fifty failures from one address lock the
-address, because a classroom or an office shares one. Counted in the database, so that all web processes know. The
-e-mail address and the user name of an account, in any case, count as one.
+Five failures for one account from one address lock that account there: a wrong password is one, a wrong code another.
+Fifty failures from one address lock the address, because a classroom or an office shares one. Fifty for one account,
+from wherever they come, lock it for browsers in which nobody signed in to it yet: its owner goes on in their own.
+Counted in the database, so that all web processes know. The e-mail address and the user name of an account, in any
+case, count as one.
 """
 
 from __future__ import annotations
@@ -12,9 +14,11 @@ from math import ceil
 from typing import Any
 
 from allauth.account.adapter import get_adapter
+from allauth.core.internal.ratelimit import truncate_ip
 from axes.handlers.database import AxesDatabaseHandler
-from axes.helpers import get_cool_off
+from axes.helpers import get_cool_off, get_failure_limit
 from axes.models import AccessAttempt
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db.models import Max, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse
@@ -23,34 +27,41 @@ from django.utils import timezone
 
 from people.models import User
 
-FAILURES_OF_AN_ADDRESS_PER_FAILURE_OF_AN_ACCOUNT = 10
+FAILURES_SHARED_PER_FAILURE = 10
+"""How many of an address, or of an account, are as much as one of an account at one address."""
+
+KNOWN_BROWSER = "known_browser"
+KNOWN_BROWSER_AGE = timedelta(days=365)
+
 Credentials = dict[str, Any] | None
 
 
 class LockOutHandler(AxesDatabaseHandler):
     def get_failures(self, request: HttpRequest, credentials: Credentials = None) -> int:
-        of_account, of_address = (_failures(found) for found in self.get_user_attempts(request, credentials))
-        return max(of_account, of_address // FAILURES_OF_AN_ADDRESS_PER_FAILURE_OF_AN_ACCOUNT)
+        return max(failures for _found, failures in self._counted(request, credentials))
+
+    def _counted(self, request: HttpRequest, credentials: Credentials) -> list[tuple[QuerySet[AccessAttempt], int]]:
+        of_both, of_address, of_account = self.get_user_attempts(request, credentials)
+        counted = [(of_both, _failures(of_both)), (of_address, _failures(of_address) // FAILURES_SHARED_PER_FAILURE)]
+        shared = _failures(of_account) // FAILURES_SHARED_PER_FAILURE
+        if shared and not is_known_browser(request, name_tried(request, credentials)):
+            counted.append((of_account, shared))
+        return counted
 
     def reset_user_attempts(self, request: HttpRequest, credentials: Credentials = None) -> int:
-        """Forget the failures of the account that signed in, not those of its address.
+        """Forget the failures of the account that signed in at its address, no others.
 
         Otherwise one own account would be enough to try passwords of others without end.
         """
-        of_account, _of_address = self.filter_user_attempts(request, credentials)
-        return of_account.delete()[0]
+        return self.filter_user_attempts(request, credentials)[0].delete()[0]
 
     def wait(self, request: HttpRequest, credentials: Credentials = None) -> timedelta:
         """How long from now `request` stays locked out."""
-        last = max(
-            (
-                found.aggregate(last=Max("attempt_time"))["last"]
-                for found in self.get_user_attempts(request, credentials)
-            ),
-            key=lambda time: time.timestamp() if time else 0,
-        )
         cool_off = get_cool_off(request) or timedelta(0)
-        return max(last + cool_off - timezone.now(), timedelta(0)) if last else cool_off
+        limit = get_failure_limit(request, credentials)
+        locking = [found for found, failures in self._counted(request, credentials) if failures >= limit]
+        last = [found.aggregate(last=Max("attempt_time"))["last"] for found in locking]
+        return max(max(last) + cool_off - timezone.now(), timedelta(0)) if last else cool_off
 
 
 def _failures(attempts: QuerySet[AccessAttempt]) -> int:
@@ -68,12 +79,33 @@ def name_tried(request: HttpRequest, credentials: Credentials = None) -> str:
 
 
 def address_of(request: HttpRequest) -> str | None:
-    """Where a request comes from, behind as many proxies as the settings say; None where none is known."""
+    """Where a request comes from, behind as many proxies as the settings say; None where none is known.
+
+    Of version 6 it is the network of 64 bits, which one house has whole.
+    """
     try:
-        address: str = get_adapter().get_client_ip(request)
+        address: str = truncate_ip(get_adapter().get_client_ip(request))
     except PermissionDenied:
         return None
     return address
+
+
+def know_browser(response: HttpResponse, user: User) -> None:
+    """Let the browser show from now on that `user` signed in with it."""
+    response.set_signed_cookie(
+        KNOWN_BROWSER,
+        str(user.pk),
+        salt=KNOWN_BROWSER,
+        max_age=KNOWN_BROWSER_AGE,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def is_known_browser(request: HttpRequest, name: str) -> bool:
+    known = request.get_signed_cookie(KNOWN_BROWSER, "", salt=KNOWN_BROWSER, max_age=KNOWN_BROWSER_AGE) or ""
+    return known.isdecimal() and User.objects.filter(pk=int(known), username__iexact=name).exists()
 
 
 def locked_out(request: HttpRequest, response: HttpResponse | None, credentials: Credentials) -> HttpResponse:

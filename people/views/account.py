@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from allauth.account.views import LoginView
+from typing import Any
+
+from allauth.account.views import LoginView, PasswordResetFromKeyView
 from axes.decorators import axes_dispatch
 from django.conf import settings
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
+from people.lockout import know_browser
 from people.models import User
 
 
 @method_decorator(axes_dispatch, name="dispatch")
 class SignInView(LoginView):
     """Who is locked out is told so before the password is looked at; the failure that locks is AxesMiddleware's."""
+
+
+class PasswordResetView(PasswordResetFromKeyView):
+    """Whoever reads the account's mail owns it, however many others guess its password meanwhile."""
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        response: HttpResponse = super().form_valid(form)
+        know_browser(response, self.reset_user)
+        return response
 
 
 @require_POST

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from typing import Any
-from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import pytest
@@ -16,7 +15,6 @@ from axes.models import AccessAttempt
 from celery import current_app
 from django.conf import settings
 from django.core import mail
-from django.core.cache import cache
 from django.db.models import F
 from django.test import Client
 from django.urls import reverse
@@ -86,7 +84,6 @@ def test_attempts_while_locked_do_not_make_it_longer_and_it_ends(client: Client,
     AccessAttempt.objects.update(attempt_time=F("attempt_time") - timedelta(minutes=10))
     assert "5 more minutes" in sign_in(client, "ann").content.decode()
     AccessAttempt.objects.update(attempt_time=F("attempt_time") - timedelta(minutes=5))
-    cache.clear()  # allauth counts by the clock of the machine
     sign_in(client, "ann")
     assert is_signed_in(client)
 
@@ -101,16 +98,14 @@ def test_somebody_else_at_the_same_address_still_signs_in(client: Client, ann_wi
 def test_the_same_account_is_not_locked_at_another_address(client: Client, ann_with_password: User):
     for _ in range(TRIES - 1):
         sign_in(client, "ann", "wrong", REMOTE_ADDR="192.0.2.1")
-    with patch("allauth.account.adapter.ratelimit.consume"):
-        assert sign_in(client, "ann", "wrong", REMOTE_ADDR="192.0.2.1").status_code == 429
-        sign_in(client, "ann", REMOTE_ADDR="192.0.2.2")
+    assert sign_in(client, "ann", "wrong", REMOTE_ADDR="192.0.2.1").status_code == 429
+    sign_in(client, "ann", REMOTE_ADDR="192.0.2.2")
     assert is_signed_in(client)
 
 
 def test_an_address_that_tries_many_names_is_locked_out_whole(client: Client, ann_with_password: User):
-    with patch("allauth.account.adapter.ratelimit.consume"):  # which would slow it down before
-        for number in range(50):
-            response = sign_in(client, f"name{number}", "wrong")
+    for number in range(50):
+        response = sign_in(client, f"name{number}", "wrong")
     assert response.status_code == 429
     assert sign_in(client, "ann").status_code == 429
 
@@ -137,12 +132,17 @@ def test_behind_a_proxy_the_address_is_the_one_that_the_proxy_saw(
     assert AccessAttempt.objects.get().ip_address == "192.0.2.1"
 
 
-def test_a_forgotten_password_is_reset_by_e_mail(client: Client, ann_with_password: User):
-    client.post(reverse("account_reset_password"), {"email": "Ann@example.org"})
+def ask_to_reset(client: Client, address: str) -> str:
+    """The address of the page that the mail leads to."""
+    client.post(reverse("account_reset_password"), {"email": address})
     (message,) = mail.outbox
-    assert message.to == ["ann@example.org"]
-    link = urlsplit(re.findall(r"https?://\S+", str(message.body))[0])
-    form = client.get(link.path, follow=True)
+    assert message.to == [address.lower()]
+    return urlsplit(re.findall(r"https?://\S+", str(message.body))[0]).path
+
+
+def test_a_forgotten_password_is_reset_by_e_mail(client: Client, ann_with_password: User):
+    link = ask_to_reset(client, "Ann@example.org")
+    form = client.get(link, follow=True)
     changed = client.post(form.request["PATH_INFO"], {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD})
     assert changed["Location"] == reverse("account_reset_password_from_key_done")
     assert not is_signed_in(client)
@@ -150,7 +150,7 @@ def test_a_forgotten_password_is_reset_by_e_mail(client: Client, ann_with_passwo
     assert not is_signed_in(client)
     sign_in(client, "ann", NEW_PASSWORD)
     assert is_signed_in(client)
-    used = Client().get(link.path, follow=True).content.decode()
+    used = Client().get(link, follow=True).content.decode()
     assert "password1" not in used
 
 
