@@ -39,6 +39,8 @@ SEND_S = 60.0
 """In which whoever downloads has to take the next piece."""
 
 BODILESS = frozenset({"GET", "HEAD"})
+METHODS = BODILESS | {"POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+"""Django gives a view without a list of its own whatever comes, TRACE too."""
 WITHOUT_PREFIX = frozenset({"CONTENT_TYPE", "CONTENT_LENGTH"})
 
 T = TypeVar("T")
@@ -48,7 +50,13 @@ Headers = list[tuple[bytes, bytes]]
 Handle = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 Send = Callable[[Message], Awaitable[None]]
 
-_TEXT: Headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
+_TEXT: Headers = [
+    (b"content-type", b"text/plain; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+]
+UNKNOWN_METHOD = "There is no such method here."
 
 
 class Application:
@@ -72,6 +80,8 @@ class Application:
                 await self._respond(environ, receive, send)
 
     async def _body(self, environ: Environ, receive: Receive) -> Body:
+        if environ["REQUEST_METHOD"] not in METHODS:
+            raise RefusedError(501, UNKNOWN_METHOD)
         path, length = environ["PATH_INFO"], int(environ["CONTENT_LENGTH"]) if "CONTENT_LENGTH" in environ else None
         is_chunked = "HTTP_TRANSFER_ENCODING" in environ
         if length == 0 or (length is None and not is_chunked and environ["REQUEST_METHOD"] in BODILESS):

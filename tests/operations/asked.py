@@ -37,7 +37,7 @@ class Asked:
         self.sent: list[dict[str, Any]] = []
         self.received = 0
 
-    def ask(self, path: str, *said: bytes, headers: Any = (), then: str = "waits") -> Asked:
+    def ask(self, path: str, *said: bytes, method: str = "POST", headers: Any = (), then: str = "waits") -> Asked:
         """`said` are the pieces of the body; with `then="stalls"` or `"leaves"` there is no end to it."""
         pieces = list(said)
 
@@ -53,12 +53,16 @@ class Asked:
         async def send(message: dict[str, Any]) -> None:
             self.sent.append(message)
 
-        in_a_loop(self.application(scope(path, headers), receive, send))
+        in_a_loop(self.application({**scope(path, headers), "method": method}, receive, send))
         return self
 
     @property
     def status(self) -> int:
         return int(self.sent[0]["status"])
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {name.decode(): value.decode() for name, value in self.sent[0]["headers"]}
 
     @property
     def content(self) -> bytes:

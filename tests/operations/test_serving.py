@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from operations import serving
+from operations.rules.uploads import MAX_BODY_BYTES
 from tests.browser.real_server import RealServer
-from tests.operations.asked import in_a_loop, length, refuse, scope
+from tests.operations.asked import Asked, echo, in_a_loop, length, refuse, scope
 
 
 def test_the_request_is_what_wsgi_has_it_be_and_no_header_passes_for_another():
@@ -30,6 +31,21 @@ def test_the_request_is_what_wsgi_has_it_be_and_no_header_passes_for_another():
     assert (environ["HTTP_COOKIE"], environ["HTTP_ACCEPT"]) == ("a=1; b=2", "text/html,*/*")
     assert (environ["CONTENT_TYPE"], environ["QUERY_STRING"]) == ("text/plain", "a=%20b")
     assert (environ["REMOTE_ADDR"], environ["SERVER_PORT"]) == ("192.0.2.7", "8000")
+
+
+@pytest.mark.parametrize("method", ["TRACE", "CONNECT", "PROPFIND"])
+def test_a_method_that_nothing_here_has_is_refused_before_django_is_asked(method: str):
+    asked = Asked(echo).ask("/", method=method)
+
+    assert (asked.status, asked.received) == (501, 0)
+
+
+def test_what_is_refused_before_django_is_asked_is_no_page_either():
+    asked = Asked(echo).ask("/", headers=[length(MAX_BODY_BYTES + 1)])
+
+    assert asked.status == 413
+    assert asked.headers["x-content-type-options"] == "nosniff"
+    assert asked.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
 
 
 def test_readiness_is_asked_while_every_thread_for_pages_is_busy():
