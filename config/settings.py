@@ -281,8 +281,9 @@ CELERY_BEAT_SCHEDULE = {
 
 LOG_FORMAT = _environment.log_format()
 METRICS_TOKEN = _environment.metrics_token()
-# Each request has a line of its own in production, also one for a page that is not there.
-_loggers = {"operations": "INFO", "django.request": "ERROR"}
+# Each request has a line of its own in production, also one for a page that is not there. What axes tells, with neither
+# account nor address, is in the lines of the security log.
+_loggers = {"operations": "INFO", "people.security_log": "INFO", "django.request": "ERROR", "axes": "ERROR"}
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -16,8 +16,9 @@ from operations.context import doing, path_of, user_id_of
 FIELDS = ("time", "level", "logger", "message")
 OF_THE_CONTEXT = ("request_id", "user_id", "task", "task_id")
 OF_A_REQUEST = ("method", "path", "status", "duration_ms", "view")
+OF_AN_ACCOUNT = ("event", "account", "address")
 OF_A_TROUBLE = ("exc_info", "stack_info")
-TOLD = frozenset({*FIELDS, *OF_THE_CONTEXT, *OF_A_REQUEST, *OF_A_TROUBLE})
+TOLD = frozenset({*FIELDS, *OF_THE_CONTEXT, *OF_A_REQUEST, *OF_AN_ACCOUNT, *OF_A_TROUBLE})
 
 
 class Context(logging.Filter):
