@@ -11,7 +11,7 @@ from django import forms
 from django.conf import settings
 from django.contrib.auth.forms import SetPasswordMixin
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
@@ -285,6 +285,21 @@ class ConsentTextForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.initial["body"] = text.body if text else ""
         self.initial["on_withdrawal"] = text.on_withdrawal if text else OnWithdrawal.CHOOSE
+
+
+class EndSessionsForm(forms.Form):
+    """Asks about tokens only where there are any."""
+
+    with_tokens = forms.BooleanField(required=False, initial=True)
+
+    def __init__(self, *args: Any, tokens: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not tokens:
+            del self.fields["with_tokens"]
+            return
+        self.fields["with_tokens"].label = ngettext(
+            "Also revoke my token for programs", "Also revoke my %(count)s tokens for programs", tokens
+        ) % {"count": tokens}
 
 
 class TokenForm(forms.Form):

@@ -44,6 +44,10 @@ class Session(AbstractBaseSession):
     """
 
     person = models.BigIntegerField(null=True, db_index=True)
+    signed_in_at = models.DateTimeField(null=True, blank=True)
+    seen_at = models.DateTimeField(null=True, blank=True, help_text="When it was last used, to five minutes.")
+    address = models.CharField(max_length=45, blank=True, default="", db_default="")
+    user_agent = models.CharField(max_length=300, blank=True, default="", db_default="")
 
 
 class Project(models.Model):

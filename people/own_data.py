@@ -15,7 +15,17 @@ from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from people import personal
-from people.models import ApiToken, AuditEntry, Consent, Invitation, InvitationUse, LanguageSkill, Membership, User
+from people.models import (
+    ApiToken,
+    AuditEntry,
+    Consent,
+    Invitation,
+    InvitationUse,
+    LanguageSkill,
+    Membership,
+    Session,
+    User,
+)
 from people.personal import Part
 
 FILE_NAME = "crosslens-own-data.zip"
@@ -66,6 +76,7 @@ def _account(person: User) -> Iterator[Part]:
     yield Part("invitations-used", _("Invitations that you came in by."), _came_in_by(person))
     yield Part("invitations-made", _("Invitations that you made, as a manager."), _invitations(person))
     yield Part("tokens", _("Names of the tokens by which programs act for you; not the tokens."), _tokens(person))
+    yield Part("sessions", _("Where you are signed in; not what lets the browsers in."), _sessions(person))
     yield Part("sign-in-failures", _("Failures to sign in to your account that are still counted."), _failures(person))
     yield Part(
         "log",
@@ -129,6 +140,11 @@ def _invitations(person: User) -> QuerySet[Any, Any]:
 def _tokens(person: User) -> QuerySet[Any, Any]:
     columns = ("name", "prefix", "may_write", "created_at", "expires_at", "last_used_at", "revoked_at")
     return ApiToken.objects.filter(user=person).order_by("created_at", "pk").values(*columns)
+
+
+def _sessions(person: User) -> QuerySet[Any, Any]:
+    columns = ("signed_in_at", "seen_at", "address", "user_agent", "expire_date")
+    return Session.objects.filter(person=person.pk).order_by("signed_in_at", "expire_date").values(*columns)
 
 
 def _failures(person: User) -> QuerySet[Any, Any]:

@@ -1,22 +1,53 @@
-"""Sessions in the database that say whose they are, so that those of a person can be ended."""
+"""Sessions in the database that say whose they are, so that those of a person can be listed and ended."""
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends import db
+from django.utils import timezone
 
 from people.models import Session
 
+USE_NOTED_EVERY = timedelta(minutes=5)
+"""Somebody who reads a lot makes few writes."""
+
 
 class SessionStore(db.SessionStore):
+    client: tuple[str, str] = ("", "")
+    """Address and user agent of whoever asks now."""
+    known: Session | None = None
+    """The row as it was read or written last."""
+
     @classmethod
     def get_model_class(cls) -> type[Session]:
         return Session
 
+    def _get_session_from_db(self) -> Session | None:
+        found = super()._get_session_from_db()  # type: ignore[misc] # it is there, the stubs leave it out
+        assert found is None or isinstance(found, Session)
+        self.known = found
+        return found
+
     def create_model_instance(self, data: dict[str, Any]) -> Session:
         session = super().create_model_instance(data)
         assert isinstance(session, Session)
-        session.person = data.get(SESSION_KEY)
+        if SESSION_KEY in data:
+            now, person = timezone.now(), int(data[SESSION_KEY])
+            is_the_same = self.known is not None and self.known.person == person
+            session.person = person
+            session.signed_in_at = self.known.signed_in_at if self.known is not None and is_the_same else now
+            session.seen_at, (session.address, session.user_agent) = now, self.client
+        self.known = session
         return session
+
+    def note_use(self, *, now: datetime) -> None:
+        """Keep when and from where it was last used; a session that is saved anyway says so by itself."""
+        row = self.known
+        if row is None or row.person is None or self.modified:
+            return
+        if row.seen_at is None or row.seen_at <= now - USE_NOTED_EVERY:
+            address, user_agent = self.client
+            Session.objects.filter(pk=row.pk).update(seen_at=now, address=address, user_agent=user_agent)

@@ -62,6 +62,11 @@ def revoke_token(*, token: ApiToken, now: datetime) -> None:
     ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now)
 
 
+def revoke_all_tokens(*, user: User, now: datetime) -> int:
+    """End every token of a person; how many were in force."""
+    return in_force(now).filter(user=user).update(revoked_at=now)
+
+
 def token_of(given: str, *, now: datetime) -> ApiToken | None:
     """The row of a token in force, of a person whose account is; None for anything else."""
     return in_force(now).filter(digest=digest_of(given), user__is_active=True).select_related("user").first()

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from people.views import consent, home, invitations, log, members, profile, tokens, webhooks
+from people.views import consent, home, invitations, log, members, profile, sessions, tokens, webhooks
 
 app_name = "people"
 urlpatterns = [
@@ -10,6 +10,9 @@ urlpatterns = [
     path("profile/", profile.profile_show, name="profile-show"),
     path("profile/data/", profile.data_download, name="data-download"),
     path("profile/delete/", profile.account_delete, name="account-delete"),
+    path("profile/sessions/", sessions.session_list, name="session-list"),
+    path("profile/sessions/others/end/", sessions.session_end_others, name="session-end-others"),
+    path("profile/sessions/<str:handle>/end/", sessions.session_end, name="session-end"),
     path("profile/tokens/", tokens.token_list, name="token-list"),
     path("profile/tokens/<int:token_id>/revoke/", tokens.token_revoke, name="token-revoke"),
     path("projects/<slug:slug>/webhooks/", webhooks.webhook_list, name="webhook-list"),

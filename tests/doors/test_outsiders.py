@@ -54,6 +54,8 @@ ONES_OWN = {
     "people:data-download",
     "people:account-delete",
     "people:token-list",
+    "people:session-list",
+    "people:session-end-others",
     "account_reauthenticate",
     "account_email",
     "account_change_password",

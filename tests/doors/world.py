@@ -18,7 +18,8 @@ from corpus.selectors import picture_of
 from gapgame.services import playing
 from inference.models import CaptioningModel, Encoder, Run, RunState, Trial
 from people import tokens
-from people.models import Delivery, Invitation, Membership, Role, User, Webhook
+from people.access import handle_of
+from people.models import Delivery, Invitation, Membership, Role, Session, User, Webhook
 from sxs_eval.services import judging
 from tests.annotation.handing_in import hand_in
 from tests.api.seeded import WRITTEN, Seeded, make_seeded
@@ -70,6 +71,7 @@ def make_world(media: Path) -> World:
     )
     delivery = Delivery.objects.create(webhook=hook, event="x", payload={}, next_at=now, created_at=now)
     token = tokens.make_token(user=bob, name="x", may_write=True, expires_at=None, now=now).row
+    session = Session.objects.create(pk="k" * 32, session_data="", expire_date=now + DAY, person=bob.pk)
     about: dict[str, Any] = {"project": project, "created_by": manager, "expires_at": now + DAY}
     invitation = Invitation.objects.create(role=Role.RATER, token="x" * 40, **about)
     comparison = make_comparison(project=project)
@@ -108,6 +110,7 @@ def make_world(media: Path) -> World:
         "key": ["guessed"],
         "uidb36": ["1"],
         "token_id": [token.pk],
+        "handle": [handle_of(session.pk)],
         "webhook_id": [hook.pk],
         "delivery_id": [delivery.pk],
         "pk": [invitation.pk],

@@ -196,6 +196,7 @@ class World:
             "tag": ["de", "ja", "fr"],
             "layout": ["jsonl", "csv", "xm3600", "tex", "json"],
             "token_id": [1],
+            "handle": ["guessed"],
             "webhook_id": [1],
             "delivery_id": [1],
             "number": [1],

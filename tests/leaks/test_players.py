@@ -126,6 +126,7 @@ class World:
             "pk": [*Membership.objects.filter(user=self.user).values_list("pk", flat=True), 1],
             "layout": ["jsonl", "csv"],
             "token_id": [1],
+            "handle": ["guessed"],
             "webhook_id": [1],
             "delivery_id": [1],
             "number": [1],

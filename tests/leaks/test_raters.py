@@ -120,6 +120,7 @@ class World:
             "pk": [*Membership.objects.filter(user=self.rater).values_list("pk", flat=True), 1],
             "layout": ["jsonl", "csv", "tex", "xm3600"],
             "token_id": [1],
+            "handle": ["guessed"],
             "webhook_id": [1],
             "delivery_id": [1],
             "number": [1],

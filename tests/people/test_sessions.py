@@ -1,0 +1,191 @@
+"""Where somebody is signed in: seen on a page, and ended from there."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from people import access, tokens
+from people.devices import device_of
+from people.models import Session, User
+from people.sessions import USE_NOTED_EVERY
+from tests.factories import make_user
+from tests.people.conftest import PASSWORD
+
+pytestmark = pytest.mark.django_db
+PAGE, OTHERS = reverse("people:session-list"), reverse("people:session-end-others")
+HOME = reverse("people:profile-show")
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+PHONE = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 "
+    "Mobile/15E148 Safari/604.1"
+)
+
+
+def sign_in(user_agent: str = FIREFOX, address: str = "192.0.2.1", name: str = "Ann") -> Client:
+    client = Client(headers={"user-agent": user_agent}, REMOTE_ADDR=address)
+    client.post(reverse("account_login"), {"login": name, "password": PASSWORD})
+    assert "_auth_user_id" in client.session
+    return client
+
+
+def handle_of(client: Client) -> str:
+    session = Session.objects.get(pk=client.session.session_key)
+    owner = User.objects.get(pk=session.person)
+    own = access.own_sessions(owner, this=session.session_key, now=timezone.now())
+    return next(row.handle for row in own if row.is_this)
+
+
+def is_in(client: Client) -> bool:
+    return client.get(HOME).status_code == 200
+
+
+def test_the_page_shows_each_session_with_device_address_and_time(ann_with_password: User):
+    here, _phone = sign_in(), sign_in(PHONE, "198.51.100.7")
+    bob = make_user("bob")
+    bob.set_password(PASSWORD)
+    bob.save()
+    sign_in("Edg/1 (Windows)", "203.0.113.9", "bob")
+    page = here.get(PAGE)
+    text = page.content.decode()
+    assert [(own.device, own.address, own.is_this) for own in page.context["sessions"]] == [
+        ("Firefox on Linux", "192.0.2.1", True),
+        ("Safari on iPhone", "198.51.100.7", False),
+    ]
+    assert "Firefox on Linux" in text
+    assert "198.51.100.7" in text
+    assert "203.0.113.9" not in text
+    assert text.count("This session") == 1
+
+
+def test_a_session_that_ran_out_is_not_shown(ann_with_password: User):
+    here, there = sign_in(), sign_in(PHONE)
+    Session.objects.filter(pk=there.session.session_key).update(expire_date=timezone.now())
+    assert "iPhone" not in here.get(PAGE).content.decode()
+
+
+def test_nothing_on_the_page_lets_anybody_in(ann_with_password: User):
+    here, there = sign_in(), sign_in(PHONE)
+    text = here.get(PAGE).content.decode()
+    assert not [client for client in (here, there) if client.session.session_key in text]
+
+
+def test_one_session_is_ended_and_the_others_go_on(ann_with_password: User):
+    here, there, third = sign_in(), sign_in(PHONE), sign_in()
+    answer = here.post(reverse("people:session-end", args=[handle_of(there)]))
+    assert answer["Location"] == PAGE
+    assert [is_in(client) for client in (here, there, third)] == [True, False, True]
+
+
+def test_nobody_ends_the_session_of_somebody_else(ann_with_password: User, signed_in: Any):
+    there = sign_in()
+    stranger = signed_in(make_user())
+    assert stranger.post(reverse("people:session-end", args=[handle_of(there)])).status_code == 404
+    stranger.post(OTHERS)
+    assert is_in(there)
+
+
+@pytest.mark.parametrize("with_tokens", [True, False])
+def test_all_others_are_ended_with_tokens_where_that_is_asked_for(ann_with_password: User, with_tokens: bool):
+    here, there, third = sign_in(), sign_in(PHONE), sign_in()
+    now = timezone.now()
+    about: Any = {"name": "x", "may_write": True, "expires_at": now + timedelta(days=1), "now": now}
+    token = tokens.make_token(user=ann_with_password, **about).token
+    token_of_another = tokens.make_token(user=make_user(), **about).token
+    assert "Also revoke my token for programs" in here.get(PAGE).content.decode()
+    here.post(OTHERS, {"with_tokens": "on"} if with_tokens else {})
+    assert [is_in(client) for client in (here, there, third)] == [True, False, False]
+    assert (tokens.token_of(token, now=now) is None) is with_tokens
+    assert tokens.token_of(token_of_another, now=now)
+
+
+def test_without_tokens_nothing_is_asked_about_them(ann_with_password: User):
+    assert "with_tokens" not in sign_in().get(PAGE).content.decode()
+
+
+def test_use_is_noted_every_five_minutes(ann_with_password: User):
+    client = sign_in()
+    first = Session.objects.get()
+    client.get(HOME, REMOTE_ADDR="198.51.100.7")
+    again = Session.objects.get()
+    assert (again.seen_at, again.address) == (first.seen_at, "192.0.2.1")
+    Session.objects.update(seen_at=first.seen_at - USE_NOTED_EVERY)
+    client.get(HOME, REMOTE_ADDR="198.51.100.7")
+    later = Session.objects.get()
+    assert later.seen_at >= first.seen_at
+    assert (later.address, later.signed_in_at) == ("198.51.100.7", first.signed_in_at)
+
+
+def test_a_page_that_is_only_read_writes_nothing_and_after_five_minutes_once(ann_with_password: User):
+    client = sign_in()
+    assert writes_of(client) == 0
+    Session.objects.update(seen_at=timezone.now() - USE_NOTED_EVERY)
+    assert [writes_of(client), writes_of(client)] == [1, 0]
+
+
+def writes_of(client: Client) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        client.get(HOME)
+    return sum(query["sql"].startswith(("UPDATE", "INSERT", "DELETE")) for query in queries)
+
+
+def test_pages_are_still_read_where_nothing_can_be_written(ann_with_password: User, monkeypatch: Any):
+    client = sign_in()
+    tried = []
+
+    def full(*_args: Any, **_names: Any) -> None:
+        tried.append(1)
+        raise OperationalError("disk full")
+
+    monkeypatch.setattr("people.sessions.SessionStore.note_use", full)
+    assert is_in(client)
+    assert tried
+
+
+def test_of_whoever_is_not_signed_in_nothing_is_noted(client: Client):
+    session = client.session
+    session["x"] = 1
+    session.save()
+    Client(headers={"user-agent": FIREFOX}).get(reverse("account_login"))
+    client.get(reverse("account_login"), headers={"user-agent": FIREFOX}, REMOTE_ADDR="192.0.2.1")
+    assert Session.objects.values_list("person", "seen_at", "address", "user_agent").get() == (None, None, "", "")
+
+
+def test_an_unlikely_user_agent_is_cut_and_kept(ann_with_password: User):
+    sign_in("x\0" + "y" * 400)
+    assert Session.objects.get().user_agent == "x" + "y" * 299
+
+
+@pytest.mark.parametrize("address", [PAGE, OTHERS, reverse("people:session-end", args=["x"])])
+def test_the_pages_are_for_who_is_signed_in(client: Client, address: str):
+    answer = client.get(address) if address == PAGE else client.post(address)
+    assert answer["Location"].startswith(reverse("account_login"))
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "device"),
+    [
+        (FIREFOX, "Firefox on Linux"),
+        (PHONE, "Safari on iPhone"),
+        (
+            "Mozilla/5.0 (Windows NT 10.0) Chrome/140.0.0.0 Safari/537.36 Edg/140.0",
+            "Edge on Windows",
+        ),
+        ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Chrome/140.0.0.0 Safari/537.36", "Chrome on macOS"),
+        (
+            "Mozilla/5.0 (Linux; Android 15) SamsungBrowser/28.0 Chrome/130.0",
+            "Samsung Internet on Android",
+        ),
+        ("curl/8.14", "Unknown browser"),
+        ("", "Unknown browser"),
+    ],
+)
+def test_a_device_is_told_in_two_words(user_agent: str, device: str):
+    assert device_of(user_agent) == device
