@@ -18,6 +18,9 @@ from corpus.rules.records import FileRefused
 END = struct.Struct("<4s4H2LH")
 END_MAGIC = b"PK\x05\x06"
 END64_LOCATOR_MAGIC = b"PK\x06\x07"
+LOCATOR_BYTES = 20
+END64_MAGIC = b"PK\x06\x06"
+END64_BYTES = 56
 MAX_COMMENT_BYTES = 65_535
 MAX_CONTENTS_BYTES = 200 * limits.MAX_ZIP_ENTRIES
 """Of the table of contents, which is read into memory whole."""
@@ -109,25 +112,36 @@ def _why_not(entry: zipfile.ZipInfo) -> str:
 def _check_contents_size(file: IO[bytes]) -> None:
     """Refuse a table of contents too large for memory before `zipfile` reads it, which it does without asking."""
     file.seek(0, 2)
-    start = max(0, file.tell() - MAX_COMMENT_BYTES - END.size)
+    start = max(0, file.tell() - MAX_COMMENT_BYTES - END.size - LOCATOR_BYTES)
     file.seek(start)
     tail = file.read()
     at = tail.rfind(END_MAGIC)
     if at < 0 or len(tail) - at < END.size:
         raise _not_a_zip()
     size = END.unpack_from(tail, at)[5]
-    if tail[max(0, at - 20) : at].startswith(END64_LOCATOR_MAGIC):
-        (place,) = struct.unpack_from("<Q", tail, at - 20 + 8)
-        file.seek(place)
-        record = file.read(56)
-        if len(record) < 56:
-            raise _not_a_zip()
-        (size,) = struct.unpack_from("<Q", record, 40)
+    if tail[max(0, at - LOCATOR_BYTES) : at].startswith(END64_LOCATOR_MAGIC):
+        size = _size_told_at_length(file, start + at - LOCATOR_BYTES)
     file.seek(0)
     if size > MAX_CONTENTS_BYTES:
         raise FileRefused(
             _("The zip holds more than %(limit)s files. Split it into several.") % {"limit": limits.MAX_ZIP_ENTRIES}
         )
+
+
+def _size_told_at_length(file: IO[bytes], locator: int) -> int:
+    """In a zip of more than 4 GB. `zipfile` looks right before the locator, others at the place which that names."""
+    file.seek(locator + 8)
+    (place,) = struct.unpack("<Q", file.read(8))
+    sizes: list[int] = []
+    for start in (place, locator - END64_BYTES):
+        if 0 <= start <= locator - END64_BYTES:
+            file.seek(start)
+            record = file.read(END64_BYTES)
+            if record.startswith(END64_MAGIC):
+                sizes += struct.unpack_from("<Q", record, 40)
+    if not sizes:
+        raise _not_a_zip()
+    return max(sizes)
 
 
 def _not_a_zip() -> FileRefused:

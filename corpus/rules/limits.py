@@ -30,6 +30,9 @@ MAX_MANIFEST_LINES = 200_000
 MAX_EXTRA_CHARACTERS = 10_000
 """Of the columns of one line that have no field here, as JSON."""
 
+MAX_ROW_CHARACTERS = 100_000
+"""Of one row of a CSV file, over as many lines as its quotation marks span."""
+
 MAX_LINE_BYTES = MEGABYTE
 """Of one line of a manifest or of a file of captions."""
 

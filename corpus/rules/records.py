@@ -100,25 +100,23 @@ def csv_records(file: IO[bytes], *, column: str) -> Iterator[Record | BrokenReco
     Raises
     ------
     FileRefused
-        Where the first line does not name `column`, or one name comes twice.
+        Where the first line does not name `column`, or one name comes twice, and where a quotation mark that is never
+        closed has taken in more lines than its own.
     """
     _head(file)
-    # Lines may end in a mere carriage return too, as spreadsheets on old Macs have it.
-    pieces = (piece for line in file for piece in line.splitlines(keepends=True))
-    lines = (piece.decode("utf-8", "surrogateescape") for piece in pieces)
-    header_line = next(lines, "").removeprefix("\ufeff")
-    header, delimiter = _csv_header(header_line, column)
+    lines = _CsvLines(file)
+    header, delimiter = _csv_header(lines, column)
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
-        number = rows.line_num + 2
+        number = lines.begin_row()
         try:
             row = next(rows)
         except StopIteration:
             return
-        except csv.Error as error:
-            yield BrokenRecord(
-                number, _("Not a row of a CSV file (%(error)s). Check the quotation marks.") % {"error": error}
-            )
+        except (csv.Error, _RowTooLongError) as error:
+            if lines.number > number and (lines.is_at_end or isinstance(error, _RowTooLongError)):
+                raise FileRefused(_unclosed(number)) from error
+            yield BrokenRecord(number, _why_no_row(error))
             continue
         if not any(cell.strip() for cell in row):
             continue
@@ -171,7 +169,71 @@ def _head(file: IO[bytes]) -> bytes:
     return head.removeprefix(codecs.BOM_UTF8)
 
 
-def _csv_header(line: str, column: str) -> tuple[list[str], str]:
+class _RowTooLongError(Exception):
+    """A row of a CSV file has more characters than any that is meant as one."""
+
+
+class _CsvLines(Iterator[str]):
+    """The lines of a file for `csv.reader`, which has no limit of its own for what stands in quotation marks.
+
+    `number` is that of the last line read, from 1.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._pieces = _pieces(file)
+        self._characters = 0
+        self.number = 0
+        self.is_at_end = False
+
+    def begin_row(self) -> int:
+        """The number of the line at which the next row begins."""
+        self._characters = 0
+        return self.number + 1
+
+    def __next__(self) -> str:
+        try:
+            line = next(self._pieces).decode("utf-8", "surrogateescape")
+        except StopIteration:
+            self.is_at_end = True
+            raise
+        self.number += 1
+        self._characters += len(line)
+        if self._characters > limits.MAX_ROW_CHARACTERS:
+            raise _RowTooLongError
+        return line.removeprefix("\ufeff") if self.number == 1 else line
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    """Lines, however they end: spreadsheets on old Macs have a mere carriage return. What is too long is cut off."""
+    rest = b""
+    while chunk := file.read(READ_BYTES):
+        *whole, last = (rest + chunk).splitlines(keepends=True)
+        yield from whole
+        # What may go on; of a line that is too long, enough to tell.
+        rest = last if len(last) <= limits.MAX_LINE_BYTES or last.endswith((b"\r", b"\n")) else last[:-READ_BYTES]
+    if rest:
+        yield rest
+
+
+def _unclosed(number: int) -> str:
+    return _(
+        "In the row that begins on line %(number)s a quotation mark is opened and never closed, so that the lines "
+        "after it count as part of it. Close it there, or write it twice where it is meant as a character."
+    ) % {"number": number}
+
+
+def _why_no_row(error: Exception) -> str:
+    if isinstance(error, _RowTooLongError):
+        return _("The row has more than %(limit)s characters.") % {"limit": limits.MAX_ROW_CHARACTERS}
+    return _("Not a row of a CSV file (%(error)s). Check the quotation marks.") % {"error": error}
+
+
+def _csv_header(lines: _CsvLines, column: str) -> tuple[list[str], str]:
+    try:
+        line = next(lines, "")
+    except _RowTooLongError as error:
+        reason = _("The first line has more than %(limit)s characters. Does it name the columns?")
+        raise FileRefused(reason % {"limit": limits.MAX_ROW_CHARACTERS}) from error
     if not is_text(line):
         raise FileRefused(not_utf8())
     names: list[str] = []

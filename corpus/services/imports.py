@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from datetime import datetime
 from functools import partial
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.core.files.uploadedfile import UploadedFile
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from corpus.models import Collection, ImportJob, ImportKind, Outcome
@@ -30,8 +30,11 @@ Announce = Callable[[int], None]
 
 FILE_NAMES = "files"
 
-NOT_OF_ONE_FILE = (jobs.LeaseLost, InterfaceError, OperationalError)
+NOT_OF_ONE_FILE = (jobs.LeaseLost, *jobs.DATABASE_IS_GONE)
 """What ends an import rather than being told of the file at hand: the job or the database is gone."""
+
+ROWS_PER_TRANSACTION = 250
+"""Of files and lines that need no look to be refused."""
 
 log = logging.getLogger(__name__)
 
@@ -81,45 +84,53 @@ def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
 
 
 def _run(job: ImportJob, make_plan: Callable[[], list[Entry | Problem]], *, clock: Clock, announce: Announce) -> None:
-    try:
+    with jobs.to_the_end(job, clock=clock):
         plan = make_plan()
         if not plan:
             raise FileRefused(_("There is no file in it."))
-    except FileRefused as refused:
-        jobs.finish(job, now=clock(), error=str(refused))
-        return
-    reported = set(job.rows.values_list("number", flat=True))
-    is_resumed_too_often = job.attempts > jobs.SKIP_AFTER_ATTEMPTS
-    try:
         job.lease_until = jobs.extend(job, now=clock())
         ImportJob.objects.filter(pk=job.pk).update(total=len(plan))
-        for item in plan:
-            if item.number in reported:
+        reported = set(job.rows.values_list("number", flat=True))
+        left = [item for item in plan if item.number not in reported]
+        if left and job.attempts > jobs.SKIP_AFTER_ATTEMPTS:
+            reason = _("Reading it stopped the import each time it was tried. Look at the file.")
+            left[0] = Problem(left[0].number, left[0].name, reason)
+        for step in _steps(left):
+            if isinstance(step, Entry):
+                job.lease_until = _take(job, step, clock=clock, announce=announce)
+            else:
+                job.lease_until = _reject(job, step, clock=clock)
+
+
+def _steps(items: list[Entry | Problem]) -> Iterator[Entry | list[Problem]]:
+    """Each file by itself, so that it is in with its row of the report; what needs no look in one go."""
+    refused: list[Problem] = []
+    for item in items:
+        if isinstance(item, Problem):
+            refused.append(item)
+            if len(refused) < ROWS_PER_TRANSACTION:
                 continue
-            if is_resumed_too_often:
-                item = Problem(
-                    item.number, item.name, _("Reading it stopped the import each time it was tried. Look at the file.")
-                )
-                is_resumed_too_often = False
-            job.lease_until = _take(job, item, clock=clock, announce=announce)
-    except jobs.LeaseLost:
-        return
-    jobs.finish(job, now=clock())
+        if refused:
+            yield refused
+            refused = []
+        if isinstance(item, Entry):
+            yield item
+    if refused:
+        yield refused
 
 
-def _take(job: ImportJob, item: Entry | Problem, *, clock: Clock, announce: Announce) -> datetime:
-    if isinstance(item, Problem):
-        return _reject(job, item, item.reason, clock=clock)
+def _take(job: ImportJob, entry: Entry, *, clock: Clock, announce: Announce) -> datetime:
     try:
-        with spooled(item.content) as file:
-            return _add(job, item, file, clock=clock, announce=announce)
+        with spooled(entry.content) as file:
+            return _add(job, entry, file, clock=clock, announce=announce)
     except (PictureRefused, KeyTaken) as refused:
-        return _reject(job, item, str(refused), clock=clock)
+        reason = str(refused)
     except NOT_OF_ONE_FILE:
         raise
     except Exception as error:
-        log.exception("Import %s: file %s could not be taken.", job.pk, item.number)
-        return _reject(job, item, unexpected(error), clock=clock)
+        log.exception("Import %s: file %s could not be taken.", job.pk, entry.number)
+        reason = unexpected(error)
+    return _reject(job, [Problem(entry.number, entry.name, reason)], clock=clock)
 
 
 def unexpected(error: Exception) -> str:
@@ -148,6 +159,7 @@ def _add(job: ImportJob, entry: Entry, file: IO[bytes], *, clock: Clock, announc
         return jobs.report(job, [jobs.row(job, entry.number, entry.name, outcome, reason, image)], now=now)
 
 
-def _reject(job: ImportJob, item: Entry | Problem, reason: str, *, clock: Clock) -> datetime:
+def _reject(job: ImportJob, problems: list[Problem], *, clock: Clock) -> datetime:
+    rows = [jobs.row(job, one.number, one.name, Outcome.REJECTED, one.reason) for one in problems]
     with transaction.atomic():
-        return jobs.report(job, [jobs.row(job, item.number, item.name, Outcome.REJECTED, reason)], now=clock())
+        return jobs.report(job, rows, now=clock())

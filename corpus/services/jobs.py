@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, Q
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -30,10 +31,19 @@ SKIP_AFTER_ATTEMPTS = 3
 """After so many starts that ended without a word, the next file is taken to be what ends them."""
 
 MAX_ATTEMPTS = 6
+
+MAX_ERRORS = 2
+"""After so many starts without progress an error ends the job, unless it may pass: those have `MAX_ATTEMPTS`."""
+
+DATABASE_IS_GONE = (InterfaceError, OperationalError)
+
 NAME_CHARACTERS = 500
 
 IS_INLINE = "is_inline"
 """Option of a job that a command runs by itself, on files that no worker may have."""
+
+
+log = logging.getLogger(__name__)
 
 
 class LeaseLost(Exception):
@@ -99,7 +109,9 @@ def run(*, job_id: int, kind: ImportKind, clock: Clock, work: Callable[[ImportJo
 
 @contextmanager
 def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
-    """Close the job at the end, also where its file is refused; gives the number of the last line that was taken.
+    """Close the job at the end, also where its file is refused or an error comes that nobody foresaw.
+
+    Gives the number of the last line that was taken.
 
     Lines are taken in order and told of in the transaction that takes them, so all up to that number are done.
     """
@@ -111,9 +123,32 @@ def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
         finish(job, now=clock(), error=_("The file is no longer there. Send it again."))
     except LeaseLost:
         return
+    except DATABASE_IS_GONE:
+        raise
+    except Exception as error:
+        if not _end_or_let_go(job, error, now=clock()):
+            raise
     else:
         ImportJob.objects.filter(pk=job.pk, lease_until=job.lease_until).update(total=job.rows.count())
         finish(job, now=clock())
+
+
+def _end_or_let_go(job: ImportJob, error: Exception, *, now: datetime) -> bool:
+    """Close the job, or have the sweep start it once more; False where the error may pass, and the lease has to."""
+    is_inline = bool(job.options.get(IS_INLINE))
+    if _may_pass(error) and not is_inline:
+        return False
+    log.error("Import %s stopped.", job.pk, exc_info=error)
+    held = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
+    if is_inline or not held.filter(attempts__lt=MAX_ERRORS).update(lease_until=now):
+        reason = _("An error stopped the import (%(error)s). What is in stays in. The log of the server says more.")
+        finish(job, now=now, error=reason % {"error": type(error).__name__})
+    return True
+
+
+def _may_pass(error: Exception) -> bool:
+    # Object storage has errors of its own, and is no part of every installation.
+    return isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("botocore", "urllib3")
 
 
 def report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) -> datetime:

@@ -179,14 +179,7 @@ def _line(line: Line | BrokenLine, find: Callable[[str], Content | None], *, bas
 def _plan_of_manifest(path: Path) -> list[Entry | Problem]:
     home = path.parent.resolve()
 
-    def find(name: str) -> Content | None:
-        try:
-            found = (home / name).resolve()
-            return _on_disk(found) if found.is_relative_to(home) and found.is_file() else None
-        except (OSError, ValueError, RuntimeError):
-            return None
-
-    return _lines(path.name, _on_disk(path), find)
+    return _lines(path.name, _on_disk(path), lambda name: _within(home, home / name))
 
 
 def _folder(path: Path) -> Shelf:
@@ -197,12 +190,22 @@ def _folder(path: Path) -> Shelf:
         name = found.relative_to(home).as_posix()
         if is_hidden(name):
             hidden += 1
-        elif not found.resolve().is_relative_to(home) or not found.is_file():
+        elif (content := _within(home, found)) is None:
             shelf.problems.append((name, _("A link that leads out of the folder, or no file.")))
         else:
-            shelf.files[name] = _on_disk(found)
+            shelf.files[name] = content
     _tell_hidden(shelf, hidden)
     return shelf
+
+
+def _within(home: Path, path: Path) -> Content | None:
+    """The file at `path`, or None where it is none, or leads out of `home`."""
+    try:
+        found = path.resolve()
+        return _on_disk(found) if found.is_relative_to(home) and found.is_file() else None
+    except (OSError, ValueError, RuntimeError):
+        # A link that leads to itself, a folder that may not be entered, a name with a NUL.
+        return None
 
 
 def _walk(home: Path) -> Iterator[Path]:

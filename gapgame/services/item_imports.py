@@ -127,8 +127,8 @@ def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
 
 
 def _run(job: ImportJob, open_source: OpenSource, *, clock: Clock, announce: Announce) -> None:
-    item_set = ItemSet.objects.select_related("collection").get(collection=job.collection_id)
     with jobs.to_the_end(job, clock=clock) as last, ExitStack() as stack:
+        item_set = ItemSet.objects.select_related("collection").get(collection=job.collection_id)
         job.lease_until = jobs.extend(job, now=clock())
         source = open_source(stack)
         ImportJob.objects.filter(pk=job.pk).update(total=source.total)

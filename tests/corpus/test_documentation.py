@@ -14,6 +14,7 @@ def test_the_guide_tells_the_limits_as_they_are():
         limits.MAX_ZIP_ENTRIES,
         limits.MAX_MANIFEST_LINES,
         limits.MAX_EXTRA_CHARACTERS,
+        limits.MAX_ROW_CHARACTERS,
         limits.MAX_CAPTION_CHARACTERS,
         limits.MAX_UPLOAD_BYTES // limits.MEGABYTE,
         limits.MAX_ZIP_BYTES // limits.MEGABYTE,
