@@ -1,4 +1,4 @@
-"""Around everything: each request has an id, a line in the log, and is counted."""
+"""Around everything: each request has an id, a line in the log, and is counted; no answer is kept."""
 
 from __future__ import annotations
 
@@ -18,6 +18,18 @@ log = logging.getLogger("operations.access")
 STATIC = "static"
 UNRESOLVED = "unresolved"
 PROBES = frozenset({"health-show", "readiness-show", "metrics-show"})
+
+
+class NothingKept:
+    """Has browsers and proxies keep no answer that does not say itself how long it may be kept."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        response.setdefault("Cache-Control", "private, no-store")
+        return response
 
 
 class RequestsTold:

@@ -20,6 +20,7 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from allocation.models import AssignmentState
 from annotation.api import shapes
@@ -31,7 +32,7 @@ from corpus.models import CollectionImage
 from languages.models import Language
 from people import audit
 from people.api.pagination import PARAMETERS, Part, page, paged
-from people.api.views import ApiView, asker
+from people.api.views import asker
 from people.models import Project, Role
 from people.permissions import project_for
 
@@ -46,7 +47,7 @@ OF_ROUNDS = [
 ]
 
 
-class LanguageList(ApiView):
+class LanguageList(APIView):
     @extend_schema(
         operation_id="languages",
         summary="The languages of a project",
@@ -60,7 +61,7 @@ class LanguageList(ApiView):
         return Response(shapes.LanguagesSerializer({"results": found}).data)
 
 
-class RoundList(ApiView):
+class RoundList(APIView):
     @extend_schema(
         operation_id="rounds",
         summary="The rounds of a project, with their states",
@@ -74,7 +75,7 @@ class RoundList(ApiView):
         return page(request, [Part(0, rounds)], order=["pk"], show=lambda rows: show(rows, many=True).data)
 
 
-class RoundDetail(ApiView):
+class RoundDetail(APIView):
     @extend_schema(operation_id="round", summary="A round", tags=TAGS, responses=shapes.RoundSerializer)
     def get(self, request: Request, slug: str, round_id: int) -> Response:
         rounds = Round.objects.filter(project=managed(request, slug)).select_related("pool", "verifies", "guidelines")
@@ -84,7 +85,7 @@ class RoundDetail(ApiView):
         return Response(shapes.RoundSerializer(round).data)
 
 
-class ProgressView(ApiView):
+class ProgressView(APIView):
     @extend_schema(
         operation_id="progress", summary="How far each round is", tags=TAGS, responses=shapes.ProgressSerializer
     )
@@ -93,7 +94,7 @@ class ProgressView(ApiView):
         return Response(shapes.ProgressSerializer(progress).data)
 
 
-class ImageList(ApiView):
+class ImageList(APIView):
     @extend_schema(
         operation_id="images",
         summary="The pictures of a project",
@@ -116,7 +117,7 @@ class ImageList(ApiView):
         )
 
 
-class CaptionList(ApiView):
+class CaptionList(APIView):
     @extend_schema(
         operation_id="captions",
         summary="What people wrote",
@@ -132,7 +133,7 @@ class CaptionList(ApiView):
         return page(request, parts, order=["image_id", "pk"], show=shown_by(project, shapes.CaptionSerializer))
 
 
-class RatingList(ApiView):
+class RatingList(APIView):
     @extend_schema(
         operation_id="ratings",
         summary="How the English captions were rated by those who then wrote",
@@ -147,7 +148,7 @@ class RatingList(ApiView):
         return page(request, parts, order=["image_id", "pk"], show=shown_by(project, shapes.RatingSerializer))
 
 
-class VerdictList(ApiView):
+class VerdictList(APIView):
     @extend_schema(
         operation_id="verdicts",
         summary="How others rated what people wrote",
@@ -168,7 +169,7 @@ class VerdictList(ApiView):
         return page(request, parts, order=["caption_id", "pk"], show=shown_by(project, shapes.VerdictSerializer))
 
 
-class FeedbackList(ApiView):
+class FeedbackList(APIView):
     @extend_schema(
         operation_id="feedback",
         summary="What managers said to annotators",
@@ -192,7 +193,7 @@ class AnyForm(BaseContentNegotiation):
         return JSONRenderer(), JSONRenderer.media_type
 
 
-class CaptionExport(ApiView):
+class CaptionExport(APIView):
     content_negotiation_class = AnyForm
 
     @extend_schema(

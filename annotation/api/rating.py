@@ -15,6 +15,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from allocation.models import BatchState
 from annotation import tasks
@@ -26,7 +27,7 @@ from annotation.selectors import verification
 from annotation.services import verification as services
 from corpus.api import PictureSerializer
 from corpus.api import shown as picture_shown
-from people.api.views import ApiView, asker
+from people.api.views import asker
 
 TAGS = ["work: rating captions"]
 
@@ -70,7 +71,7 @@ class RatingWorkSerializer(serializers.Serializer[Any]):
     rounds = RatingRoundSerializer(many=True)
 
 
-class RatingWorkView(ApiView):
+class RatingWorkView(APIView):
     @extend_schema(
         operation_id="rating_work",
         summary="What waits for one to rate",
@@ -82,7 +83,7 @@ class RatingWorkView(ApiView):
         return Response(RatingWorkSerializer({"rounds": rounds}).data)
 
 
-class RatingBatchTake(ApiView):
+class RatingBatchTake(APIView):
     @extend_schema(
         operation_id="rating_batch_take",
         summary="Take captions to rate",
@@ -100,7 +101,7 @@ class RatingBatchTake(ApiView):
         return answer(request, batch.pk)
 
 
-class RatingBatchDetail(ApiView):
+class RatingBatchDetail(APIView):
     @extend_schema(
         operation_id="rating_batch",
         summary="A batch of captions to rate",
@@ -111,7 +112,7 @@ class RatingBatchDetail(ApiView):
         return answer(request, batch_id)
 
 
-class VerdictSave(ApiView):
+class VerdictSave(APIView):
     @extend_schema(
         operation_id="verdict_save",
         summary="Rate a caption that somebody wrote",
@@ -135,7 +136,7 @@ class VerdictSave(ApiView):
         return Response({"position": position, "rating": sent["rating"]})
 
 
-class RatingBatchSubmit(ApiView):
+class RatingBatchSubmit(APIView):
     @extend_schema(
         operation_id="rating_batch_submit",
         summary="Hand ratings in",
@@ -152,7 +153,7 @@ class RatingBatchSubmit(ApiView):
         return answer(request, batch_id)
 
 
-class RatingBatchReturn(ApiView):
+class RatingBatchReturn(APIView):
     @extend_schema(
         operation_id="rating_batch_return",
         summary="Give captions to rate back",
@@ -168,7 +169,7 @@ class RatingBatchReturn(ApiView):
         return answer(request, batch_id)
 
 
-class RatingBatchResume(ApiView):
+class RatingBatchResume(APIView):
     @extend_schema(
         operation_id="rating_batch_resume",
         summary="Take captions to rate up again",

@@ -15,6 +15,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from annotation import tasks
 from annotation.api.managing import AnyForm, with_words
@@ -26,7 +27,7 @@ from annotation.models import Release
 from annotation.services import releases
 from corpus.models import JobState
 from people.api.pagination import PARAMETERS, Part, page, paged
-from people.api.views import ApiView, asker
+from people.api.views import asker
 
 TAGS = ["releases"]
 
@@ -75,7 +76,7 @@ class FilesSerializer(serializers.Serializer[Any]):
     results = FileSerializer(many=True)
 
 
-class ReleaseList(ApiView):
+class ReleaseList(APIView):
     @extend_schema(
         operation_id="releases",
         summary="The releases of a project",
@@ -105,13 +106,13 @@ class ReleaseList(ApiView):
         return Response(ReleaseSerializer(made).data, status=202)
 
 
-class ReleaseDetail(ApiView):
+class ReleaseDetail(APIView):
     @extend_schema(operation_id="release", summary="A release", tags=TAGS, responses=ReleaseSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
         return Response(ReleaseSerializer(release_of(request, slug, number)).data)
 
 
-class ReleaseFiles(ApiView):
+class ReleaseFiles(APIView):
     @extend_schema(operation_id="release_files", summary="Its files", tags=TAGS, responses=FilesSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
         release = release_of(request, slug, number, is_done=True)
@@ -119,7 +120,7 @@ class ReleaseFiles(ApiView):
         return Response(FilesSerializer({"results": found}).data)
 
 
-class ReleaseFile(ApiView):
+class ReleaseFile(APIView):
     content_negotiation_class = AnyForm
 
     @extend_schema(
@@ -136,7 +137,7 @@ class ReleaseFile(ApiView):
         return sent(f"{release.folder}/{name}", name.rpartition("/")[2])
 
 
-class ReleaseArchive(ApiView):
+class ReleaseArchive(APIView):
     content_negotiation_class = AnyForm
 
     @extend_schema(

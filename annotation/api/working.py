@@ -17,6 +17,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from allocation.models import BatchState
 from annotation.api.refusals import nothing_left, refusals
@@ -28,7 +29,7 @@ from annotation.services import batches, feedback
 from corpus.api import PictureSerializer
 from corpus.api import shown as picture_shown
 from people.api.pagination import PARAMETERS, Part, page, paged
-from people.api.views import ApiView, asker
+from people.api.views import asker
 from people.models import User
 
 MS_PER_DAY = 24 * 3600 * 1000
@@ -119,14 +120,14 @@ class DraftedSerializer(serializers.Serializer[Any]):
     warnings = WarningSerializer(many=True)
 
 
-class WorkView(ApiView):
+class WorkView(APIView):
     @extend_schema(operation_id="work", summary="What waits for one to write", tags=TAGS, responses=WorkSerializer)
     def get(self, request: Request) -> Response:
         rounds = [row for row in work.work_of(asker(request), timezone.now()) if is_written_in(row.round)]
         return Response(WorkSerializer({"rounds": rounds}).data)
 
 
-class BatchTake(ApiView):
+class BatchTake(APIView):
     @extend_schema(
         operation_id="batch_take",
         summary="Take a batch",
@@ -146,13 +147,13 @@ class BatchTake(ApiView):
         return answer(request, batch.pk)
 
 
-class BatchDetail(ApiView):
+class BatchDetail(APIView):
     @extend_schema(operation_id="batch", summary="A batch of one's own", tags=TAGS, responses=BatchSerializer)
     def get(self, request: Request, batch_id: UUID) -> Response:
         return answer(request, batch_id)
 
 
-class RatingSave(ApiView):
+class RatingSave(APIView):
     @extend_schema(
         operation_id="rating_save",
         summary="Rate an English caption",
@@ -176,7 +177,7 @@ class RatingSave(ApiView):
         return Response({"position": position, "rating": sent["rating"]})
 
 
-class WritingOpen(ApiView):
+class WritingOpen(APIView):
     @extend_schema(
         operation_id="writing_open",
         summary="Go from rating to writing, for good",
@@ -195,7 +196,7 @@ class WritingOpen(ApiView):
         return response
 
 
-class DraftSave(ApiView):
+class DraftSave(APIView):
     @extend_schema(
         operation_id="draft_save",
         summary="Keep the text of a picture",
@@ -216,7 +217,7 @@ class DraftSave(ApiView):
         return Response(DraftedSerializer({**kept, "warnings": warnings}).data)
 
 
-class BatchSubmit(ApiView):
+class BatchSubmit(APIView):
     @extend_schema(
         operation_id="batch_submit",
         summary="Hand a batch in",
@@ -232,7 +233,7 @@ class BatchSubmit(ApiView):
         return answer(request, batch_id)
 
 
-class BatchReturn(ApiView):
+class BatchReturn(APIView):
     @extend_schema(
         operation_id="batch_return",
         summary="Give a batch back",
@@ -248,7 +249,7 @@ class BatchReturn(ApiView):
         return answer(request, batch_id)
 
 
-class BatchResume(ApiView):
+class BatchResume(APIView):
     @extend_schema(
         operation_id="batch_resume",
         summary="Take a batch up again",
@@ -276,7 +277,7 @@ class OwnCaptionSerializer(serializers.ModelSerializer[Caption]):
         fields = ("id", "project", "language", "round", "batch", "position", "text", "state", "submitted_at")
 
 
-class OwnCaptionList(ApiView):
+class OwnCaptionList(APIView):
     @extend_schema(
         operation_id="own_captions",
         summary="What one has handed in",
@@ -299,7 +300,7 @@ class OwnFeedbackSerializer(serializers.ModelSerializer[Feedback]):
         fields = ("id", "project", "round", "caption", "text", "at", "acknowledged_at")
 
 
-class OwnFeedbackList(ApiView):
+class OwnFeedbackList(APIView):
     @extend_schema(
         operation_id="own_feedback",
         summary="What managers said to one",
@@ -313,7 +314,7 @@ class OwnFeedbackList(ApiView):
         return page(request, [Part(0, mine)], order=["pk"], show=lambda rows: show(rows, many=True).data)
 
 
-class FeedbackAcknowledge(ApiView):
+class FeedbackAcknowledge(APIView):
     @extend_schema(
         operation_id="feedback_acknowledge",
         summary="Say that one has read it",

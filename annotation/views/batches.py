@@ -12,7 +12,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -52,7 +51,6 @@ def _standing(request: HttpRequest, batch_id: UUID, stage: Stage) -> tuple[Capti
 
 
 @require_safe
-@never_cache
 @login_required
 def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """Go to where the batch stands."""
@@ -73,7 +71,6 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page  # fifteen times five levels: 40 kB of much the same
-@never_cache
 @says_where
 @login_required
 def batch_rate(request: HttpRequest, batch_id: UUID) -> HttpResponse:
@@ -142,7 +139,6 @@ def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @login_required
 def caption_write(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     if request.method == "POST":
@@ -226,7 +222,6 @@ def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
 
 
 @require_safe
-@never_cache
 @login_required
 def batch_review(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch, elsewhere = _standing(request, batch_id, Stage.WRITE)
@@ -262,7 +257,6 @@ def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def batch_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch, elsewhere = _standing(request, batch_id, Stage.SUBMITTED)

@@ -13,7 +13,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import tasks
@@ -32,7 +31,6 @@ SEED_BITS = 32
 
 
 @require_safe
-@never_cache
 @login_required
 def language_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     project, language = language_managed_by(request.user, slug, tag)
@@ -40,7 +38,6 @@ def language_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def language_progress(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     """The part of the page that says how far each round is; asked again from time to time."""
@@ -136,7 +133,6 @@ def verification_plan(request: HttpRequest, slug: str, round_id: int) -> HttpRes
 
 
 @require_safe
-@never_cache
 @login_required
 def standing_show(request: HttpRequest, slug: str, tag: str, person_id: int) -> HttpResponse:
     project, language = language_managed_by(request.user, slug, tag)

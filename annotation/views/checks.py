@@ -11,7 +11,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.forms.checks import CheckForm, FeedbackForm
@@ -30,7 +29,6 @@ IS_RIGHT = {"right": True, "wrong": False, "": None}
 
 
 @require_safe
-@never_cache
 @login_required
 def check_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
@@ -94,7 +92,6 @@ def caption_send_back(request: HttpRequest, slug: str, caption_id: int) -> HttpR
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @login_required
 def feedback_create(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     """Say something about a round in general, and look back on all that was said of it."""

@@ -10,7 +10,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.models import Caption, CaptionState, Feedback
@@ -25,14 +24,12 @@ from people.requests import user_of
 
 
 @require_safe
-@never_cache
 @login_required
 def feedback_list(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/feedback_list.html", {"notes": notes_to(user_of(request))})
 
 
 @require_safe
-@never_cache
 @login_required
 def feedback_show(request: HttpRequest, feedback_id: int) -> HttpResponse:
     note = note_to(user_of(request), feedback_id)
@@ -53,7 +50,6 @@ def feedback_acknowledge(request: HttpRequest, feedback_id: int) -> HttpResponse
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @login_required
 def caption_rewrite(request: HttpRequest, caption_id: int) -> HttpResponse:
     caption = caption_sent_back_to(request.user, caption_id)

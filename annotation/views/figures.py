@@ -10,7 +10,6 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation.pages.plots import plots_page
@@ -23,14 +22,12 @@ from people.permissions import project_for
 
 
 @require_safe
-@never_cache
 @login_required
 def plots_show(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/plots.html", _plots(request, slug))
 
 
 @require_safe
-@never_cache
 @login_required
 def plots_progress(request: HttpRequest, slug: str) -> HttpResponse:
     context = _plots(request, slug)
@@ -38,14 +35,12 @@ def plots_progress(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def statistics_show(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/statistics.html", _statistics(request, slug))
 
 
 @require_safe
-@never_cache
 @login_required
 def statistics_progress(request: HttpRequest, slug: str) -> HttpResponse:
     context = _statistics(request, slug)

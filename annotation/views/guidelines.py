@@ -10,7 +10,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms.guidelines import Examples, GuidelinesForm, too_many
@@ -25,7 +24,6 @@ from people.requests import user_of
 
 
 @require_safe
-@never_cache
 @login_required
 def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug)
@@ -47,7 +45,6 @@ def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @login_required
 def guidelines_edit(request: HttpRequest, slug: str) -> HttpResponse:
     """The next version in one form: its buttons add and take out examples, look for pictures, and publish."""

@@ -10,7 +10,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation.downloads.captions import Layout
@@ -28,14 +27,12 @@ NOTHING_NEW = 204
 
 
 @require_safe
-@never_cache
 @login_required
 def project_show(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/manage_project.html", _progress(request, slug) | {"layouts": Layout})
 
 
 @require_safe
-@never_cache
 @login_required
 def project_progress(request: HttpRequest, slug: str) -> HttpResponse:
     """The part of the page that keeps itself up to date."""
@@ -44,14 +41,12 @@ def project_progress(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def annotator_list(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/annotators.html", _annotators(request, slug))
 
 
 @require_safe
-@never_cache
 @login_required
 def annotator_progress(request: HttpRequest, slug: str) -> HttpResponse:
     context = _annotators(request, slug)
@@ -59,7 +54,6 @@ def annotator_progress(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def annotator_show(request: HttpRequest, slug: str, person_id: int) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)

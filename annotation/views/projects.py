@@ -164,7 +164,6 @@ def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpRespons
         audit.record(project=project, action="captions.exported", about=layout, by=user_of(request), now=until)
     response = StreamingHttpResponse(export_captions(project, wanted, until=until), content_type=wanted.content_type)
     response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until)}"'
-    response["Cache-Control"] = "private, no-store"
     return response
 
 

@@ -69,7 +69,6 @@ def quality_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
     response = HttpResponse("".join(lines), content_type=wanted.content_type)
     name = f"{project.slug}-quality-{stamp(timezone.now())}.{layout}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
-    response["Cache-Control"] = "private, no-store"
     return response
 
 

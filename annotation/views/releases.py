@@ -9,7 +9,6 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import tasks
@@ -54,7 +53,6 @@ def release_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def release_show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     release = release_for(request.user, slug, number)
@@ -62,7 +60,6 @@ def release_show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def release_progress(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """The part that asks for itself again; in the end the whole page comes anew."""
@@ -106,9 +103,7 @@ def _download(request: HttpRequest, release: Release, stored: str, name: str) ->
         file = default_storage.open(stored)
     except FileNotFoundError as error:
         raise Http404(_("The file is not in storage any more. Ask who runs this installation.")) from error
-    response = FileResponse(file, as_attachment=True, filename=name, content_type="application/octet-stream")
-    response["Cache-Control"] = "private, no-store"
-    return response
+    return FileResponse(file, as_attachment=True, filename=name, content_type="application/octet-stream")
 
 
 def _about(request: HttpRequest, project: Project) -> dict[str, object]:

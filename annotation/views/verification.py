@@ -13,7 +13,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -49,7 +48,6 @@ def verification_take(request: HttpRequest, round_id: int) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
-@never_cache
 @says_where
 @login_required
 def verification_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
@@ -108,7 +106,6 @@ def verdict_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRes
 
 
 @require_safe
-@never_cache
 @login_required
 def verification_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """That it was handed in; no caption, as the picture may come to be written about in a later round."""
@@ -119,7 +116,6 @@ def verification_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     return render(request, "annotation/rated_captions.html", {"batch": head})
 
 
-@never_cache
 @login_required
 def verification_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = ratings_for(request.user, batch_id)

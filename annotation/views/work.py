@@ -13,7 +13,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from allocation.services import BatchInHand, NothingFree, PoolBusy, PoolClosed
@@ -70,7 +69,6 @@ def history_show(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/history.html", {"page": page, "batches": heads})
 
 
-@never_cache
 @login_required
 def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_for(user_of(request), batch_id)

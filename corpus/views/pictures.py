@@ -24,7 +24,7 @@ def picture_show(request: HttpRequest, public_id: UUID, size: int, signature: st
     if content is None:
         if not Image.objects.filter(public_id=public_id).exists():
             raise Http404
-        return HttpResponse(status=503, headers={"Retry-After": str(RETRY_AFTER_S), "Cache-Control": "no-store"})
+        return HttpResponse(status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
     response = HttpResponse(content, content_type="image/webp")
     response["Cache-Control"] = "private, max-age=86400, immutable"
     response["X-Content-Type-Options"] = "nosniff"

@@ -26,7 +26,7 @@ def picture_show(request: HttpRequest, turn_id: UUID, signature: str) -> HttpRes
         raise Http404
     content = read_size(image.public_id, served_size(image))
     if content is None:
-        return HttpResponse(status=503, headers={"Retry-After": str(RETRY_AFTER_S), "Cache-Control": "no-store"})
+        return HttpResponse(status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
     response = HttpResponse(content, content_type="image/webp")
     response["Cache-Control"] = "private, max-age=3600, immutable"
     response["X-Content-Type-Options"] = "nosniff"

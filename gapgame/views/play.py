@@ -11,7 +11,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from gapgame.models import Outcome, SeasonLanguage, SkipReason, Turn
@@ -49,14 +48,12 @@ def turn_open(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def turn_show(request: HttpRequest, turn_id: UUID) -> HttpResponse:
     return _show(request, turn_for(user_of(request), turn_id))
 
 
 @require_POST
-@never_cache
 @login_required
 def guess_make(request: HttpRequest, turn_id: UUID) -> HttpResponse:
     """Take a guess; a form is sent back to the turn, the page's script gets the turn in the same answer."""
@@ -77,7 +74,6 @@ def guess_make(request: HttpRequest, turn_id: UUID) -> HttpResponse:
 
 
 @require_POST
-@never_cache
 @login_required
 def turn_skip(request: HttpRequest, turn_id: UUID) -> HttpResponse:
     reason = request.POST.get("reason", "")

@@ -8,7 +8,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from gapgame.permissions import player_for, season_to_play, seasons_open_to
@@ -25,7 +24,6 @@ TURNS_PER_PAGE = 20
 
 
 @require_safe
-@never_cache
 @login_required
 def game_home(request: HttpRequest) -> HttpResponse:
     cards = season_cards(seasons_open_to(user_of(request)), user_of(request), timezone.now())
@@ -33,7 +31,6 @@ def game_home(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 def season_show(request: HttpRequest, slug: str) -> HttpResponse:
     """A season, also for who is not signed in where it is open to everybody."""
     season = season_to_play(request.user, slug)
@@ -59,7 +56,6 @@ def season_join(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("gapgame:season-show", slug)
 
 
-@never_cache
 @login_required
 def player_edit(request: HttpRequest, slug: str) -> HttpResponse:
     player = player_for(user_of(request), slug)
@@ -76,7 +72,6 @@ def player_edit(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def turn_list(request: HttpRequest, slug: str) -> HttpResponse:
     """One's own finished turns, with the words."""
@@ -87,7 +82,6 @@ def turn_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 def board_show(request: HttpRequest, slug: str) -> HttpResponse:
     """The board, once the season is closed."""
     season = season_to_play(request.user, slug)

@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from gapgame.downloads.turns import CONTENT_TYPE, NotClosed, export_turns, file_name
@@ -25,7 +24,6 @@ GROUP_LABELS = {"word": _("Word"), "image": _("Picture"), "player": _("Player"),
 
 
 @require_safe
-@never_cache
 @login_required
 def game_report(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
     season = season_for(request.user, slug, season_slug)
@@ -56,5 +54,4 @@ def turns_export(request: HttpRequest, slug: str, season_slug: str) -> HttpRespo
         audit.record(project=season.project, action="turns.exported", about=season.slug, by=by, now=now)
     response = StreamingHttpResponse(pieces, content_type=CONTENT_TYPE)
     response["Content-Disposition"] = f'attachment; filename="{file_name(season, now)}"'
-    response["Cache-Control"] = "private, no-store"
     return response

@@ -9,7 +9,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from gapgame.models import Player, Season, Standing
@@ -25,7 +24,6 @@ DECISIONS = (Standing.CLEARED, Standing.SET_ASIDE, Standing.PLAYING)
 
 
 @require_safe
-@never_cache
 @login_required
 def player_list(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
     season = season_for(request.user, slug, season_slug, Role.MANAGER)
@@ -52,7 +50,6 @@ def player_decide(request: HttpRequest, slug: str, season_slug: str, player_id: 
 
 
 @require_safe
-@never_cache
 @login_required
 def skip_list(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
     season = season_for(request.user, slug, season_slug)

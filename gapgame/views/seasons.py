@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gapgame.forms.seasons import ItemSetForm, SeasonForm, TextsForm
@@ -23,7 +22,6 @@ from people.requests import user_of
 
 
 @require_safe
-@never_cache
 @login_required
 def season_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
@@ -47,7 +45,6 @@ def season_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def season_manage(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
     season = season_for(request.user, slug, season_slug)
@@ -55,7 +52,6 @@ def season_manage(request: HttpRequest, slug: str, season_slug: str) -> HttpResp
 
 
 @require_safe
-@never_cache
 @login_required
 def season_progress(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
     """The part of the page that keeps itself up to date."""

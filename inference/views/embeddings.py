@@ -12,7 +12,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from inference import tasks
@@ -71,7 +70,6 @@ def embedding_create(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def embedding_show(request: HttpRequest, set_id: int) -> HttpResponse:
     """With a key, on to the neighbours of its image."""
@@ -85,7 +83,6 @@ def embedding_show(request: HttpRequest, set_id: int) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def embedding_neighbours(request: HttpRequest, set_id: int, public_id: UUID) -> HttpResponse:
     found = embedding_set_for(request.user, set_id)

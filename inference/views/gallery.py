@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from inference.forms.gallery import GalleryForm
@@ -15,7 +14,6 @@ from people.requests import is_htmx, user_of
 
 
 @require_safe
-@never_cache
 @login_required
 def gallery(request: HttpRequest) -> HttpResponse:
     """Asked for by the page's script, only the images that follow."""

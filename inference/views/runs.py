@@ -12,7 +12,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from corpus.models import Collection
@@ -84,7 +83,6 @@ def _started(request: HttpRequest, form: RunForm, model: CaptioningModel, collec
 
 
 @require_safe
-@never_cache
 @login_required
 def run_show(request: HttpRequest, run_id: int) -> HttpResponse:
     run = run_for(request.user, run_id)
@@ -94,7 +92,6 @@ def run_show(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def run_progress(request: HttpRequest, run_id: int) -> HttpResponse:
     """The part that asks for itself again, with the log where it has grown; in the end the whole page comes anew."""
@@ -110,7 +107,6 @@ def run_progress(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def run_failures(request: HttpRequest, run_id: int) -> HttpResponse:
     run = run_for(request.user, run_id)

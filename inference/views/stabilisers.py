@@ -30,5 +30,4 @@ def stabilisers_export(request: HttpRequest, model_id: int, slug: str) -> Stream
     collection = get_object_or_404(Collection, slug=slug)
     response = StreamingHttpResponse(stabilisers_table(model, collection, user_of(request)), content_type=CSV_TYPE)
     response["Content-Disposition"] = f'attachment; filename="stabilisers-{model.pk}-{collection.slug}.csv"'
-    response["Cache-Control"] = "private, no-store"
     return response

@@ -7,7 +7,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -72,7 +71,6 @@ def _form_page(
 
 
 @require_safe
-@never_cache
 @login_required
 def trial_show(request: HttpRequest, trial_id: int) -> HttpResponse:
     """Asked for by the page's script, only the part that asks for itself again until the trial is done."""

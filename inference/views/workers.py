@@ -6,7 +6,6 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from inference.pages.workers import workers_page
@@ -16,7 +15,6 @@ from people.requests import is_htmx
 
 
 @require_safe
-@never_cache
 @login_required
 def worker_list(request: HttpRequest) -> HttpResponse:
     """The whole page, or the part of it that asks for itself again."""

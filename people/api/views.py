@@ -20,22 +20,12 @@ from people.permissions import project_for
 from people.requests import user_of
 
 
-class ApiView(APIView):
-    """What all addresses have in common: an answer is for whoever asked, and is not kept on the way."""
-
-    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        answer = super().finalize_response(request, response, *args, **kwargs)
-        if "Cache-Control" not in answer:
-            answer["Cache-Control"] = "private, no-store"
-        return answer
-
-
 def asker(request: Request) -> User:
     """The person who asks, by token or session; for views that only they reach."""
     return user_of(request)
 
 
-class NothingView(ApiView):
+class NothingView(APIView):
     """Where there is no address."""
 
     permission_classes = (AllowAny,)
@@ -63,7 +53,7 @@ class MeSerializer(serializers.Serializer[Any]):
     languages = SkillSerializer(many=True)
 
 
-class MeView(ApiView):
+class MeView(APIView):
     @extend_schema(operation_id="me", summary="Who asks", tags=["people"], responses=MeSerializer)
     def get(self, request: Request) -> Response:
         user = asker(request)
@@ -72,7 +62,7 @@ class MeView(ApiView):
         return Response(MeSerializer(about).data)
 
 
-class ProjectList(ApiView):
+class ProjectList(APIView):
     @extend_schema(
         operation_id="projects",
         summary="The projects one is in",
@@ -85,7 +75,7 @@ class ProjectList(ApiView):
         return page(request, [Part(0, mine)], order=["pk"], show=lambda rows: _shown(asker(request), rows))
 
 
-class ProjectDetail(ApiView):
+class ProjectDetail(APIView):
     @extend_schema(operation_id="project", summary="A project", tags=["people"], responses=ProjectSerializer)
     def get(self, request: Request, slug: str) -> Response:
         return Response(_shown(asker(request), [project_for(asker(request), slug)])[0])

@@ -16,7 +16,6 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -94,7 +93,6 @@ def invitation_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return redirect("people:invitation-list", slug)
 
 
-@never_cache
 @sensitive_post_parameters("password1", "password2")
 @rate_limit(action="signup")
 @require_http_methods(["GET", "HEAD", "POST"])

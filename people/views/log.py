@@ -6,7 +6,6 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from people.forms import LogForm
@@ -18,7 +17,6 @@ from people.spreadsheets import CSV_TYPE
 
 
 @require_safe
-@never_cache
 @login_required
 def log_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
@@ -31,7 +29,6 @@ def log_show(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def log_export(request: HttpRequest, slug: str) -> HttpResponseBase:
     project = project_for(user_of(request), slug, Role.MANAGER)

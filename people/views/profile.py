@@ -13,7 +13,6 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import override
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from people import selectors, services
@@ -47,7 +46,6 @@ def profile_show(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def data_download(request: HttpRequest) -> FileResponse:
     file = TemporaryFile()  # noqa: SIM115 (closed with the response)
@@ -57,7 +55,6 @@ def data_download(request: HttpRequest) -> FileResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @login_required
 @reauthentication_required(allow_get=True)
 def account_delete(request: HttpRequest) -> HttpResponse:

@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from people import selectors, tasks, webhooks
@@ -18,7 +17,6 @@ from people.permissions import project_for
 from people.requests import user_of
 
 
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def webhook_list(request: HttpRequest, slug: str) -> HttpResponse:

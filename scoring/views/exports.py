@@ -32,5 +32,4 @@ def score_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBa
         return redirect("scoring:score-list", slug)
     response = StreamingHttpResponse(export_scores(project, wanted), content_type=wanted.content_type)
     response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, timezone.now())}"'
-    response["Cache-Control"] = "private, no-store"
     return response

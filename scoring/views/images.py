@@ -7,7 +7,6 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from people.permissions import project_for
@@ -21,7 +20,6 @@ from scoring.views.scores import head
 
 
 @require_safe
-@never_cache
 @login_required
 def scoring_images(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
     scoring = scoring_for(request.user, slug, scoring_id)
@@ -37,7 +35,6 @@ def scoring_images(request: HttpRequest, slug: str, scoring_id: int) -> HttpResp
 
 
 @require_safe
-@never_cache
 @login_required
 def score_compare(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)

@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -73,7 +72,6 @@ def _form_page(request: HttpRequest, project: Project, form: ReferencesForm, **e
 
 
 @require_safe
-@never_cache
 @login_required
 def reference_show(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     found = reference_set_for(request.user, slug, set_id)

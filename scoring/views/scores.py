@@ -11,7 +11,6 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from people.models import Project, Role
@@ -43,7 +42,6 @@ def score_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def scores_progress(request: HttpRequest, slug: str) -> HttpResponse:
     """The part that asks for itself again; once all is computed the whole page is loaded anew."""
@@ -106,7 +104,6 @@ def scoring_show(request: HttpRequest, slug: str, scoring_id: int) -> HttpRespon
 
 
 @require_safe
-@never_cache
 @login_required
 def scoring_progress(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
     """The part of the page that keeps itself up to date."""

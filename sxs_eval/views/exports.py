@@ -68,5 +68,4 @@ def _chosen(project: Project, comparison: str) -> list[Comparison]:
 
 def _as_download(response: HttpResponseBase, name: str) -> HttpResponseBase:
     response["Content-Disposition"] = f'attachment; filename="{name}"'
-    response["Cache-Control"] = "private, no-store"
     return response

@@ -10,7 +10,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from corpus.rules.records import FileRefused
@@ -28,7 +27,6 @@ MOST_PROBLEMS_SHOWN = 100
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @login_required
 def gold_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id)

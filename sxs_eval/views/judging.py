@@ -13,7 +13,6 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from allocation.services import BatchInHand, NothingFree, PoolBusy, PoolClosed
@@ -41,7 +40,6 @@ STOPS = (
 
 
 @require_safe
-@never_cache
 @login_required
 def work_show(request: HttpRequest) -> HttpResponse:
     return render(request, "sxs_eval/work.html", {"comparisons": work_of(user_of(request), timezone.now())})
@@ -67,7 +65,6 @@ def batch_take(request: HttpRequest, comparison_id: int) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @login_required
 def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """The pair that is next, or what became of the batch."""
@@ -83,7 +80,6 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 @require_POST
-@never_cache
 def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     """Keep an answer; a form is sent on to the next pair, the page's script gets it in the same answer."""
     if not request.user.is_authenticated:
@@ -109,7 +105,6 @@ def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
 
 
 @require_POST
-@never_cache
 def judgement_undo(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     if not request.user.is_authenticated:
         return _elsewhere(request, 401, _("You are signed out."), _sign_in(batch_id))
@@ -120,7 +115,6 @@ def judgement_undo(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
     return _next(request, undone.batch)
 
 
-@never_cache
 @login_required
 def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_for(user_of(request), batch_id)

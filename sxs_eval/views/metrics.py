@@ -7,7 +7,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from people.models import Role
@@ -19,7 +18,6 @@ from sxs_eval.selectors.metrics import evaluations_of
 
 
 @require_safe
-@never_cache
 @login_required
 def metrics_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
@@ -45,5 +43,4 @@ def metrics_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
     content = as_csv(found) if wanted is MetricsLayout.CSV else as_json(found)
     response = HttpResponse(content, content_type=wanted.content_type)
     response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, timezone.now())}"'
-    response["Cache-Control"] = "private, no-store"
     return response

@@ -9,7 +9,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from people.models import Role, User
@@ -22,7 +21,6 @@ from sxs_eval.services import raters as services
 
 
 @require_safe
-@never_cache
 @login_required
 def rater_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id, Role.MANAGER)

@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from people.models import Role
@@ -28,7 +27,6 @@ from sxs_eval.selectors.results import evidence_of, rater_rows, report_of
 
 
 @require_safe
-@never_cache
 @login_required
 def comparison_show(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id)
@@ -40,7 +38,6 @@ def comparison_show(request: HttpRequest, slug: str, comparison_id: int) -> Http
 
 
 @require_safe
-@never_cache
 @login_required
 def comparison_progress(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     """The part of the page that keeps itself up to date."""
@@ -49,7 +46,6 @@ def comparison_progress(request: HttpRequest, slug: str, comparison_id: int) -> 
 
 
 @require_safe
-@never_cache
 @login_required
 def pair_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id)
@@ -64,7 +60,6 @@ def pair_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpRespon
 
 
 @require_safe
-@never_cache
 @login_required
 def results_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)

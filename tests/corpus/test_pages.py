@@ -317,7 +317,7 @@ def test_a_picture_whose_sizes_are_not_made_yet_says_when_to_ask_again(client_of
     assert not shown.is_ready
     assert response.status_code == 503
     assert response["Retry-After"]
-    assert response["Cache-Control"] == "no-store"
+    assert response["Cache-Control"] == "private, no-store"
 
 
 @pytest.mark.django_db

@@ -35,6 +35,7 @@ class Asked:
     status: int
     told: Sequence[str]
     leads_to: str
+    cache_control: str
 
     @property
     def is_to_sign_in(self) -> bool:
@@ -59,7 +60,9 @@ def ask(
             body = b"".join(response.streaming_content) if response.streaming else response.content
         text = f"{body.decode(errors='replace')} {dict(response.headers)}"
         told = [word for word in TOLD_TO_NOBODY if word in text]
-        yield Asked(method, address, response.status_code, told, response.headers.get("Location", ""))
+        given = response.headers
+        leads_to, cache_control = given.get("Location", ""), given.get("Cache-Control", "")
+        yield Asked(method, address, response.status_code, told, leads_to, cache_control)
 
 
 @contextmanager
