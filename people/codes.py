@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from allauth.account.adapter import get_adapter
 from allauth.core import context
+from allauth.mfa.adapter import get_adapter as get_mfa_adapter
 from allauth.mfa.base.forms import AuthenticateForm, BaseAuthenticateForm, ReauthenticateForm
+from allauth.mfa.models import Authenticator
 from axes.handlers.proxy import AxesProxyHandler
+from django.conf import settings
 from django.contrib.auth.signals import user_login_failed
+from django.core.cache import cache
 from django.core.exceptions import ValidationError
+
+PERIOD_S = 30
+GOOD_FOR_S = (1 + 2 * settings.MFA_TOTP_TOLERANCE) * PERIOD_S
+"""From the clock that is furthest ahead to the one furthest behind."""
 
 
 class _Counted(BaseAuthenticateForm):
@@ -22,10 +31,18 @@ class _Counted(BaseAuthenticateForm):
             raise get_adapter().validation_error("too_many_login_attempts")
         try:
             code: str = super().clean_code()
+            self._check_unused(code)
         except ValidationError:
             user_login_failed.send(sender=__name__, credentials=credentials, request=request)
             raise
         return code
+
+    def _check_unused(self, code: str) -> None:
+        """Refuse a code of an app that was used before: allauth remembers it for one of its three periods."""
+        digits = re.sub(r"\D", "", code)
+        is_of_app = self.authenticator.type == Authenticator.Type.TOTP
+        if is_of_app and not cache.add(f"code-used:{self.user.pk}:{digits}", "yes", timeout=GOOD_FOR_S):
+            raise get_mfa_adapter().validation_error("incorrect_code")
 
 
 class SignInCodeForm(_Counted, AuthenticateForm):

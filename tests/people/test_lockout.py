@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from allauth.mfa.models import Authenticator
 from axes.models import AccessAttempt
+from django.core.cache import cache
 from django.db.models import F
 from django.http import HttpResponse
 from django.test import Client
@@ -90,6 +91,22 @@ def test_the_password_between_wrong_codes_gives_no_new_tries(secret: str):
         send_code(thief, "000000", ELSEWHERE)
 
     assert sign_in(thief, "ann", REMOTE_ADDR=ELSEWHERE).status_code == 429
+
+
+def test_a_code_is_good_once_also_when_its_first_half_minute_is_over(secret: str):
+    code = code_now(secret, 2)
+    assert send_code(signed_in_by_password(), code, HERE).status_code == 302
+
+    for typed in (code, f"{code[:3]} {code[3:]}"):
+        # What allauth remembers of it for half a minute.
+        cache.delete(f"allauth.mfa.totp.used?user={User.objects.get().pk}&code={code}")
+        assert send_code(signed_in_by_password(), typed, HERE).status_code == 200
+
+
+def signed_in_by_password() -> Client:
+    client = Client()
+    sign_in(client, "ann", REMOTE_ADDR=HERE)
+    return client
 
 
 def test_wrong_codes_of_many_names_lock_the_address(secret: str):
