@@ -72,7 +72,7 @@ def main() -> None:
 
 def _asker(project: Project) -> Callable[[str, str], Callable[[], Any]]:
     now = timezone.now()
-    about = {"user": project.created_by, "name": NAME, "may_write": False, "expires_at": None}
+    about = {"user": project.created_by, "name": NAME, "may_write": False, "expires_at": now + tokens.LONGEST}
     headers = {"Authorization": f"Bearer {tokens.make_token(**about, now=now).token}"}  # type: ignore[arg-type]
     client = Client()
 

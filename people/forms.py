@@ -317,12 +317,11 @@ class TokenForm(forms.Form):
         label=_("Valid for"),
         coerce=int,
         initial=90,
-        choices=[(30, _("30 days")), (90, _("90 days")), (365, _("1 year")), (0, _("Until you revoke it"))],
+        choices=[(30, _("30 days")), (90, _("90 days")), (365, _("1 year"))],
     )
 
-    def expires_at(self, now: datetime) -> datetime | None:
-        days: int = self.cleaned_data["days"]
-        return now + timedelta(days=days) if days else None
+    def expires_at(self, now: datetime) -> datetime:
+        return now + timedelta(days=self.cleaned_data["days"])
 
 
 class WebhookForm(forms.Form):

@@ -242,7 +242,7 @@ class AuditEntry(models.Model):
 
 
 class ApiToken(models.Model):
-    """By which a program acts for a person; only a digest is kept, so it is shown once. May end, or be revoked."""
+    """By which a program acts for a person; only a digest is kept, so it is shown once. Ends, or is revoked before."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100)
@@ -250,7 +250,7 @@ class ApiToken(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     may_write = models.BooleanField(default=False)
     created_at = models.DateTimeField()
-    expires_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField()
     last_used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from people.models import ApiToken, User
@@ -18,6 +18,7 @@ BEGINNING = "clt_"
 TOKEN_BYTES = 32
 MOST_TOKENS = 50
 """In force, of one person."""
+LONGEST = timedelta(days=365)
 USE_NOTED_EVERY = timedelta(minutes=1)
 
 
@@ -31,14 +32,16 @@ class NewToken:
     token: str
 
 
-def make_token(*, user: User, name: str, may_write: bool, expires_at: datetime | None, now: datetime) -> NewToken:
+def make_token(*, user: User, name: str, may_write: bool, expires_at: datetime, now: datetime) -> NewToken:
     """A new token, the only time that it is there in the clear.
 
     Raises
     ------
     Refused
-        Where the person has as many as they may have.
+        Where it is to last too long, or the person has as many as they may have.
     """
+    if expires_at > now + LONGEST:
+        raise Refused(_("A token ends after a year at the latest. Choose an earlier day."))
     token = BEGINNING + secrets.token_urlsafe(TOKEN_BYTES)
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
@@ -79,7 +82,7 @@ def note_use(*, token: ApiToken, now: datetime) -> None:
 
 
 def in_force(now: datetime) -> QuerySet[ApiToken]:
-    return ApiToken.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None)
+    return ApiToken.objects.filter(expires_at__gt=now, revoked_at=None)
 
 
 def digest_of(token: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -17,6 +18,7 @@ from people.requests import user_of
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
+@reauthentication_required(enabled=lambda request: request.method == "POST")
 def token_list(request: HttpRequest) -> HttpResponse:
     user, now, made = user_of(request), timezone.now(), None
     form = TokenForm(request.POST or None)

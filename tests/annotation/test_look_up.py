@@ -45,7 +45,7 @@ def campaign() -> None:
         project=project, number=1, title="One", licence="CC-BY-4.0", authors="A", salt="s4lt", **until
     )
     audit.record(project=project, action="round.opened", about="main 1, de", by=manager, now=NOW)
-    ApiToken.objects.create(user=ann, name="script", prefix="clt_", digest="d1g3st", created_at=NOW)
+    ApiToken.objects.create(user=ann, name="script", prefix="clt_", digest="d1g3st", created_at=NOW, expires_at=NOW)
     hook = Webhook.objects.create(
         project=project, url="https://example.org", secret="s3cr3t", created_at=NOW, created_by=manager
     )

@@ -111,7 +111,7 @@ class Program:
 
     def __init__(self, user: User, *, may_write: bool = True) -> None:
         now = timezone.now()
-        made = tokens.make_token(user=user, name="tests", may_write=may_write, expires_at=None, now=now)
+        made = tokens.make_token(user=user, name="tests", may_write=may_write, expires_at=now + tokens.LONGEST, now=now)
         self.headers = {"Authorization": f"Bearer {made.token}"}
         self.client = Client()
 

@@ -70,7 +70,7 @@ def make_world(media: Path) -> World:
         project=project, url=f"https://{HOOK}/", secret="whsec_x", events=[], created_at=now, created_by=manager
     )
     delivery = Delivery.objects.create(webhook=hook, event="x", payload={}, next_at=now, created_at=now)
-    token = tokens.make_token(user=bob, name="x", may_write=True, expires_at=None, now=now).row
+    token = tokens.make_token(user=bob, name="x", may_write=True, expires_at=now + DAY, now=now).row
     session = Session.objects.create(pk="k" * 32, session_data="", expire_date=now + DAY, person=bob.pk)
     about: dict[str, Any] = {"project": project, "created_by": manager, "expires_at": now + DAY}
     invitation = Invitation.objects.create(role=Role.RATER, token="x" * 40, **about)

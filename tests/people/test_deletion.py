@@ -48,7 +48,8 @@ def ann(db) -> User:
     EmailAddress.objects.create(user=ann, email=ann.email, verified=True, primary=True)
     Authenticator.objects.create(user=ann, type=Authenticator.Type.TOTP, data={})
     AccessAttempt.objects.create(username="annabelle", ip_address="10.0.0.1", failures_since_start=1)
-    ApiToken.objects.create(user=ann, name="Annabelle's script", prefix="clt_ab", digest="0" * 64, created_at=NOW)
+    about = {"prefix": "clt_ab", "digest": "0" * 64, "created_at": NOW, "expires_at": LATER}
+    ApiToken.objects.create(user=ann, name="Annabelle's script", **about)
     invitation = services.invite(
         project=round.project,
         role=Role.ANNOTATOR,

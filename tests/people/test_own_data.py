@@ -54,7 +54,7 @@ def test_the_archive_has_what_the_person_did_in_every_kind_of_work(round: Round,
     project = round.project
     hand_in(round, ann, "Ein Bild von etwas ")
     Feedback.objects.create(project=project, round=round, person=ann, text="Well done", by=project.created_by, at=NOW)
-    tokens.make_token(user=ann, name="my script", may_write=False, expires_at=None, now=NOW)
+    tokens.make_token(user=ann, name="my script", may_write=False, expires_at=LATER, now=NOW)
     audit.record(project=project, action="annotator.paused", about="de", by=project.created_by, person=ann, now=NOW)
     withdraw_consent(project=project, user=ann, keeps_answers=True, now=LATER)
     data = archive_of(ann)

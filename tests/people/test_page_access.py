@@ -110,7 +110,7 @@ def test_no_secret_that_lets_somebody_in_stands_in_the_administration(
     secrets = {
         Authenticator.objects.create(user=annotator, type="totp", data={"secret": "OLDSECRET"}): "OLDSECRET",
         make_invitation(project): "token",
-        make_token(user=annotator, name="x", may_write=True, expires_at=None, now=NOW).row: "digest",
+        make_token(user=annotator, name="x", may_write=True, expires_at=NOW, now=NOW).row: "digest",
         Webhook.objects.create(
             project=project, url="https://a.org", secret="whsec_x", events=[], created_at=NOW, created_by=annotator
         ): "secret",

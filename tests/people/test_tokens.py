@@ -6,19 +6,30 @@ from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from people import tokens
 from people.models import ApiToken, User
 from tests.factories import NOW, make_user
+from tests.people.conftest import PASSWORD, SignIn
 
 pytestmark = pytest.mark.django_db
 PAGE, ME = reverse("people:token-list"), reverse("api:me")
 
 
 def make_token(user: User, *, name: str = "x") -> str:
-    return tokens.make_token(user=user, name=name, may_write=True, expires_at=None, now=NOW).token
+    now = timezone.now()
+    return tokens.make_token(user=user, name=name, may_write=True, expires_at=now + tokens.LONGEST, now=now).token
+
+
+def confirmed(client: Client) -> Client:
+    """Who just gave the password once more."""
+    client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+    return client
 
 
 def ask(token: str, address: str = ME, scheme: str = "Bearer") -> tuple[int, str]:
@@ -118,8 +129,8 @@ def test_a_person_has_at_most_fifty_in_force():
     make_token(user)
 
 
-def test_the_page_shows_a_new_token_once(signed_in):
-    client = signed_in(make_user())
+def test_the_page_shows_a_new_token_once(signed_in: SignIn, ann_with_password: User):
+    client = confirmed(signed_in(ann_with_password))
     made = client.post(PAGE, {"name": "export", "may_write": "on", "days": "90"})
     row = ApiToken.objects.get()
     shown = made.content.decode().partition('id="token"')[2].partition('value="')[2].partition('"')[0]
@@ -131,15 +142,56 @@ def test_the_page_shows_a_new_token_once(signed_in):
     assert f"{row.prefix}…" in again
 
 
-def test_one_that_does_not_end_is_had_by_asking_for_it(signed_in):
-    signed_in(make_user()).post(PAGE, {"name": "export", "days": "0"})
-    assert ApiToken.objects.get().expires_at is None
-    assert not ApiToken.objects.get().may_write
-
-
-def test_without_a_name_none_is_made(signed_in):
-    assert signed_in(make_user()).post(PAGE, {"days": "90"}).status_code == 422
+@pytest.mark.parametrize("days", ["0", "366", ""])
+def test_each_has_an_end_within_a_year(signed_in: SignIn, ann_with_password: User, days: str):
+    assert confirmed(signed_in(ann_with_password)).post(PAGE, {"name": "x", "days": days}).status_code == 422
+    late = NOW + tokens.LONGEST + timedelta(seconds=1)
+    with pytest.raises(tokens.Refused, match="a year"):
+        tokens.make_token(user=ann_with_password, name="x", may_write=False, expires_at=late, now=NOW)
     assert not ApiToken.objects.exists()
+
+
+def test_the_form_offers_ninety_days_unless_something_else_is_chosen(signed_in: SignIn):
+    assert '<option value="90" selected>' in signed_in(make_user()).get(PAGE).content.decode()
+
+
+def test_whoever_makes_one_gives_the_password_first_and_loses_nothing_of_the_form(
+    signed_in: SignIn, ann_with_password: User
+):
+    client = signed_in(ann_with_password)
+    assert client.get(PAGE).status_code == 200
+    sent = client.post(PAGE, {"name": "export", "may_write": "on", "days": "30"})
+    assert sent["Location"].startswith(reverse("account_reauthenticate"))
+    assert not ApiToken.objects.exists()
+    client.post(sent["Location"], {"password": "wrong", "next": PAGE})
+    assert not ApiToken.objects.exists()
+    shown = client.post(sent["Location"], {"password": PASSWORD, "next": PAGE})
+    row = ApiToken.objects.get()
+    assert (row.name, row.may_write, (row.expires_at - row.created_at).days) == ("export", True, 30)
+    assert 'id="token"' in shown.content.decode()
+
+
+def test_without_a_name_none_is_made(signed_in: SignIn, ann_with_password: User):
+    assert confirmed(signed_in(ann_with_password)).post(PAGE, {"days": "90"}).status_code == 422
+    assert not ApiToken.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_those_without_an_end_from_before_end_in_a_year():
+    user = make_user()
+    for name in ("endless", "revoked", "ending"):
+        make_token(user, name=name)
+    ends = {row.name: row.expires_at for row in ApiToken.objects.all()}
+    MigrationExecutor(connection).migrate([("people", "0002_sessions_say_where_they_are_used")])
+    try:
+        ApiToken.objects.exclude(name="ending").update(expires_at=None)
+        ApiToken.objects.filter(name="revoked").update(revoked_at=NOW)
+    finally:
+        executor = MigrationExecutor(connection)
+        executor.migrate(executor.loader.graph.leaf_nodes("people"))
+    now_ends = {row.name: row.expires_at for row in ApiToken.objects.all()}
+    assert (now_ends["revoked"], now_ends["ending"]) == (NOW, ends["ending"])
+    assert ends["endless"] < now_ends["endless"] < ends["endless"] + timedelta(minutes=5)
 
 
 def test_one_is_revoked_by_its_owner_and_by_nobody_else(signed_in):
