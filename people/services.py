@@ -163,7 +163,8 @@ def invite(
 def send_invitation(*, invitation: Invitation, url: str) -> bool:
     """Mail the link `url` to the invitation's address; whether it could be handed to the mail server."""
     context = {"invitation": invitation, "project": invitation.project, "url": url}
-    subject = _("Invitation to %(project)s") % {"project": invitation.project.name}
+    # A line break in a name would begin another header, which Django refuses by failing.
+    subject = _("Invitation to %(project)s") % {"project": " ".join(invitation.project.name.split())}
     try:
         send_mail(subject, render_to_string("people/email/invitation.txt", context), None, [invitation.email])
     except OSError:  # SMTPException is one

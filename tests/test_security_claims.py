@@ -1,0 +1,218 @@
+"""What docs/security.md says and no other test holds: small things, many of them the framework's own."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import global_settings, settings
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.core import mail
+from django.test import Client
+from django.urls import reverse
+
+import config.settings
+from operations.logs import formatter
+from people.models import Session, User
+from people.services import send_invitation
+from tests.factories import make_project, make_user
+from tests.people.conftest import PASSWORD
+from tests.people.invitations import make_invitation
+from tests.people.test_sign_in import enrol, is_signed_in, sign_in
+from tests.servers import ROOT
+
+OURS = ["templates", "static/js"]
+
+
+def files(*endings: str) -> list[Path]:
+    return [path for folder in OURS for path in (ROOT / folder).rglob("*") if path.suffix in endings]
+
+
+@pytest.fixture
+def ann(db: None) -> User:
+    user = make_user("Ann", email="ann@example.org")
+    user.set_password(PASSWORD)
+    user.save()
+    return user
+
+
+def test_no_template_shows_a_value_without_escaping_it_but_the_help_of_a_field() -> None:
+    unescaped = re.compile(r"\|\s*safe\b|\bautoescape\b|\bsafeseq\b")
+    # Help texts are the code's own; Django's, of passwords, is a list.
+    assert [path.name for path in files(".html") if unescaped.search(path.read_text())] == ["_field.html"]
+    assert re.findall(r"\S+\|safe", (ROOT / "templates" / "_field.html").read_text()) == ["field.help_text|safe"]
+
+
+def test_scripts_make_no_code_of_texts_and_no_markup_but_of_pages_of_ours() -> None:
+    dangerous = re.compile(r"\beval\(|\bFunction\(|document\.write|insertAdjacentHTML|(?:inner|outer)HTML\s*=(?!=)")
+    found = {(path.name, hit) for path in files(".js") for hit in dangerous.findall(path.read_text())}
+    # The whole page that the server sent, into an inert template.
+    assert found == {("judge.js", "innerHTML =")}
+
+
+def test_scripts_take_messages_of_no_other_origin_and_load_nothing_from_elsewhere() -> None:
+    scripts = "".join(path.read_text() for path in files(".js"))
+    # A BroadcastChannel is of one origin.
+    assert not re.search(
+        r"(?:window|parent|opener|self)\.(?:postMessage|onmessage|addEventListener\(\s*[\"']message)", scripts
+    )
+    assert not re.search(r"(?:src|href|import|from)\s*[=(]?\s*[\"']https?://", scripts)
+
+
+@pytest.mark.parametrize("name", ["account_login", "account_reset_password"])
+def test_signed_out_pages_work_with_password_managers(client: Client, db: None, name: str) -> None:
+    check_password_fields(client.get(reverse(name)).content.decode())
+
+
+def test_the_page_of_a_new_password_works_with_password_managers(client: Client, ann: User) -> None:
+    sign_in(client, "ann")
+    page = client.get(reverse("account_change_password")).content.decode()
+    assert page.count('type="password"') == 3
+    check_password_fields(page)
+
+
+def check_password_fields(page: str) -> None:
+    fields = re.findall(r"<input[^>]+name=\"[^\"]*password[^\"]*\"[^>]*>", page)
+    assert all('type="password"' in field and "autocomplete=" in field for field in fields)
+    assert 'autocomplete="off"' not in page
+    assert "onpaste" not in page
+
+
+@pytest.mark.parametrize(
+    "password", [" Seven  tall Giraffes ", "größenwahnsinnige Löwen 🦁", "x7 " * 40, "onlysmalllettersinhere"]
+)
+def test_a_password_of_any_kind_is_taken_as_it_was_typed(client: Client, ann: User, password: str) -> None:
+    sign_in(client, "ann")
+    given = {"oldpassword": PASSWORD, "password1": password, "password2": password}
+    client.post(reverse("account_change_password"), given)
+    ann.refresh_from_db()
+
+    assert ann.check_password(password)
+    for other in {password.strip(), password.lower(), password[:64]} - {password}:
+        sign_in(fresh := Client(), "ann", other)
+        assert not is_signed_in(fresh)
+    sign_in(fresh := Client(), "ann", password)
+    assert is_signed_in(fresh)
+
+
+def test_changing_a_password_takes_the_present_one(client: Client, ann: User) -> None:
+    sign_in(client, "ann")
+    given = {"oldpassword": "another one", "password1": "four grey elephants", "password2": "four grey elephants"}
+    client.post(reverse("account_change_password"), given)
+    ann.refresh_from_db()
+
+    assert ann.check_password(PASSWORD)
+
+
+def test_passwords_are_stored_by_a_slow_function_with_todays_parameters() -> None:
+    assert not hasattr(config.settings, "PASSWORD_HASHERS")
+    assert global_settings.PASSWORD_HASHERS[0].endswith(".PBKDF2PasswordHasher")
+    # OWASP's figure for PBKDF2 with SHA-256.
+    assert PBKDF2PasswordHasher.iterations >= 600_000
+
+
+def test_signing_in_begins_another_session_and_signing_out_ends_it_on_the_server(client: Client, ann: User) -> None:
+    session = client.session
+    session["kept"] = "yes"
+    session.save()
+    client.cookies[settings.SESSION_COOKIE_NAME] = session.session_key
+    before = session.session_key
+    sign_in(client, "ann")
+    after = client.session.session_key
+    assert after is not None
+    assert after != before
+    assert len(after) >= 32
+    thief = Client()
+    thief.cookies = client.cookies.copy()
+    client.get(reverse("account_logout"))
+    assert is_signed_in(thief)
+    client.post(reverse("account_logout"))
+
+    assert not Session.objects.filter(session_key__in=[before, after]).exists()
+    assert not is_signed_in(thief)
+
+
+def test_an_account_that_is_switched_off_is_out_at_once(client: Client, ann: User) -> None:
+    sign_in(client, "ann")
+    assert client.get(reverse("people:profile-show")).status_code == 200
+    User.objects.update(is_active=False)
+
+    assert client.get(reverse("people:profile-show")).status_code == 302
+    sign_in(again := Client(), "ann")
+    assert not is_signed_in(again)
+
+
+def test_resetting_the_password_does_not_pass_by_the_second_factor(client: Client, ann: User) -> None:
+    sign_in(client, "ann")
+    enrol(client)
+    client = Client()
+    client.post(reverse("account_reset_password"), {"email": "ann@example.org"})
+    link = re.findall(r"http://testserver(/\S+)", str(mail.outbox[-1].body))[0]
+    form = client.get(link, follow=True)
+    new = {"password1": "four grey elephants", "password2": "four grey elephants"}
+    client.post(form.redirect_chain[-1][0], new)
+
+    assert not is_signed_in(client)
+    answer = sign_in(client, "ann", "four grey elephants")
+    assert answer["Location"] == reverse("mfa_authenticate")
+
+
+def test_every_page_of_who_is_signed_in_leads_out(client: Client, ann: User) -> None:
+    sign_in(client, "ann")
+    page = client.get(reverse("people:profile-show")).content.decode()
+
+    assert f'action="{reverse("account_logout")}"' in page
+
+
+def test_no_name_of_a_project_adds_a_header_to_a_mail(db: None) -> None:
+    project = make_project("lions")
+    project.name = "Lions\nBcc: everybody@evil.example"
+    invitation = make_invitation(project)
+    invitation.email = "bob@example.org"
+
+    assert send_invitation(invitation=invitation, url="https://crosslens.example.org/join/x/")
+    (sent,) = mail.outbox
+    assert sent.recipients() == ["bob@example.org"]
+    assert "Bcc" not in sent.message()
+    assert sent.message()["Subject"].endswith("Lions Bcc: everybody@evil.example")
+
+
+@pytest.mark.parametrize("address", ["/static/", "/static/css/", "/media/", "/.git/config", "/static/../manage.py"])
+def test_no_folder_is_listed_and_nothing_of_the_code_is_served(client: Client, db: None, address: str) -> None:
+    assert client.get(address).status_code == 404
+
+
+def test_an_error_tells_its_page_nothing_and_the_log_everything(
+    db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_arguments: Any) -> None:
+        raise RuntimeError("secret-of-the-inside")
+
+    monkeypatch.setattr("people.views.home.render", fail)
+    answer = Client(raise_request_exception=False).get("/")
+
+    assert answer.status_code == 500
+    assert b"secret-of-the-inside" not in answer.content
+    assert b"Traceback" not in answer.content
+    assert "secret-of-the-inside" in caplog.text
+    assert config.settings.DEBUG is False
+
+
+def test_nobody_writes_a_second_line_into_the_log() -> None:
+    record = logging.LogRecord(
+        "x", logging.INFO, "", 0, "tried %s", ('ann\n{"level": "INFO", "event": "signed-in"}',), None
+    )
+
+    line = formatter("json").format(record)
+    assert len(line.splitlines()) == 1
+    assert "event" not in json.loads(line)
+
+
+def test_the_image_has_neither_history_nor_tests_nor_settings_of_its_makers() -> None:
+    left_out = (ROOT / ".dockerignore").read_text().split()
+
+    assert {".git", ".env", "endpoints.env", "tests", "var", "benchmarks", "scripts"} <= set(left_out)
