@@ -98,7 +98,7 @@ class Talk:
         self._is_silent = False
         self._sender: threading.Thread | None = None
         try:
-            self._process = subprocess.Popen(
+            self._process = subprocess.Popen(  # noqa: S603
                 [java(), *LOCALE, *arguments],
                 cwd=folder,
                 stdin=subprocess.PIPE,

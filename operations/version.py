@@ -18,6 +18,6 @@ def code_version() -> str:
         return noted.read_text(encoding="utf-8").strip() or UNKNOWN
     command = ["git", "-C", str(settings.BASE_DIR), "rev-parse", "HEAD"]
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=5).stdout.strip()
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=5).stdout.strip()  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return UNKNOWN

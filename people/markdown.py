@@ -14,4 +14,4 @@ _parser = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
 def to_html(markdown: str) -> SafeString:
-    return mark_safe(nh3.clean(_parser.render(markdown), tags=TAGS, attributes={"a": {"href"}}))
+    return mark_safe(nh3.clean(_parser.render(markdown), tags=TAGS, attributes={"a": {"href"}}))  # noqa: S308 - cleaned
