@@ -1,4 +1,4 @@
-"""What lets somebody in: sessions of theirs, seen and ended one by one or all at once."""
+"""What lets somebody in: the password, and sessions and tokens that it gave them, which end with it."""
 
 from __future__ import annotations
 
@@ -58,6 +58,13 @@ def end_other_sessions(*, user: User, this: str | None, with_tokens: bool, now: 
         Session.objects.filter(person=user.pk).exclude(pk=this).delete()
         if with_tokens:
             revoke_all_tokens(user=user, now=now)
+
+
+def save_password(*, user: User, this: str | None = None, now: datetime) -> None:
+    """Keep the password that `user` was just given, and end what the old one let in, but for the session `this`."""
+    with transaction.atomic():
+        user.save(update_fields=["password"])
+        end_other_sessions(user=user, this=this, with_tokens=True, now=now)
 
 
 def handle_of(session_key: str) -> str:

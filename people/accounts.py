@@ -8,9 +8,12 @@ from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from people import access
 from people.lockout import know_browser
+from people.models import User
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -23,6 +26,11 @@ class AccountAdapter(DefaultAccountAdapter):
         if "@" in cleaned:
             raise ValidationError(_("A user name has no @ in it; that is how it is told from an e-mail address."))
         return cleaned
+
+    def set_password(self, user: User, password: str) -> None:
+        """Keep a new password, whether it is changed, set or reset; what the old one let in ends."""
+        user.set_password(password)  # slow on purpose, hence before the transaction, which on SQLite stops all writers
+        access.save_password(user=user, this=self.request.session.session_key, now=timezone.now())
 
     def post_login(self, request: HttpRequest, user: Any, **about: Any) -> HttpResponse:
         response: HttpResponse = super().post_login(request, user, **about)

@@ -10,10 +10,13 @@ from allauth.mfa import admin as _of_second_factors  # noqa: F401 registered bef
 from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.db.models import Model
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from people import access
 from people.models import (
     ApiToken,
     AuditEntry,
@@ -67,8 +70,17 @@ class InvitationUseInline(LookUpOnly, admin.TabularInline):  # type: ignore[type
     extra = 0
 
 
+class PasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
+    def save(self, commit: bool = True) -> User:
+        """Set a password or take it away; what the old one let in ends."""
+        user: User = super().save(commit=False)
+        access.save_password(user=user, now=timezone.now())
+        return user
+
+
 @admin.register(User)
 class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
+    change_password_form = PasswordForm
     fieldsets = (
         *(UserAdmin.fieldsets or ()),
         (_("Languages"), {"fields": ("reads_english", "interface_language")}),

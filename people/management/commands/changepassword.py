@@ -1,0 +1,22 @@
+"""Sets the password of an account from the command line: python manage.py changepassword NAME."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Any
+
+from django.contrib.auth.management.commands import changepassword
+from django.utils import timezone
+
+from people import access
+from people.models import User
+
+
+class Command(changepassword.Command):
+    """Django's own, after which nothing is left of what the old password let in."""
+
+    def handle(self, *args: Any, **options: Any) -> str | None:
+        said = super().handle(*args, **options)
+        user = User.objects.get_by_natural_key(options["username"] or getpass.getuser())
+        access.end_other_sessions(user=user, this=None, with_tokens=True, now=timezone.now())
+        return said
