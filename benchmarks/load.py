@@ -48,7 +48,7 @@ class Person:
         self.times: dict[str, list[float]] = collections.defaultdict(list)
 
     async def _request(self, kind: str, method: str, path: str, expected: int, **data: str) -> tuple[str, str]:
-        token = next((c.value for c in self.session.cookie_jar if c.key == "csrftoken"), "")
+        token = next((c.value for c in self.session.cookie_jar if c.key.endswith("csrftoken")), "")
         headers = {"X-CSRFToken": token, "Referer": self.base, "Accept": ACCEPTED.get(kind, "text/html")}
         if kind in IN_PLACE:
             headers["HX-Request"] = "true"

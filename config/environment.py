@@ -39,6 +39,7 @@ OPTIONAL = {
     "CACHE_URL": "redis://HOST:6379/1 (default: the broker's server)",
     "PROXIES": "how many reverse proxies of yours add to X-Forwarded-For (default: 1 in production, 0 embedded)",
     "HTTPS": "on or off (default: on in production, off embedded); off only behind nothing but a test",
+    "HSTS": "host, subdomains or preload (default: host): for what browsers are told to use nothing but HTTPS",
     "WEBHOOKS_TO_PRIVATE_ADDRESSES": "on or off (default: off); on where webhooks lead to servers of your own network",
     "LOG_FORMAT": "json or text (default: json in production, text embedded)",
     "METRICS_TOKEN": "20 or more random characters, which whoever asks for /metrics sends (default: none)",
@@ -75,6 +76,12 @@ class Environment:
 
     def https(self) -> bool:
         return self._is_on("HTTPS", default="off" if self.is_embedded else "on")
+
+    def hsts(self) -> str:
+        value = self.variables.get("HSTS", "").lower() or "host"
+        if value not in ("host", "subdomains", "preload"):
+            raise self._malformed("HSTS", f"is {value!r}, none of host, subdomains and preload")
+        return value
 
     def webhooks_to_private_addresses(self) -> bool:
         return self._is_on("WEBHOOKS_TO_PRIVATE_ADDRESSES", default="off")

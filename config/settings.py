@@ -53,6 +53,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     # Before WhiteNoise, so that static files have its header too.
     "csp.middleware.CSPMiddleware",
+    "operations.middleware.FeaturesOff",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "operations.middleware.NothingKept",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -238,14 +239,22 @@ SECURE_REFERRER_POLICY = "same-origin"
 SESSION_ENGINE = "people.sessions"
 SESSION_COOKIE_HTTPONLY = True
 HTTPS = _environment.https()
+# Browsers take cookies of such names over TLS alone, and only from this very host.
+COOKIE_PREFIX = "__Host-" if HTTPS else ""
+SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
+CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
+LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}django_language"
+KNOWN_BROWSER_COOKIE_NAME = f"{COOKIE_PREFIX}known_browser"
 if HTTPS:
     SECURE_SSL_REDIRECT = True
     # Asked from inside, where nobody speaks TLS.
     SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz|metrics)$"]
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
-    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
-    SECURE_HSTS_PRELOAD = True
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = _environment.hsts() in ("subdomains", "preload")
+    SECURE_HSTS_PRELOAD = _environment.hsts() == "preload"
+    # What of the domain speaks TLS besides this host, only its operator knows.
+    SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
     LANGUAGE_COOKIE_SECURE = True

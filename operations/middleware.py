@@ -1,4 +1,4 @@
-"""Around everything: each request has an id, a line in the log, and is counted; no answer is kept."""
+"""Around everything: each request has an id, a line in the log, and is counted; what browsers do with the answer."""
 
 from __future__ import annotations
 
@@ -18,6 +18,26 @@ log = logging.getLogger("operations.access")
 STATIC = "static"
 UNRESOLVED = "unresolved"
 PROBES = frozenset({"health-show", "readiness-show", "metrics-show"})
+
+
+class FeaturesOff:
+    """Has browsers refuse every page, and all within it, what none of ours asks for."""
+
+    POLICY = ", ".join(
+        f"{feature}=()"
+        for feature in (
+            "accelerometer", "bluetooth", "browsing-topics", "camera", "display-capture", "geolocation", "gyroscope",
+            "hid", "magnetometer", "microphone", "midi", "payment", "serial", "usb", "xr-spatial-tracking",
+        )
+    )  # fmt: skip
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        response["Permissions-Policy"] = self.POLICY
+        return response
 
 
 class NothingKept:

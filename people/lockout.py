@@ -30,7 +30,6 @@ from people.models import User
 FAILURES_SHARED_PER_FAILURE = 10
 """How many of an address, or of an account, are as much as one of an account at one address."""
 
-KNOWN_BROWSER = "known_browser"
 KNOWN_BROWSER_AGE = timedelta(days=365)
 
 Credentials = dict[str, Any] | None
@@ -93,9 +92,9 @@ def address_of(request: HttpRequest) -> str | None:
 def know_browser(response: HttpResponse, user: User) -> None:
     """Let the browser show from now on that `user` signed in with it."""
     response.set_signed_cookie(
-        KNOWN_BROWSER,
+        settings.KNOWN_BROWSER_COOKIE_NAME,
         str(user.pk),
-        salt=KNOWN_BROWSER,
+        salt=__name__,
         max_age=KNOWN_BROWSER_AGE,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
@@ -104,7 +103,8 @@ def know_browser(response: HttpResponse, user: User) -> None:
 
 
 def is_known_browser(request: HttpRequest, name: str) -> bool:
-    known = request.get_signed_cookie(KNOWN_BROWSER, "", salt=KNOWN_BROWSER, max_age=KNOWN_BROWSER_AGE) or ""
+    name_of_cookie = settings.KNOWN_BROWSER_COOKIE_NAME
+    known = request.get_signed_cookie(name_of_cookie, "", salt=__name__, max_age=KNOWN_BROWSER_AGE) or ""
     return known.isdecimal() and User.objects.filter(pk=int(known), username__iexact=name).exists()
 
 

@@ -46,6 +46,7 @@ MALFORMED = [
     ("CSRF_TRUSTED_ORIGINS", "crosslens.example.org", "not an origin"),
     ("CACHE_URL", "memcached://cache.example.org", "memcached"),
     ("HTTPS", "perhaps", "perhaps"),
+    ("HSTS", "forever", "'forever', none of host, subdomains and preload"),
     ("WEBHOOKS_TO_PRIVATE_ADDRESSES", "sometimes", "sometimes"),
     ("PROXIES", "many", "many"),
     ("LOG_FORMAT", "xml", "neither json nor text"),
@@ -250,7 +251,54 @@ def test_check_deploy_is_clean_in_production(tmp_path):
     outcome = manage("check", "--deploy", "--fail-level", "INFO", CROSSLENS_VAR=str(tmp_path), **PRODUCTION)
 
     assert outcome.returncode == 0, outcome.stderr
-    assert "no issues (0 silenced)" in outcome.stdout
+    # That other hosts of the domain speak TLS too is for the operator to say, by HSTS.
+    assert "no issues (2 silenced)" in outcome.stdout
+
+
+ASK = """
+from django.conf import settings
+from django.test import Client
+
+answer = Client(headers={"host": settings.ALLOWED_HOSTS[0], "x-forwarded-proto": "https"}).get("/healthz")
+print(answer.headers.get("Strict-Transport-Security"))
+for cookie in ("SESSION", "CSRF", "LANGUAGE"):
+    print(*(getattr(settings, f"{cookie}_COOKIE_{name}") for name in ("NAME", "PATH", "DOMAIN", "SECURE")))
+print(settings.KNOWN_BROWSER_COOKIE_NAME)
+"""
+
+
+@pytest.mark.slow(reason="the platform is started with other settings")
+@pytest.mark.parametrize(
+    ("hsts", "header"),
+    [
+        ({}, "max-age=31536000"),
+        ({"HSTS": "subdomains"}, "max-age=31536000; includeSubDomains"),
+        ({"HSTS": "preload"}, "max-age=31536000; includeSubDomains; preload"),
+    ],
+)
+def test_over_tls_cookies_are_of_this_host_alone_and_nothing_is_said_of_others_unasked(tmp_path, hsts, header):
+    outcome = manage("shell", "--no-imports", "--command", ASK, CROSSLENS_VAR=str(tmp_path), **PRODUCTION, **hsts)
+
+    assert outcome.stdout.splitlines() == [
+        header,
+        "__Host-sessionid / None True",
+        "__Host-csrftoken / None True",
+        "__Host-django_language / None True",
+        "__Host-known_browser",
+    ]
+
+
+@pytest.mark.slow(reason="the platform is started with other settings")
+def test_without_tls_cookies_have_names_that_browsers_take(tmp_path):
+    outcome = manage("shell", "--no-imports", "--command", ASK, CROSSLENS_VAR=str(tmp_path))
+
+    assert outcome.stdout.splitlines() == [
+        "None",
+        "sessionid / None False",
+        "csrftoken / None False",
+        "django_language / None False",
+        "known_browser",
+    ]
 
 
 @pytest.mark.slow(reason="the platform is started with other settings")

@@ -21,8 +21,10 @@ export async function send(url, fields) {
 
 // The cookie, not the form: signing in again in another tab renews the one and leaves the other stale.
 export function csrfToken() {
-  const cookie = document.cookie.split("; ").find((pair) => pair.startsWith("csrftoken="));
-  return cookie?.slice("csrftoken=".length) ?? document.querySelector("[name=csrfmiddlewaretoken]").value;
+  const cookies = new Map(document.cookie.split("; ").map((pair) => pair.split("=")));
+  const field = document.querySelector("[name=csrfmiddlewaretoken]");
+  // Over TLS it has the first name; one of the second may be left of another time.
+  return cookies.get("__Host-csrftoken") ?? cookies.get("csrftoken") ?? field.value;
 }
 
 /** Have a screen reader say `text`, also when it is what was said last. */

@@ -79,6 +79,17 @@ def test_one_key_rates_a_caption_and_the_next_unrated_one_comes_into_view(desk: 
     assert desk.item(1).rating == "GOOD"
 
 
+def test_scripts_send_what_they_have_under_the_names_that_cookies_have_over_tls(
+    desk: Desk, page: Page, context: BrowserContext, settings: Any
+) -> None:
+    settings.CSRF_COOKIE_NAME, settings.CSRF_COOKIE_SECURE = "__Host-csrftoken", True
+    context.add_cookies([{"name": "csrftoken", "value": "x" * 32, "url": desk.rating}])
+    page.goto(desk.rating)
+    page.keyboard.press("4")
+    expect(page.locator("#item-1 [data-state]")).to_have_text(SAVED)
+    assert desk.item(1).rating
+
+
 def test_the_keys_can_be_switched_off_and_leave_no_rating_then(desk: Desk, page: Page) -> None:
     page.goto(desk.rating)
     page.get_by_label("The keys 1 to 5").uncheck()

@@ -27,3 +27,11 @@ def test_no_answer_is_for_pages_of_other_origins(client: Client, address: str):
 
     assert "Access-Control-Allow-Origin" not in answer
     assert not answer.cookies or all(cookie["samesite"] == "Lax" for cookie in answer.cookies.values())
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_no_page_may_use_what_none_of_ours_asks_for(client: Client, address: str):
+    policy = client.get(address)["Permissions-Policy"].split(", ")
+
+    assert {"camera=()", "microphone=()", "geolocation=()", "payment=()", "usb=()"} <= set(policy)
+    assert not [feature for feature in policy if feature.startswith("clipboard")]
