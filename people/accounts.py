@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
 
 from people import access
+from people.devices import device_of
 from people.lockout import know_browser
 from people.models import User
+
+log = logging.getLogger(__name__)
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -31,6 +38,29 @@ class AccountAdapter(DefaultAccountAdapter):
         """Keep a new password, whether it is changed, set or reset; what the old one let in ends."""
         user.set_password(password)  # slow on purpose, hence before the transaction, which on SQLite stops all writers
         access.save_password(user=user, this=self.request.session.session_key, now=timezone.now())
+
+    def send_notification_mail(
+        self, template_prefix: str, user: User, context: dict[str, Any] | None = None, email: str | None = None
+    ) -> None:
+        """Tell `user` by mail, in their language, that the way they sign in has changed.
+
+        The change stands where no mail can be sent.
+        """
+        about = context or {}
+        # Whose only address was removed is told there.
+        to = email or EmailAddress.objects.get_primary_email(user) or about.get("deleted_email")
+        by_another = self.request.user.is_authenticated and self.request.user.pk != user.pk
+        about |= {
+            "by_another": by_another,
+            "device": device_of(self.get_http_user_agent(self.request)),
+            "profile_url": self.request.build_absolute_uri(reverse("people:profile-show")),
+        }
+        language = user.interface_language or (settings.LANGUAGE_CODE if by_another else get_language())
+        try:
+            with override(language):
+                super().send_notification_mail(template_prefix, user, about, to)
+        except OSError:  # SMTPException is one
+            log.warning("No mail could be sent about %s to account %s", template_prefix, user.pk)
 
     def post_login(self, request: HttpRequest, user: Any, **about: Any) -> HttpResponse:
         response: HttpResponse = super().post_login(request, user, **about)

@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from allauth.account import admin as _of_addresses  # noqa: F401 registered before it is taken out below
+from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
 from allauth.mfa import admin as _of_second_factors  # noqa: F401 registered before it is taken out below
 from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import AdminPasswordChangeForm
-from django.db.models import Model
+from django.db import transaction
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from people import access
+from people.addresses import replace_address
 from people.models import (
     ApiToken,
     AuditEntry,
@@ -75,6 +78,7 @@ class PasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
         """Set a password or take it away; what the old one let in ends."""
         user: User = super().save(commit=False)
         access.save_password(user=user, now=timezone.now())
+        get_adapter().send_notification_mail("account/email/password_changed", user)
         return user
 
 
@@ -89,6 +93,11 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
     list_display = ("username", "email", "is_active", "is_staff", "last_login", "deleted_at")
     readonly_fields = ("deleted_at",)
     inlines = (MembershipInline, LanguageSkillInline)
+
+    def save_model(self, request: HttpRequest, row: User, form: Any, change: bool) -> None:
+        super().save_model(request, row, form, change)
+        if change and "email" in form.changed_data:
+            replace_address(user=row, before=form.initial["email"])
 
 
 @admin.register(Project)
@@ -176,3 +185,13 @@ class AuthenticatorAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg
 
     def has_delete_permission(self, request: HttpRequest, row: Model | None = None) -> bool:
         return admin.ModelAdmin.has_delete_permission(self, request, row)
+
+    def delete_model(self, request: HttpRequest, row: Authenticator) -> None:
+        super().delete_model(request, row)
+        if row.type == Authenticator.Type.TOTP:
+            user = row.user
+            transaction.on_commit(lambda: get_adapter().send_notification_mail("mfa/email/totp_deactivated", user))
+
+    def delete_queryset(self, request: HttpRequest, rows: QuerySet[Authenticator]) -> None:
+        for row in rows:
+            self.delete_model(request, row)

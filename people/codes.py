@@ -44,6 +44,13 @@ class _Counted(BaseAuthenticateForm):
         if is_of_app and not cache.add(f"code-used:{self.user.pk}:{digits}", "yes", timeout=GOOD_FOR_S):
             raise get_mfa_adapter().validation_error("incorrect_code")
 
+    def save(self) -> None:
+        super().save()
+        if self.authenticator.type == Authenticator.Type.RECOVERY_CODES:
+            self.authenticator.refresh_from_db()
+            left = len(self.authenticator.wrap().get_unused_codes())
+            get_adapter().send_notification_mail("people/email/recovery_code_used", self.user, {"left": left})
+
 
 class SignInCodeForm(_Counted, AuthenticateForm):
     pass

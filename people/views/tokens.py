@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from allauth.account.adapter import get_adapter
 from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -26,6 +27,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
         about = {"name": form.cleaned_data["name"], "may_write": form.cleaned_data["may_write"]}
         try:
             made = tokens.make_token(user=user, **about, expires_at=form.expires_at(now), now=now)
+            get_adapter().send_notification_mail("people/email/token_made", user, {"token": made.row})
             form = TokenForm()
         except tokens.Refused as refused:
             form.add_error(None, str(refused))
