@@ -17,5 +17,5 @@ urlpatterns = [
     path("", include("people.api.urls")),
     path("", include("annotation.api.urls")),
     # Whatever is not there is told in the shape of all else; without the slash at the end one is sent on as on pages.
-    re_path(r"^.*/$", NothingView.as_view(), name="nothing"),
+    re_path(r"^[\s\S]*/\Z", NothingView.as_view(), name="nothing"),
 ]

@@ -8,6 +8,7 @@ from django.urls import include, path
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 handler400 = "operations.views.bad_request_show"
+handler404 = "operations.views.nothing_show"
 handler500 = "operations.views.failure_show"
 urlpatterns = [
     path("", include("operations.urls")),

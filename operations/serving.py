@@ -21,6 +21,7 @@ from django.db import connections
 
 from operations.bodies import Body, GoneError, Receive, RefusedError, check_length, read_body
 from operations.rules.uploads import MAX_BODY_BYTES, is_upload
+from people.api.answers import is_api, problem_outside
 
 THREADS = 4
 """In each process, for everything that Django does."""
@@ -50,8 +51,8 @@ Headers = list[tuple[bytes, bytes]]
 Handle = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 Send = Callable[[Message], Awaitable[None]]
 
-_TEXT: Headers = [
-    (b"content-type", b"text/plain; charset=utf-8"),
+_TEXT = b"text/plain; charset=utf-8"
+_PLAIN: Headers = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -73,7 +74,7 @@ class Application:
             try:
                 body = await self._body(environ, receive)
             except RefusedError as refused:
-                await _send_all(send, _whole(refused.status, _TEXT, f"{refused.sentence}\n".encode()))
+                await _send_all(send, _refusal(environ["PATH_INFO"], refused.status, refused.sentence))
                 return
             with body:
                 environ["wsgi.input"] = body
@@ -104,7 +105,7 @@ class Application:
             if isinstance(answer, _Stream) and self._streams >= MOST_STREAMS:
                 await thread.run(answer.close)
                 retry_after = (b"retry-after", str(RETRY_AFTER_S).encode())
-                answer = _whole(503, [*_TEXT, retry_after], f"{BUSY}\n".encode())
+                answer = _refusal(environ["PATH_INFO"], 503, BUSY, retry_after)
             elif isinstance(answer, _Stream):
                 thread.leave()
                 self._streams += 1
@@ -285,6 +286,14 @@ def environ_of(scope: dict[str, Any]) -> Environ:
 async def _send_all(send: Send, messages: Iterable[Message]) -> None:
     for message in messages:
         await send(message)
+
+
+def _refusal(path: str, status: int, sentence: str, *headers: tuple[bytes, bytes]) -> list[Message]:
+    kind, content = _TEXT, f"{sentence}\n".encode()
+    if is_api(path):
+        problem = problem_outside(status, sentence)
+        kind, content = problem["Content-Type"].encode(), problem.content
+    return _whole(status, [(b"content-type", kind), *_PLAIN, *headers], content)
 
 
 def _whole(status: int, headers: Headers, content: bytes) -> list[Message]:

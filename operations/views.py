@@ -11,7 +11,6 @@ from django.template import loader
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from django.views import defaults
-from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import requires_csrf_token
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -19,20 +18,19 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from operations.disk import NO_ROOM, RETRY_AFTER_S, is_full
 from operations.metrics import exposition
 from operations.readiness import OK, readiness
+from people.api.answers import is_api, problem_outside
 
 PLAIN = "text/plain; charset=utf-8"
 FULL = 507
 
 
 @require_safe
-@never_cache
 def health_show(request: HttpRequest) -> HttpResponse:
     """Whether this process answers; nothing else is asked, so that no database that is away has it restarted."""
     return HttpResponse("ok\n", content_type=PLAIN)
 
 
 @require_safe
-@never_cache
 def readiness_show(request: HttpRequest) -> HttpResponse:
     found = readiness()
     lines = "".join(f"{name}: {answer}\n" for name, answer in found.items())
@@ -41,7 +39,6 @@ def readiness_show(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 def metrics_show(request: HttpRequest) -> HttpResponse:
     if not _may_see_metrics(request):
         said = "Metrics are for private addresses without a proxy, or for METRICS_TOKEN as a bearer token.\n"
@@ -65,22 +62,37 @@ def _may_see_metrics(request: HttpRequest) -> bool:
 @requires_csrf_token
 def failure_show(request: HttpRequest) -> HttpResponse:
     """For `handler500`: a full disk is nobody's mistake and passes, so scripts are told to send it again."""
-    return _full(request) if is_full(sys.exc_info()[1]) else defaults.server_error(request)
+    if is_full(sys.exc_info()[1]):
+        return _full(request)
+    if is_api(request.path):
+        return problem_outside(500, _("The server met an error. Its log has more under X-Request-ID."))
+    return defaults.server_error(request)
 
 
 @requires_csrf_token
 def bad_request_show(request: HttpRequest, exception: Exception) -> HttpResponse:
     """For `handler400`: Django takes a session that could not be stored for one that was deleted meanwhile."""
-    return _full(request) if is_full(exception) else defaults.bad_request(request, exception)
+    if is_full(exception):
+        return _full(request)
+    if is_api(request.path):
+        return problem_outside(400, _("The server cannot read this request."))
+    return defaults.bad_request(request, exception)
+
+
+@requires_csrf_token
+def nothing_show(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """For `handler404`."""
+    if is_api(request.path):
+        return problem_outside(404, _("There is no such address."))
+    return defaults.page_not_found(request, exception)
 
 
 def _full(request: HttpRequest) -> HttpResponse:
     # Nothing of it may ask the database: so, no context.
     said = _("The server has no room left, so this was not saved. Leave this page open; it is sent again by itself.")
     response: HttpResponse
-    if request.path.startswith("/api/"):
-        problem = {"type": "about:blank", "title": "No room", "status": FULL, "code": "no-room", "detail": NO_ROOM}
-        response = JsonResponse(problem, status=FULL, content_type="application/problem+json")
+    if is_api(request.path):
+        response = problem_outside(FULL, NO_ROOM)
     elif request.headers.get("Accept", "").startswith("application/json"):
         response = JsonResponse({"state": "full", "message": said}, status=FULL)
     else:

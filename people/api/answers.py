@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404
+from django.http import Http404, JsonResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from rest_framework import exceptions
@@ -22,12 +22,17 @@ TITLES = {
     404: "Not found",
     405: "Method not allowed",
     406: "Not acceptable",
+    408: "Too slow",
     409: "Not now",
     410: "No longer in hand",
+    413: "Too large",
     415: "Unsupported media type",
     422: "Refused",
     429: "Too many requests",
+    500: "Server error",
+    501: "No such method",
     503: "Not ready",
+    507: "No room",
 }
 CODES = {
     400: "malformed",
@@ -36,9 +41,15 @@ CODES = {
     404: "not-found",
     405: "method-not-allowed",
     406: "not-acceptable",
+    408: "too-slow",
+    413: "too-large",
     415: "unsupported-media-type",
     422: "invalid",
     429: "too-many-requests",
+    500: "fault",
+    501: "method-not-allowed",
+    503: "busy",
+    507: "no-room",
 }
 """Where nothing more exact is known."""
 
@@ -75,6 +86,17 @@ def answer_problem(error: Exception, context: dict[str, Any]) -> Response | None
     }
     response.content_type = MEDIA_TYPE
     return response
+
+
+def is_api(path: str) -> bool:
+    return path.startswith("/api/")
+
+
+def problem_outside(status: int, detail: str) -> JsonResponse:
+    """A problem where no view of the API was reached, or one broke. It asks no database."""
+    code = CODES[status]
+    problem = {"type": f"{reverse('api:docs')}#{code}", "title": TITLES[status], "status": status, "code": code}
+    return JsonResponse({**problem, "detail": detail, "errors": {}}, status=status, content_type=MEDIA_TYPE)
 
 
 def _flat(detail: Any, name: str = "") -> Iterator[tuple[str, list[str]]]:

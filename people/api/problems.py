@@ -20,6 +20,11 @@ ALL_CODES: dict[str, str] = {
     "unsupported-media-type": "Send JSON.",
     "invalid": "Fields are missing or wrong; see errors.",
     "too-many-requests": "Ask again after Retry-After.",
+    "too-large": "The body is larger than 1 MB.",
+    "too-slow": "The body came too slowly, or not to its end.",
+    "fault": "The server met an error. Its log has more under the X-Request-ID of the answer.",
+    "busy": "Too many downloads at once. Ask again after Retry-After.",
+    "no-room": "The server's disk is full. Ask again after Retry-After.",
 }
 """What each code means, for the documents; the apps add theirs."""
 

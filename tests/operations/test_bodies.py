@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 from collections.abc import Callable
 from io import BytesIO
 from tempfile import SpooledTemporaryFile
@@ -52,6 +53,15 @@ def test_what_announces_nothing_is_refused_as_soon_as_it_is_too_much():
     asked = Asked(echo).ask("/accounts/login/", *pieces, headers=[CHUNKED])
 
     assert (asked.status, asked.received) == (413, 3)
+
+
+def test_programs_are_refused_as_by_all_of_the_api():
+    asked = Asked(echo).ask("/api/v1/work/", b"x", headers=[length(MAX_BODY_BYTES + 1)])
+
+    told = json.loads(asked.content)
+    assert (asked.status, told["status"], told["code"]) == (413, 413, "too-large")
+    assert told["detail"] == "The request is larger than 1 MB, and nothing of it was kept."
+    assert (b"content-type", b"application/problem+json") in asked.sent[0]["headers"]
 
 
 def test_files_that_are_too_much_are_refused_with_what_to_do():
