@@ -68,4 +68,4 @@ def save_password(*, user: User, this: str | None = None, now: datetime) -> None
 
 
 def handle_of(session_key: str) -> str:
-    return salted_hmac(SALT, session_key).hexdigest()[:32]
+    return salted_hmac(SALT, session_key, algorithm="sha256").hexdigest()[:32]

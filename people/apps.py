@@ -5,7 +5,8 @@ class PeopleConfig(AppConfig):
     name = "people"
 
     def ready(self) -> None:
-        # What it connects to the signals of others is its own from here on.
-        from people import security_log
+        # What they connect to the signals of others is theirs from here on.
+        from people import security_log, sessions
 
         security_log.connect()
+        sessions.connect()

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from allauth.account.signals import authentication_step_completed
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends import db
+from django.http import HttpRequest
 from django.utils import timezone
 
 from people.models import Session
@@ -51,3 +53,16 @@ class SessionStore(db.SessionStore):
         if row.seen_at is None or row.seen_at <= now - USE_NOTED_EVERY:
             address, user_agent = self.client
             Session.objects.filter(pk=row.pk).update(seen_at=now, address=address, user_agent=user_agent)
+
+
+def connect() -> None:
+    authentication_step_completed.connect(_begin_another, dispatch_uid="people.sessions")
+
+
+def _begin_another(request: HttpRequest, *, reauthenticated: bool = False, **_about: Any) -> None:
+    """Give the session another key where somebody confirmed who they are, as Django does at signing in.
+
+    A key that was stolen before opens nothing any more.
+    """
+    if reauthenticated:
+        request.session.cycle_key()

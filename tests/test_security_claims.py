@@ -127,13 +127,25 @@ def test_signing_in_begins_another_session_and_signing_out_ends_it_on_the_server
     assert after != before
     assert len(after) >= 32
     thief = Client()
-    thief.cookies = client.cookies.copy()
+    thief.cookies[settings.SESSION_COOKIE_NAME] = after
     client.get(reverse("account_logout"))
     assert is_signed_in(thief)
     client.post(reverse("account_logout"))
 
     assert not Session.objects.filter(session_key__in=[before, after]).exists()
     assert not is_signed_in(thief)
+
+
+def test_confirming_who_one_is_begins_another_session_too(client: Client, ann: User) -> None:
+    sign_in(client, "ann")
+    before = Session.objects.get(person=ann.pk)
+    client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+
+    after = Session.objects.get(person=ann.pk)
+    assert after.session_key != before.session_key
+    assert after.signed_in_at == before.signed_in_at
+    assert is_signed_in(client)
+    assert client.cookies[settings.SESSION_COOKIE_NAME].value == after.session_key
 
 
 def test_an_account_that_is_switched_off_is_out_at_once(client: Client, ann: User) -> None:
@@ -184,6 +196,22 @@ def test_no_name_of_a_project_adds_a_header_to_a_mail(db: None) -> None:
 @pytest.mark.parametrize("address", ["/static/", "/static/css/", "/media/", "/.git/config", "/static/../manage.py"])
 def test_no_folder_is_listed_and_nothing_of_the_code_is_served(client: Client, db: None, address: str) -> None:
     assert client.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("address", "kind"),
+    [
+        ("/", "text/html; charset=utf-8"),
+        ("/nothing", "text/html; charset=utf-8"),
+        ("/healthz", "text/plain; charset=utf-8"),
+        ("/static/css/crosslens.css", 'text/css; charset="utf-8"'),
+        ("/static/js/page.js", 'text/javascript; charset="utf-8"'),
+        ("/static/img/logo.svg", "image/svg+xml"),
+        ("/api/v1/me/", "application/problem+json"),
+    ],
+)
+def test_every_answer_says_what_it_is_and_in_which_letters(client: Client, db: None, address: str, kind: str) -> None:
+    assert client.get(address)["Content-Type"] == kind
 
 
 def test_an_error_tells_its_page_nothing_and_the_log_everything(
