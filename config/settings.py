@@ -247,6 +247,7 @@ SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
 LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}django_language"
 KNOWN_BROWSER_COOKIE_NAME = f"{COOKIE_PREFIX}known_browser"
+MESSAGE_STORAGE = "people.messages.Messages"
 if HTTPS:
     SECURE_SSL_REDIRECT = True
     # Asked from inside, where nobody speaks TLS.

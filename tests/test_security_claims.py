@@ -148,6 +148,26 @@ def test_confirming_who_one_is_begins_another_session_too(client: Client, ann: U
     assert client.cookies[settings.SESSION_COOKIE_NAME].value == after.session_key
 
 
+def test_every_cookie_has_the_prefix_and_only_that_of_forms_is_for_scripts(ann: User, settings: Any) -> None:
+    settings.COOKIE_PREFIX = "__Host-"
+    for name in ("SESSION", "CSRF", "LANGUAGE"):
+        value = getattr(settings, f"{name}_COOKIE_NAME").removeprefix("__Host-")
+        setattr(settings, f"{name}_COOKIE_NAME", f"__Host-{value}")
+    settings.KNOWN_BROWSER_COOKIE_NAME = "__Host-known_browser"
+    client = Client()
+    client.get(reverse("account_login"))
+    sign_in(client, "ann")
+    client.post(reverse("set_language"), {"language": "ar"})
+    # It says that it was done, on the next page.
+    client.post(reverse("people:profile-show"), {"interface_language": "en"})
+
+    named = {name: bool(cookie["httponly"]) for name, cookie in client.cookies.items()}
+    assert {name.removeprefix("__Host-") for name in named} >= {"sessionid", "csrftoken", "messages", "django_language"}
+    assert all(name.startswith("__Host-") for name in named)
+    assert {name for name, is_hidden in named.items() if not is_hidden} == {"__Host-csrftoken"}
+    assert {cookie["samesite"] for cookie in client.cookies.values()} == {"Lax"}
+
+
 def test_an_account_that_is_switched_off_is_out_at_once(client: Client, ann: User) -> None:
     sign_in(client, "ann")
     assert client.get(reverse("people:profile-show")).status_code == 200

@@ -1,0 +1,18 @@
+"""What a page says after something was done, kept in a cookie of this host alone like all others."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.contrib.messages.storage.fallback import FallbackStorage
+from django.contrib.messages.storage.session import SessionStorage
+
+
+class Cookie(CookieStorage):
+    @property
+    def cookie_name(self) -> str:  # type: ignore[override] # a constant of Django's
+        return f"{settings.COOKIE_PREFIX}messages"
+
+
+class Messages(FallbackStorage):
+    storage_classes = (Cookie, SessionStorage)
