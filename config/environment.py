@@ -16,6 +16,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from inference.rules.endpoints import KEY_VARIABLE, key_variable
+from people.passwords import fault_of
 
 SHORTEST_SECRET = 50
 SHORTEST_TOKEN = 20
@@ -40,6 +41,7 @@ OPTIONAL = {
     "PROXIES": "how many reverse proxies of yours add to X-Forwarded-For (default: 1 in production, 0 embedded)",
     "HTTPS": "on or off (default: on in production, off embedded); off only behind nothing but a test",
     "HSTS": "host, subdomains or preload (default: host): for what browsers are told to use nothing but HTTPS",
+    "BREACHED_PASSWORDS": "/srv/pwned-passwords.txt, sorted SHA-1 digests of passwords to refuse (default: none)",
     "WEBHOOKS_TO_PRIVATE_ADDRESSES": "on or off (default: off); on where webhooks lead to servers of your own network",
     "LOG_FORMAT": "json or text (default: json in production, text embedded)",
     "METRICS_TOKEN": "20 or more random characters, which whoever asks for /metrics sends (default: none)",
@@ -85,6 +87,15 @@ class Environment:
 
     def webhooks_to_private_addresses(self) -> bool:
         return self._is_on("WEBHOOKS_TO_PRIVATE_ADDRESSES", default="off")
+
+    def breached_passwords(self) -> str:
+        """The file of their digests; empty where there is none."""
+        value = self.variables.get("BREACHED_PASSWORDS", "")
+        if value and not Path(value).is_absolute():
+            raise self._malformed("BREACHED_PASSWORDS", f"is {value!r}, which is no absolute path")
+        if value and (fault := fault_of(Path(value))):
+            raise self._malformed("BREACHED_PASSWORDS", f"names {value}, which {fault}")
+        return value
 
     def _is_on(self, name: str, *, default: str) -> bool:
         value = self.variables.get(name, "").lower() or default

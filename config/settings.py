@@ -1,6 +1,7 @@
 """All settings. What differs between installations comes from the environment: environment.py, docs/settings.md."""
 
 from pathlib import Path
+from typing import Any
 
 from config.environment import from_process
 from corpus.rules.limits import MAX_UPLOAD_FILES
@@ -107,15 +108,18 @@ AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "allauth.account.auth_backends.AuthenticationBackend",
 ]
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
-    )
+_django_validators = "django.contrib.auth.password_validation"
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {"NAME": f"{_django_validators}.UserAttributeSimilarityValidator"},
+    {"NAME": f"{_django_validators}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": f"{_django_validators}.CommonPasswordValidator"},
+    {"NAME": f"{_django_validators}.NumericPasswordValidator"},
+    {"NAME": "people.passwords.OwnWordsValidator"},
 ]
+if _breached := _environment.breached_passwords():
+    AUTH_PASSWORD_VALIDATORS.append(
+        {"NAME": "people.passwords.BreachedPasswordValidator", "OPTIONS": {"path": _breached}}
+    )
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "people:home-show"
 LOGOUT_REDIRECT_URL = "account_login"

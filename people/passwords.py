@@ -1,0 +1,112 @@
+"""What a new password must not be, besides short: this site's own words, or known from a breach of another site."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterator
+from hashlib import sha1
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+OWN_WORDS = ("crosslens", "caption", "annotator", "annotate", "rater", "player", "manager", "researcher", "admin")
+"""Tried first by whoever guesses here; docs/security.md has them too."""
+FEWEST_OTHER_LETTERS = 4
+DIGEST_LENGTH = 40
+LINE = re.compile(rb"[0-9A-Fa-f]{40}(:\d+)?\r?\n?")
+PLACES_LOOKED_AT = 100
+
+log = logging.getLogger(__name__)
+
+
+class OwnWordsValidator:
+    """Refuses words of this site with nothing but some digits and signs around them."""
+
+    def validate(self, password: str, user: Any = None) -> None:
+        others = re.sub("|".join(OWN_WORDS), "", password.casefold())
+        if others != password.casefold() and sum(map(str.isalpha, others)) < FEWEST_OTHER_LETTERS:
+            raise ValidationError(_("This password is made of words that everybody here knows."), code="password_own")
+
+    def get_help_text(self) -> str:
+        return _("Your password can’t be made of words of this site, such as “crosslens” or “annotator”.")
+
+
+class BreachedPasswordValidator:
+    """Refuses what stands in a file of SHA-1 digests, one a line and sorted, as Have I Been Pwned gives them out."""
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+
+    def validate(self, password: str, user: Any = None) -> None:
+        digest = sha1(password.encode(), usedforsecurity=False).hexdigest().upper()
+        try:
+            is_breached = holds(self.path, digest)
+        except OSError as error:
+            # It was there at the start. People must be able to change a password meanwhile.
+            log.error("BREACHED_PASSWORDS cannot be read, so that new passwords are not looked up in it: %s", error)
+            return
+        if is_breached:
+            raise ValidationError(
+                _("This password is known from a data breach at another site. Choose one that you use nowhere else."),
+                code="password_breached",
+            )
+
+    def get_help_text(self) -> str:
+        return _("Your password can’t be one that is known from a data breach.")
+
+
+def holds(path: Path, digest: str) -> bool:
+    """Whether a line of the sorted file begins with `digest`, in capitals. It reads forty lines of forty gigabytes."""
+    wanted = digest.encode()
+    with path.open("rb") as file:
+        # A line that is looked for begins at `low` or behind it, and before `high`.
+        low, high = 0, _size_of(file)
+        while low < high:
+            middle = (low + high) // 2
+            line = _line_from(file, middle)
+            found = line[:DIGEST_LENGTH].upper()
+            if found == wanted:
+                return True
+            if not line or found > wanted or file.tell() - len(line) >= high:
+                high = middle
+            else:
+                low = file.tell()
+    return False
+
+
+def fault_of(path: Path) -> str | None:
+    """Why `path` is no file of digests in order, as the end of a sentence; None where it seems to be one."""
+    try:
+        with path.open("rb") as file:
+            digests = []
+            for line in _some_lines(file):
+                if not LINE.fullmatch(line):
+                    return "has lines that do not begin with a SHA-1 digest"
+                digests.append(line[:DIGEST_LENGTH].upper())
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    if not digests:
+        return "is empty"
+    return None if digests == sorted(digests) else "is not sorted by digest"
+
+
+def _some_lines(file: BinaryIO) -> Iterator[bytes]:
+    size = _size_of(file)
+    places = sorted({size * place // PLACES_LOOKED_AT for place in range(PLACES_LOOKED_AT)}) if size else []
+    return (line for line in (_line_from(file, place) for place in places) if line)
+
+
+def _line_from(file: BinaryIO, place: int) -> bytes:
+    """The first line that begins at `place` or behind it; empty at the end. Afterwards the file stands behind it."""
+    file.seek(max(0, place - 1))
+    if place:
+        file.readline(1 << 10)
+    return file.readline(1 << 10)
+
+
+def _size_of(file: BinaryIO) -> int:
+    return file.seek(0, os.SEEK_END)
