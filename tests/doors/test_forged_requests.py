@@ -1,4 +1,4 @@
-"""Tokens that only read, and forms that come from elsewhere, change nothing at any address."""
+"""Tokens that only read, forms that come from elsewhere, and reading change nothing at any address."""
 
 from __future__ import annotations
 
@@ -51,6 +51,23 @@ def test_a_form_that_comes_from_elsewhere_changes_nothing(insider: int, world: W
                 for asked in ask(client, address, besides="get"):
                     assert not written, f"{asked} writes {written}"
                     assert asked.status in (403, 404, 405) or route.name in ASKED_LATE, asked
+
+
+@pytest.mark.slow(reason="every address")
+@pytest.mark.parametrize("insider", INSIDERS)
+def test_reading_changes_nothing_but_that_the_log_tells_of_exports(insider: int, world: World) -> None:
+    """So that no picture or link of another site does anything in the name of who is signed in."""
+    client = Client(raise_request_exception=False)
+    client.force_login(world.insiders[insider])
+    wrong = []
+    for route in ours():
+        for address in route.addresses(world.known):
+            with writes() as written:
+                client.get(address)
+                client.head(address)
+            of_the_log = 'INSERT INTO "people_auditentry"'
+            wrong += [f"{address}: {sql[:80]}" for sql in written if not ("export" in route.name and of_the_log in sql)]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_no_form_with_files_that_is_excused_is_gone() -> None:
