@@ -41,6 +41,9 @@ class SessionStore(db.SessionStore):
             is_the_same = self.known is not None and self.known.person == person
             session.person = person
             session.signed_in_at = self.known.signed_in_at if self.known is not None and is_the_same else now
+            # Django would count from the last change of what is in it.
+            longest = timedelta(seconds=self.get_session_cookie_age())
+            session.expire_date = min(session.expire_date, (session.signed_in_at or now) + longest)
             session.seen_at, (session.address, session.user_agent) = now, self.client
         self.known = session
         return session

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.core import mail
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 import config.settings
 from operations.logs import formatter
@@ -134,6 +136,19 @@ def test_signing_in_begins_another_session_and_signing_out_ends_it_on_the_server
 
     assert not Session.objects.filter(session_key__in=[before, after]).exists()
     assert not is_signed_in(thief)
+
+
+def test_a_session_ends_fourteen_days_after_signing_in_whatever_is_done_meanwhile(client: Client, ann: User) -> None:
+    sign_in(client, "ann")
+    began = timezone.now() - timedelta(days=10)
+    Session.objects.update(signed_in_at=began)
+    # Asked for the password first, which is kept in the session.
+    client.post(reverse("people:token-list"), {"name": "nightly", "days": "30"})
+    assert Session.objects.get().expire_date == began + timedelta(days=14)
+    client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+
+    assert Session.objects.get().expire_date == began + timedelta(days=14)
+    assert timedelta(days=14).total_seconds() == settings.SESSION_COOKIE_AGE
 
 
 def test_confirming_who_one_is_begins_another_session_too(client: Client, ann: User) -> None:
