@@ -132,7 +132,7 @@ ACCOUNT_PRESERVE_USERNAME_CASING = True
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_EMAIL_NOTIFICATIONS = True
-ACCOUNT_FORMS = {"add_email": "people.addresses.AddressForm"}
+ACCOUNT_FORMS = {"add_email": "people.addresses.AddressForm", "reset_password": "people.resetting.ResetForm"}
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 # A stranger's address gets no mail from here.
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
@@ -144,7 +144,7 @@ ACCOUNT_RATE_LIMITS = {
     "login_failed": None,
     "reauthenticate": "120/m/ip",
     "signup": "120/m/ip",
-    "new_player": "3/m/ip,40/h/ip",
+    "new_player": "4/20s/ip,60/h/ip",
 }
 MFA_FORMS = {
     "authenticate": "people.codes.SignInCodeForm",

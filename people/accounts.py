@@ -8,6 +8,7 @@ from typing import Any
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
 from django.conf import settings
+from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -18,6 +19,7 @@ from django.utils.translation import gettext as _
 from people import access
 from people.devices import device_of
 from people.lockout import know_browser
+from people.mails import owner_of
 from people.models import User
 
 log = logging.getLogger(__name__)
@@ -33,6 +35,16 @@ class AccountAdapter(DefaultAccountAdapter):
         if "@" in cleaned:
             raise ValidationError(_("A user name has no @ in it; that is how it is told from an e-mail address."))
         return cleaned
+
+    def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
+        """Make an address the one of its account, unless it is another's by now."""
+        owner = owner_of(email_address.email)
+        if owner is not None and owner.pk != email_address.user_id:
+            about = {"email": email_address.email}
+            self.add_message(request, messages.ERROR, "account/messages/email_confirmation_failed.txt", about)
+            return False
+        confirmed: bool = super().confirm_email(request, email_address)
+        return confirmed
 
     def set_password(self, user: User, password: str) -> None:
         """Keep a new password, whether it is changed, set or reset; what the old one let in ends."""

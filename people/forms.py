@@ -98,7 +98,7 @@ class JoinForm(LanguagesForm):
     email = forms.EmailField(
         label=_("E-mail address"),
         required=False,
-        help_text=_("Can be left empty. Without one a forgotten password cannot be reset."),
+        help_text=_("Can be left empty. We send a link to confirm it. Without one a lost password cannot be reset."),
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
     )
     password1, password2 = SetPasswordMixin.create_password_fields(label1=_("Password"), label2=_("Password again"))
@@ -163,10 +163,7 @@ class JoinForm(LanguagesForm):
         return cleaned
 
     def clean_email(self) -> str:
-        email = User.objects.normalize_email(self.cleaned_data["email"])
-        if email and User.objects.filter(email__iexact=email).exists():
-            raise ValidationError(gettext("There is an account with this address already. Sign in with it instead."))
-        return email
+        return User.objects.normalize_email(self.cleaned_data["email"])
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}

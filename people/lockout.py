@@ -73,7 +73,10 @@ def name_tried(request: HttpRequest, credentials: Credentials = None) -> str:
     tried = given.get("login") or given.get("email") or given.get("username")
     name = str(tried or request.POST.get("login") or "").replace("\0", "").strip().lower()
     if "@" in name:
-        name = User.objects.filter(email__iexact=name).values_list("username", flat=True).first() or name
+        owner = User.objects.filter(email__iexact=name).first()
+        # Who gave it and has not confirmed it may sign in with it as long as it is nobody's.
+        found = owner or User.objects.filter(emailaddress__email=name).order_by("pk").first()
+        name = found.username if found else name
     return name.lower()[:255]
 
 

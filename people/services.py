@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
+from allauth.account.models import EmailAddress
 from django.core.mail import send_mail
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q
@@ -259,25 +260,27 @@ def join(
     interface_language: str = "",
     now: datetime,
 ) -> User:
-    """Make an account and accept an invitation with it, or neither.
+    """Make an account and accept an invitation with it, or neither. `email` is theirs once they have confirmed it.
+
+    Whether it is another account's is not looked at: nobody is to learn that here.
 
     Raises
     ------
     NameTaken
-        If the user name or the e-mail address belongs to an account.
     InvitationClosed, ConsentOutdated, Invitation.DoesNotExist
         As `accept_invitation`.
     """
-    user = User(username=username, email=User.objects.normalize_email(email), interface_language=interface_language)
+    user = User(username=username, interface_language=interface_language)
     user.set_password(password)  # slow on purpose, hence before the transaction, which on SQLite stops all writers
     with transaction.atomic():
         try:
             with transaction.atomic():
                 user.save()
         except IntegrityError as error:
-            raise NameTaken(
-                _("Somebody has this user name or e-mail address already. Choose another, or sign in if it is you.")
-            ) from error
+            text = _("Somebody has this user name already. Choose another, or sign in if it is you.")
+            raise NameTaken(text) from error
+        if email:
+            EmailAddress.objects.create(user=user, email=User.objects.normalize_email(email))
         accept_invitation(
             token=token,
             user=user,

@@ -1,15 +1,19 @@
-"""Background work about people: telling other programs, where rows are the truth and a task the nudge; old sessions."""
+"""Background work about people: mails, old sessions, telling other programs, where rows are the truth."""
 
 from __future__ import annotations
 
 from random import SystemRandom
+from typing import Any
 
 from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
-from people import callouts, webhooks
+from people import callouts, mails, webhooks
 from people.sessions import SessionStore
+
+# SMTPException is an OSError.
+IF_MAIL_FAILS: dict[str, Any] = {"autoretry_for": (OSError,), "retry_backoff": 30, "max_retries": 4}
 
 
 @shared_task
@@ -22,6 +26,18 @@ def sweep_deliveries() -> None:
     """Send what is due. It is sent by this alone, as an event may come from a service, which knows no tasks."""
     for delivery_id in webhooks.due(now=timezone.now()):
         deliver.delay(delivery_id)
+
+
+@shared_task(**IF_MAIL_FAILS)
+def send_reset(email: str, site: str, language: str) -> None:
+    """Asked for whatever the address; should it be lost, whoever waits asks again."""
+    mails.send_reset(email=email, site=site, language=language)
+
+
+@shared_task(**IF_MAIL_FAILS)
+def send_confirmation(user_id: int, site: str, language: str) -> None:
+    """Should it be lost, the link can be sent again from the page of the address."""
+    mails.send_confirmation(user_id=user_id, site=site, language=language)
 
 
 @shared_task

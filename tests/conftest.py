@@ -20,6 +20,7 @@ from psycopg import sql
 from annotation.selectors.work import language_of
 from languages.models import Language
 from languages.registry import LANGUAGES
+from people import tasks
 from tests import servers
 
 pytest_plugins = ["tests.tiers"]
@@ -91,6 +92,13 @@ def _fresh_start() -> None:
     language_of.cache_clear()
     # A request leaves its language to the thread it ran in.
     translation.activate(settings.LANGUAGE_CODE)
+
+
+@pytest.fixture(autouse=True)
+def _mails_are_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests have no worker."""
+    for task in (tasks.send_reset, tasks.send_confirmation):
+        monkeypatch.setattr(task, "delay_on_commit", task)
 
 
 @pytest.fixture(autouse=True)

@@ -26,6 +26,7 @@ from people.models import Invitation, Project, Role, User
 from people.permissions import project_for
 from people.requests import user_of
 from people.rules import JUDGES, InvitationState, qualifies_to_judge, qualifies_to_write
+from people.tasks import send_confirmation
 
 
 @require_safe
@@ -130,9 +131,8 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
     if user is None and invitation.role == Role.PLAYER:
         counted = ratelimit.consume(request, app="allauth.account", action="new_player")
     if counted is None:
-        form.add_error(
-            None, _("Many accounts were made from your network. Try again later; it can take up to an hour.")
-        )
+        text = _("Many people are joining from your network. Try again in 20 seconds; after 60 accounts, in an hour.")
+        form.add_error(None, text)
         return None
     try:
         if user is not None:
@@ -147,6 +147,8 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
         form.add_error(None, str(refusal))
         return None
     _welcome(request, invitation, member)
+    if account["email"]:
+        _ask_to_confirm(request, member, account["email"])
     after = _next_page(request)
     return redirect(after) if user else perform_login(request, member, email_verification="none", redirect_url=after)
 
@@ -176,6 +178,13 @@ def _welcome(request: HttpRequest, invitation: Invitation, user: User) -> None:
             _("Captions are written by people who read English and are native or fluent in the language. By what you "
               "said you do not get such work; if you made a mistake, correct it in your profile."),
         )  # fmt: skip
+
+
+def _ask_to_confirm(request: HttpRequest, user: User, email: str) -> None:
+    """The same for every address: whose it is, only its mail tells."""
+    send_confirmation.delay_on_commit(user.pk, request.build_absolute_uri("/"), get_language() or "")
+    text = _("We have sent a link to %(address)s. Follow it to confirm that the address is yours.")
+    messages.info(request, text % {"address": email})
 
 
 def _closed(request: HttpRequest, invitation: Invitation, state: InvitationState) -> HttpResponse:
