@@ -42,6 +42,7 @@ OPTIONAL = {
     "HTTPS": "on or off (default: on in production, off embedded); off only behind nothing but a test",
     "HSTS": "host, subdomains or preload (default: host): for what browsers are told to use nothing but HTTPS",
     "BREACHED_PASSWORDS": "/srv/pwned-passwords.txt, sorted SHA-1 digests of passwords to refuse (default: none)",
+    "SECOND_FACTOR_REQUIRED": "on or off (default: off); on where staff and managers must have a second factor",
     "WEBHOOKS_TO_PRIVATE_ADDRESSES": "on or off (default: off); on where webhooks lead to servers of your own network",
     "LOG_FORMAT": "json or text (default: json in production, text embedded)",
     "METRICS_TOKEN": "20 or more random characters, which whoever asks for /metrics sends (default: none)",
@@ -84,6 +85,9 @@ class Environment:
         if value not in ("host", "subdomains", "preload"):
             raise self._malformed("HSTS", f"is {value!r}, none of host, subdomains and preload")
         return value
+
+    def second_factor_required(self) -> bool:
+        return self._is_on("SECOND_FACTOR_REQUIRED", default="off")
 
     def webhooks_to_private_addresses(self) -> bool:
         return self._is_on("WEBHOOKS_TO_PRIVATE_ADDRESSES", default="off")

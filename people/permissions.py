@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from allauth.mfa.models import Authenticator
+from allauth.mfa.utils import is_mfa_enabled
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.http import Http404
 from django.utils.translation import gettext as _
@@ -49,6 +52,15 @@ def manages_anything(user: User | AnonymousUser) -> bool:
     if may_start_projects(user):
         return True
     return Membership.objects.filter(user=user.pk, role=Role.MANAGER).exists()
+
+
+def lacks_second_factor(user: User | AnonymousUser) -> bool:
+    """Whether `user` has to set up a second factor before anything else: staff and managers, where that is required."""
+    if not settings.SECOND_FACTOR_REQUIRED or not user.is_authenticated:
+        return False
+    may_manage = user.is_staff or user.is_superuser
+    has_to = may_manage or Membership.objects.filter(user=user.pk, role=Role.MANAGER).exists()
+    return has_to and not is_mfa_enabled(user, [Authenticator.Type.TOTP])
 
 
 def may_start_projects(user: User | AnonymousUser) -> bool:

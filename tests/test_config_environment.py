@@ -48,6 +48,7 @@ MALFORMED = [
     ("HTTPS", "perhaps", "perhaps"),
     ("HSTS", "forever", "'forever', none of host, subdomains and preload"),
     ("WEBHOOKS_TO_PRIVATE_ADDRESSES", "sometimes", "sometimes"),
+    ("SECOND_FACTOR_REQUIRED", "staff", "neither on nor off"),
     ("BREACHED_PASSWORDS", "pwned.txt", "no absolute path"),
     ("BREACHED_PASSWORDS", "/nowhere/pwned.txt", "cannot be read (No such file or directory)"),
     ("BREACHED_PASSWORDS", "/", "cannot be read (Is a directory)"),

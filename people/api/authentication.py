@@ -16,6 +16,7 @@ from people import tokens
 from people.api.problems import Problem
 from people.lockout import address_of
 from people.models import ApiToken, User
+from people.permissions import lacks_second_factor
 
 if TYPE_CHECKING:
     # Its settings name what is here, so that it cannot be there before.
@@ -79,6 +80,9 @@ class MayAsk(permissions.BasePermission):
     def has_permission(self, request: Request, view: APIView) -> bool:
         if not request.user or not request.user.is_authenticated:
             return False
+        if lacks_second_factor(request.user):
+            said = _("Your role needs a second factor. Sign in on the pages and set it up.")
+            raise Problem(403, "second-factor-missing", said)
         is_safe = request.method in permissions.SAFE_METHODS
         if isinstance(request.auth, ApiToken) and not request.auth.may_write and not is_safe:
             raise Problem(403, "read-only-token", _("This token only reads. Make one that may also change things."))
@@ -91,4 +95,6 @@ def viewer_of(request: HttpRequest) -> User | AnonymousUser:
         found = TokenAuthentication().authenticate(Request(request))
     except exceptions.APIException:
         return AnonymousUser()
-    return found[0] if found else request.user
+    if found is None:
+        return request.user
+    return AnonymousUser() if lacks_second_factor(found[0]) else found[0]

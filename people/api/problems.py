@@ -13,6 +13,7 @@ ALL_CODES: dict[str, str] = {
     "not-signed-in": "The address needs a token or a session.",
     "wrong-token": "The token is unknown, was revoked or has expired.",
     "not-allowed": "Signed in, but not for this; a form of a session without its CSRF token is refused so, too.",
+    "second-factor-missing": "Managers must have a second factor here, and the person has none.",
     "read-only-token": "The token only reads; make one that may also change things.",
     "not-found": "There is nothing here, or nothing that you may know of.",
     "method-not-allowed": "The address is there, but not for this method; see Allow.",
