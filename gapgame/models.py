@@ -128,6 +128,11 @@ class Season(models.Model):
     time_zone = models.CharField(max_length=64, default="UTC")
     batch_size = models.PositiveSmallIntegerField(default=100)
     access = models.CharField(max_length=8, choices=Access.choices, default=Access.INVITED)
+    needs_address = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Whether players confirm an e-mail address before they join, each one of their own.",
+    )
     invitation = models.OneToOneField(Invitation, on_delete=models.PROTECT, null=True, related_name="+")
     closed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

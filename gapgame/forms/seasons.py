@@ -126,6 +126,11 @@ class SeasonForm(TextsForm):
     access = forms.ChoiceField(
         label=_("Who may play"), choices=Access.choices, initial=Access.INVITED, widget=forms.RadioSelect
     )
+    needs_address = forms.BooleanField(
+        label=_("Only with a confirmed e-mail address"),
+        required=False,
+        help_text=_("Makes it harder to play under several names. An address belongs to one account."),
+    )
 
     def __init__(
         self,
@@ -217,6 +222,7 @@ class SeasonForm(TextsForm):
             vectors={tag: given[VECTORS + tag] for tag in tags if given[VECTORS + tag]},
             batch_size=given["batch_size"],
             access=Access(given["access"]),
+            needs_address=given["needs_address"],
         )
 
     def time_fields(self) -> list[forms.BoundField]:
@@ -226,7 +232,7 @@ class SeasonForm(TextsForm):
         return [self[name] for name in names]
 
     def play_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("access", "batch_size")]
+        return [self[name] for name in ("access", "needs_address", "batch_size")]
 
     def language_fields(self) -> Iterator[LanguageVectors]:
         for row in self.playable:
@@ -243,4 +249,5 @@ def _initial(season: Season) -> dict[str, Any]:
         "ends_which": SECOND if is_second_of_two(season.ends_at, zone) else FIRST,
         "batch_size": season.batch_size,
         "access": season.access,
+        "needs_address": season.needs_address,
     }

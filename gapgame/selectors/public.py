@@ -43,7 +43,7 @@ class SeasonPage:
     """A season's own page, for who may or may not take part yet.
 
     `needs`: what to do first: "sign-in" (open to everybody, with `join_token`), "invitation" (signed in, but no player
-    of the project), "consent", or "" for who can join or has joined.
+    of the project), "consent", "address" (to be confirmed), or "" for who can join or has joined.
     """
 
     season: Season
@@ -100,7 +100,7 @@ def season_page(season: Season, viewer: User | AnonymousUser, now: datetime) -> 
         description=to_html(season.description),
         prizes=to_html(season.prizes),
         languages=list(season.languages.select_related("language")),
-        needs=_needs(season, viewer),
+        needs=_needs(season, viewer, has_joined=player is not None),
         join_token=token,
         player=player,
         score=score_of(player, None) if player else None,
@@ -109,9 +109,11 @@ def season_page(season: Season, viewer: User | AnonymousUser, now: datetime) -> 
     )
 
 
-def _needs(season: Season, viewer: User | AnonymousUser) -> str:
+def _needs(season: Season, viewer: User | AnonymousUser, *, has_joined: bool) -> str:
     if not isinstance(viewer, User):
         return "sign-in"
     if not Membership.objects.filter(user=viewer, project=season.project_id, role=Role.PLAYER).exists():
         return "invitation"
-    return "" if still_takes_part(viewer, season.project_id, Role.PLAYER) else "consent"
+    if not still_takes_part(viewer, season.project_id, Role.PLAYER):
+        return "consent"
+    return "address" if season.needs_address and not viewer.email and not has_joined else ""

@@ -23,14 +23,16 @@ def join_season(*, season: Season, user: User, nickname: str, is_on_board: bool,
     Raises
     ------
     CannotJoin
-        The season is over, the person is no player of the project or has not agreed to its consent text, or somebody
-        has the nickname.
+        The season is over, the person is no player of the project, has not agreed to its consent text or not confirmed
+        an address where the season asks for one, or somebody has the nickname.
     NicknameRefused
     """
     if now >= season.ends_at:
         raise CannotJoin(_("The season is over."))
     if not still_takes_part(user, season.project_id, Role.PLAYER):
         raise CannotJoin(_("Only players of the project who have agreed to its consent text can join."))
+    if season.needs_address and not user.email:
+        raise CannotJoin(_("Confirm an e-mail address first. This season asks for one."))
     nickname = clean_nickname(nickname)
     try:
         with transaction.atomic():

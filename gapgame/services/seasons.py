@@ -63,6 +63,7 @@ class Terms:
     vectors: Mapping[str, WordVectorSet]
     batch_size: int = 100
     access: Access = Access.INVITED
+    needs_address: bool = False
 
 
 def create_season(
@@ -146,8 +147,8 @@ def _locked_before_start(*, season_id: int, now: datetime) -> Season:
 
 def _set_terms(season: Season, terms: Terms, *, by: User, now: datetime) -> None:
     season.starts_at, season.ends_at, season.time_zone = terms.starts_at, terms.ends_at, terms.time_zone
-    season.batch_size, season.access = terms.batch_size, terms.access
-    season.save(update_fields=["starts_at", "ends_at", "time_zone", "batch_size", "access"])
+    season.batch_size, season.access, season.needs_address = terms.batch_size, terms.access, terms.needs_address
+    season.save(update_fields=["starts_at", "ends_at", "time_zone", "batch_size", "access", "needs_address"])
     _set_languages(season, terms.vectors)
     _set_door(season, by=by, now=now)
 
@@ -210,6 +211,7 @@ def _insert(project: Project, item_set: ItemSet, texts: Texts, terms: Terms, by:
                     time_zone=terms.time_zone,
                     batch_size=terms.batch_size,
                     access=terms.access,
+                    needs_address=terms.needs_address,
                     created_by=by,
                 )
         except IntegrityError:
