@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from people.passwords import OWN_WORDS
 from tests.servers import ROOT
 
 DOCUMENT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
@@ -99,3 +100,10 @@ def test_every_setting_that_is_named_is_there() -> None:
 
     assert named
     assert [name for name in sorted(named) if name not in known] == []
+
+
+def test_the_words_that_no_password_is_made_of_are_told() -> None:
+    (told,) = re.findall(
+        r"^\*\*Words that no password is made of\*\* with little else around them: (.+),\nand", DOCUMENT, re.MULTILINE
+    )
+    assert set(told.split(", ")) == set(OWN_WORDS)
