@@ -11,8 +11,10 @@ from django.http import Http404
 from config.wsgi import application as handle
 from inference.permissions import check_researcher
 from operations.bodies import RefusedError
+from operations.rules.uploads import project_of
 from operations.serving import Application
-from people.models import User
+from people.models import Role, User
+from people.permissions import project_for
 from people.sessions import SessionStore
 
 SIGNED_OUT = "You are signed out, so the files were not taken. Go back, sign in, and send them again."
@@ -20,7 +22,7 @@ NOT_YOURS = "Only managers and researchers may send files, so these were not tak
 
 
 def check_uploader(environ: dict[str, Any]) -> None:
-    """Raise RefusedError unless the person may upload files somewhere."""
+    """Raise RefusedError unless the person may upload files there: to a project, those of that one."""
     close_old_connections()
     # A copy: the constructor changes what it is given.
     request = WSGIRequest({**environ})
@@ -29,7 +31,10 @@ def check_uploader(environ: dict[str, Any]) -> None:
     if not isinstance(user, User):
         raise RefusedError(403, SIGNED_OUT)
     try:
-        check_researcher(user)
+        if slug := project_of(request.path_info):
+            project_for(user, slug, Role.MANAGER, Role.RESEARCHER)
+        else:
+            check_researcher(user)
     except Http404 as error:
         raise RefusedError(403, NOT_YOURS) from error
 

@@ -15,6 +15,7 @@ UPLOADS = (
 """The addresses of forms with a field for files; deploy/Caddyfile repeats it."""
 
 _uploads = re.compile(UPLOADS)
+_of_a_project = re.compile(r"^/projects/([^/]+)/")
 
 
 def is_upload(path: str) -> bool:
@@ -23,3 +24,9 @@ def is_upload(path: str) -> bool:
 
 def most_bytes(path: str) -> int:
     return MAX_UPLOAD_BYTES if is_upload(path) else MAX_BODY_BYTES
+
+
+def project_of(path: str) -> str | None:
+    """The slug of the project that the address belongs to."""
+    found = _of_a_project.match(path)
+    return found[1] if found else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -26,7 +27,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 def season() -> Season:
     """Open to everybody who has an address."""
     season = make_season(access=Access.OPEN, needs_address=True)
-    about = {"role": Role.PLAYER, "places": 100, "created_by": season.project.created_by}
+    about: dict[str, Any] = {"role": Role.PLAYER, "places": 100, "created_by": season.project.created_by}
     season.invitation = invite(project=season.project, expires_at=NOW + timedelta(days=90), now=NOW, **about)
     season.save()
     return season
