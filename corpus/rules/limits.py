@@ -8,7 +8,16 @@ MAX_PICTURE_BYTES = 50 * MEGABYTE
 """Of one file with a picture."""
 
 MAX_PICTURE_PIXELS = 80_000_000
-"""Width × height. Decoded, 80 megapixels take 320 MB in the worker. Kept under Pillow's own warning at 89 million."""
+"""Width × height. Kept under Pillow's own warning at 89 million."""
+
+MAX_PICTURE_SIDE = 65_535
+"""Pixels of width or height, as a JPEG can have them: pictures are made smaller by rows, and none may be too long."""
+
+MAX_DECODED_BYTES = 400 * MEGABYTE
+"""Of memory, for decoding one picture and for making its sizes. Most take four bytes a pixel; a WebP takes sixteen."""
+
+MAX_SCANS = 100
+"""Passes of a JPEG over its pixels; progressive ones have about ten."""
 
 MAX_UPLOAD_BYTES = 2_000 * MEGABYTE
 """Of one form sent by a browser, all its files together."""

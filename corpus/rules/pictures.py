@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
 from corpus.rules import exif, limits
+from corpus.rules.decoding import bytes_to_decode, scans_of
 
 SUFFIXES = {
     "JPEG": (".jpg", ".jpeg", ".jpe", ".jfif"),
@@ -87,7 +88,7 @@ def _kind_of(file: IO[bytes], name: str) -> str:
             _("The name ends in “%(suffix)s”, but the content is %(kind)s. Rename it to “%(right)s”.")
             % {
                 "suffix": suffix,
-                "kind": kind if kind != "WEBP" else "WebP",
+                "kind": _shown(kind),
                 "right": PurePosixPath(name).with_suffix(SUFFIXES[kind][0]).name,
             }
         )
@@ -107,6 +108,10 @@ def sniffed(head: bytes) -> str | None:
     if head[:6] in (b"GIF87a", b"GIF89a"):
         return "GIF"
     return None
+
+
+def _shown(kind: str) -> str:
+    return "WebP" if kind == "WEBP" else kind
 
 
 def _described(head: bytes) -> str:
@@ -134,18 +139,30 @@ def _check_pixels(file: IO[bytes], kind: str) -> None:
     too_many = _("The picture has more than %(limit)s million pixels. Save it smaller.") % {
         "limit": limits.MAX_PICTURE_PIXELS // 10**6
     }
-    file.seek(0)
     try:
+        scans = scans_of(file) if kind == "JPEG" else 1
+        file.seek(0)
         with Pillow.open(file, formats=[kind]) as picture:
             width, height = picture.size
+            needed = bytes_to_decode(picture, scans=scans)
     except (Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as error:
         raise PictureRefused(too_many) from error
     except Exception as error:  # decoders raise nearly anything on a broken file
         raise _broken(kind) from error
-    if width * height > limits.MAX_PICTURE_PIXELS:
+    if width * height > limits.MAX_PICTURE_PIXELS or max(width, height) > limits.MAX_PICTURE_SIDE:
         raise PictureRefused(too_many)
     if width < 1 or height < 1:
         raise _broken(kind)
+    if needed > limits.MAX_DECODED_BYTES:
+        most = int(width * height * limits.MAX_DECODED_BYTES / needed / 10**6)
+        reason = _(
+            "The picture has %(pixels)s million pixels; at most %(limit)s are taken of a %(kind)s of this kind, which "
+            "takes much memory. Save it smaller, or as a plain JPEG."
+        )
+        raise PictureRefused(reason % {"pixels": width * height // 10**6, "limit": most, "kind": _shown(kind)})
+    if scans > limits.MAX_SCANS:
+        reason = _("The JPEG is drawn in more than %(limit)s passes. Save it as a plain JPEG.")
+        raise PictureRefused(reason % {"limit": limits.MAX_SCANS})
 
 
 def _decode(file: IO[bytes], kind: str) -> PictureFacts:
@@ -157,8 +174,10 @@ def _decode(file: IO[bytes], kind: str) -> PictureFacts:
                 picture.verify()
         file.seek(0)
         with Pillow.open(file, formats=[kind]) as picture:
-            picture.load()
             width, height = picture.size
+            # Of a JPEG every byte is read all the same, and no more than an eighth of its width and height kept.
+            picture.draft(None, (max(1, width // 8), max(1, height // 8)))
+            picture.load()
             tags = exif.exif_of(picture)
     except Exception as error:  # decoders raise nearly anything on a broken file
         raise _broken(kind) from error

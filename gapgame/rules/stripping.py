@@ -65,15 +65,14 @@ def _png(picture: Pillow.Image) -> bytes:
     picture.load()
     profile = picture.info.get("icc_profile")
     pixels = picture.convert("RGBA") if picture.mode == "P" and picture.has_transparency_data else picture
-    upright = ImageOps.exif_transpose(pixels)
-    if upright.mode not in PNG_MODES:
-        upright = upright.convert("RGB")
-    if upright.mode == "RGB" and picture.mode not in ("RGB", "P"):
-        profile = None  # it was for the colours before
-    clean = Pillow.new(upright.mode, upright.size)
-    clean.paste(upright)
+    ImageOps.exif_transpose(pixels, in_place=True)
+    if pixels.mode not in PNG_MODES:
+        profile = profile if picture.mode == "P" else None  # it was for the colours before
+        pixels = pixels.convert("RGB")
+    # What Pillow would carry along of it. A fresh picture would do too, and take as much memory again.
+    pixels.info = {}
     output = io.BytesIO()
-    clean.save(output, "PNG", icc_profile=profile)
+    pixels.save(output, "PNG", icc_profile=profile)
     return output.getvalue()
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from corpus.rules import limits
+from corpus.rules.decoding import WEBP_BYTES_PER_PIXEL
 from corpus.rules.manifests import NAMES, TEXT_COLUMNS
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "importing.md").read_text()
@@ -15,12 +16,16 @@ def test_the_guide_tells_the_limits_as_they_are():
         limits.MAX_MANIFEST_LINES,
         limits.MAX_EXTRA_CHARACTERS,
         limits.MAX_ROW_CHARACTERS,
+        limits.MAX_PICTURE_SIDE,
+        limits.MAX_SCANS,
         limits.MAX_CAPTION_CHARACTERS,
         limits.MAX_UPLOAD_BYTES // limits.MEGABYTE,
         limits.MAX_ZIP_BYTES // limits.MEGABYTE,
     ):
         assert f"{number:,}" in TEXT
     assert f"{limits.MAX_PICTURE_BYTES // 10**6} MB, {limits.MAX_PICTURE_PIXELS // 10**6} million pixels" in TEXT
+    assert f"{limits.MAX_DECODED_BYTES // 10**6} MB of memory" in TEXT
+    assert f"a WebP at {limits.MAX_DECODED_BYTES // WEBP_BYTES_PER_PIXEL // 10**6} million" in TEXT
     assert f"{limits.MAX_MANIFEST_BYTES // 10**6} MB, " in TEXT
     assert f"more than {limits.MAX_ZIP_RATIO} times" in TEXT
 
