@@ -26,7 +26,7 @@ class FeaturesOff:
     POLICY = ", ".join(
         f"{feature}=()"
         for feature in (
-            "accelerometer", "bluetooth", "browsing-topics", "camera", "display-capture", "geolocation", "gyroscope",
+            "accelerometer", "browsing-topics", "camera", "display-capture", "geolocation", "gyroscope",
             "hid", "magnetometer", "microphone", "midi", "payment", "serial", "usb", "xr-spatial-tracking",
         )
     )  # fmt: skip

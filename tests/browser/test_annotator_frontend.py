@@ -90,6 +90,13 @@ def test_scripts_send_what_they_have_under_the_names_that_cookies_have_over_tls(
     assert desk.item(1).rating
 
 
+def test_the_browser_knows_every_feature_that_the_policy_turns_off(desk: Desk, page: Page) -> None:
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(desk.rating)
+    assert [text for text in said if "Permissions-Policy" in text] == []
+
+
 def test_the_keys_can_be_switched_off_and_leave_no_rating_then(desk: Desk, page: Page) -> None:
     page.goto(desk.rating)
     page.get_by_label("The keys 1 to 5").uncheck()
