@@ -1,0 +1,127 @@
+"""What somebody who got into a container would find: looked at from inside."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from deploy.trial.installation import BACKUPS, SERVICES, Installation
+from deploy.trial.log import FailedError
+
+NET_BIND_SERVICE = 1 << 10
+SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
+PLATFORM = ("web", "worker", "beat")
+ROLE = """
+import os, psycopg, json
+with psycopg.connect(os.environ["DATABASE_URL"]) as database:
+    asked = "SELECT rolname, rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls FROM pg_roles "
+    print(json.dumps(database.execute(asked + "WHERE rolname = current_user").fetchone()))
+    try:
+        database.execute("COPY (SELECT 1) TO PROGRAM 'true'")
+    except psycopg.errors.InsufficientPrivilege:
+        print(json.dumps("refused"))
+"""
+REDIS = """
+import redis
+try:
+    redis.Redis("redis").ping()
+    print("answered")
+except redis.exceptions.AuthenticationError:
+    print("refused")
+"""
+REACH = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=3); print('reached')"
+REACH_BY_SHELL = 'timeout 3 bash -c "exec 3<>/dev/tcp/$0/$1" && echo reached'
+
+
+def check_rights(site: Installation) -> str:
+    """No process has a right of root's, nor can get one."""
+    for service in SERVICES:
+        lines = site.execute(service, "cat", "/proc/1/status").splitlines()
+        status = {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        allowed = NET_BIND_SERVICE if service == "proxy" else 0
+        held = {name: int(status[name], 16) & ~allowed for name in SETS}
+        _require(not any(held.values()), f"{service} has capabilities: {held}")
+        _require(status["NoNewPrivs"] == "1", f"{service} may get new privileges")
+        is_root = status["Uid"].split()[0] == "0"
+        _require(is_root == (service == "proxy"), f"{service} runs as {status['Uid']}")
+    return "no capabilities (the proxy: low ports), no new privileges, nobody but the proxy is root"
+
+
+def check_limits(site: Installation) -> str:
+    """Each has a limit of memory and of processes, a root that cannot be written to, and an image named by digest."""
+    for service in SERVICES:
+        described = site.inspect(service)
+        limits = described["HostConfig"]
+        _require(limits["Memory"] > 0, f"{service} has no limit of memory")
+        _require(0 < (limits["PidsLimit"] or 0) <= 512, f"{service} has no limit of processes")
+        _require(limits["ReadonlyRootfs"] and not limits["Privileged"], f"{service} can write to its root")
+        _require(not _done(site, service, "touch", "/etc/probe"), f"{service} wrote to /etc")
+        if service not in PLATFORM:
+            _require("@sha256:" in described["Config"]["Image"], f"{service} runs {described['Config']['Image']}")
+    return "limits of memory and processes, read-only roots, images by digest"
+
+
+def check_role(site: Installation) -> str:
+    told = [json.loads(line) for line in site.execute("web", "python", "-", given=ROLE).splitlines()]
+    _require(told == [["crosslens", False, False, False, False, False], "refused"], f"the role of web is {told}")
+    return "the role of the database is no superuser, and makes no roles or databases"
+
+
+def check_backups(site: Installation, name: str) -> str:
+    there = site.compose("run", "--rm", "-T", "--entrypoint", "ls", "manage", BACKUPS)
+    _require(name in there.split(), f"the backup {name} is not where backups are")
+    for service in PLATFORM:
+        seen = site.execute(service, "find", BACKUPS, "-mindepth", "1", may_fail=True)
+        _require(not seen.strip(), f"{service} sees {seen[:80]}")
+        _require(not _done(site, service, "touch", f"{BACKUPS}/probe"), f"{service} wrote among the backups")
+    return "web, worker and beat neither see backups nor write there"
+
+
+def check_redis(site: Installation) -> str:
+    _require(site.execute("web", "python", "-", given=REDIS).strip() == "refused", "Redis answers without a password")
+    processes = "".join(site.engine.docker("top", site.container(service), "-eo", "args") for service in SERVICES)
+    shown = [secret for secret in site.secrets if secret in processes]
+    _require(not shown, "a secret stands in a command line")
+    return "Redis refuses without its password, which no command line shows"
+
+
+def check_networks(site: Installation) -> str:
+    """A listener on this machine stands for what is outside; that web reaches it shows that it can be reached."""
+    gateway = site.engine.log.run(["hostname", "-I"]).stdout.split()[0]
+    with _listener() as port:
+        reached = {service: _done(site, service, "python", "-c", REACH, gateway, str(port)) for service in PLATFORM} | {
+            service: _done(site, service, "sh", "-c", REACH_BY_SHELL, gateway, str(port))
+            for service in ("postgres", "redis")
+        }
+    wanted = {service: service in ("web", "worker") for service in reached}
+    _require(reached == wanted, f"who reaches outside: {reached}")
+    return "postgres, redis and beat reach nothing outside; web and worker do"
+
+
+@contextmanager
+def _listener() -> Iterator[int]:
+    with socket.create_server(("0.0.0.0", 0), backlog=16) as server:  # noqa: S104 - containers come from outside
+
+        def take() -> None:
+            try:
+                while True:
+                    server.accept()[0].close()
+            except OSError:
+                return
+
+        threading.Thread(target=take, daemon=True).start()
+        yield int(server.getsockname()[1])
+
+
+def _done(site: Installation, service: str, *command: str) -> bool:
+    """Whether a command in a container succeeds."""
+    full = [*site.command, "exec", "-T", service, *command]
+    return site.engine.log.run(full, environment=site.environment, may_fail=True).returncode == 0
+
+
+def _require(is_so: bool, otherwise: str) -> None:
+    if not is_so:
+        raise FailedError(otherwise)

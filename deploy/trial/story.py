@@ -1,0 +1,247 @@
+"""What people do with an installation, step by step; each step returns what it has shown."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import re
+import secrets
+import ssl
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from deploy.trial.annotators import Annotator, Crowd
+from deploy.trial.browser import HOST, Browser
+from deploy.trial.installation import BACKUPS, PROJECT, SERVICES, Installation
+from deploy.trial.log import FailedError
+from deploy.trial.pictures import archive
+from deploy.trial.slow import SlowConnections
+
+IMAGES = 400
+PEOPLE = 6
+MANAGER, COLLECTION, BACKUP = "trial-manager", "Trial", "while-people-work"
+SLOW, SLOW_FOR_S, SLOWEST_SAVE_S = 200, 45, 5
+GIVEN_UP_AFTER_S = 35
+"""20 s, and 60 at most between two pieces; the byte that follows is refused."""
+BACK_S = 180
+RUN_S = 600
+MEDIA = "find /srv/crosslens/media -type f -exec sha256sum {} + | sort"
+
+
+class Story:
+    def __init__(self, site: Installation) -> None:
+        self.site, self.log = site, site.engine.log
+        self.password = secrets.token_urlsafe(24)
+        self.manager: Browser
+        self.annotators: list[Annotator] = []
+        self.names = [f"trial-{number}" for number in range(1, PEOPLE + 1)]
+        self.trust: ssl.SSLContext
+        self.model = self.round = 0
+        self.slug = ""
+
+    # What people do
+
+    def sign_in(self) -> str:
+        site = self.site
+        self.model = site.inside(
+            f"make_people(manager={MANAGER!r}, annotators={self.names!r}, password={self.password!r})"
+        )
+        self.trust = site.trust()
+        plain = http.client.HTTPConnection(HOST, site.http, timeout=10)
+        plain.request("GET", "/accounts/login/", headers={"Host": HOST})
+        _require(plain.getresponse().status == 308, "plain HTTP is not sent on to HTTPS")
+        self.manager = Browser(site.https, self.trust)
+        page = self.manager.get("/accounts/login/")
+        _require("max-age=" in page.headers.get("Strict-Transport-Security", ""), "there is no HSTS")
+        _require(page.headers.get("Server") is None, "the proxy names itself")
+        cookies = page.headers.get_all("Set-Cookie") or []
+        _require(all("Secure" in line for line in cookies), "a cookie is not for HTTPS alone")
+        self.manager.get("/readyz", expected=404)
+        stranger = Browser(site.https, self.trust)
+        with suppress(FailedError):
+            stranger.sign_in(MANAGER, "another password")
+            raise LookupError("a wrong password was taken")
+        self.manager.sign_in(MANAGER, self.password)
+        self.manager.get("/projects/")
+        return "sign-in over HTTPS with a certificate of the proxy's own authority; a wrong password is refused"
+
+    def upload(self) -> str:
+        where = self.manager.submit("/collections/new/", {"name": COLLECTION, "description": ""}).location
+        self.slug = where.split("/")[2]
+        packed = archive(IMAGES)
+        self.manager.submit(f"/collections/{self.slug}/images/add/", {}, files={"pictures": ("pictures.zip", packed)})
+        told = self.site.inside(f"imported(slug={self.slug!r}, within_s={RUN_S})")
+        _require(told == {"states": ["done"], "images": IMAGES, "sized": IMAGES}, f"the import: {told}")
+        return f"a manager's upload of {IMAGES} images in a zip of {len(packed) // 1000} kB, with all sizes made"
+
+    def caption(self) -> str:
+        self._finish(self._start_run(["en"]), IMAGES)
+        return f"a captioning run to its end: {IMAGES} English captions"
+
+    def whole_batch(self) -> str:
+        names, slug = self.names, self.slug
+        about = f"slug={slug!r}, manager={MANAGER!r}, annotators={names!r}, model={self.model}"
+        self.round = self.site.inside(f"make_round({about})")
+        for name in self.names:
+            browser = Browser(self.site.https, self.trust)
+            browser.sign_in(name, self.password)
+            self.annotators.append(Annotator(name, browser, self.round))
+        first = self.annotators[0]
+        _require(first.whole_batch(), "there was no batch to take")
+        _require(first.failures == 0, "something failed on the way")
+        shown = first.browser.get("/work/history/").text
+        _require(first.texts[-1] in shown or str(len(first.texts)) in shown, "the batch is not in the history")
+        return f"an annotator's whole batch: {len(first.texts)} captions rated, described and handed in"
+
+    def back_up(self) -> str:
+        with Crowd(self.log, self.annotators) as crowd:
+            began = time.monotonic()
+            crowd.wait_for_saves(5, since=began, limit_s=60)
+            self.site.manage("backup", f"{BACKUPS}/{BACKUP}")
+            saved = len(crowd.saves_since(began))
+            self.site.manage("restore", "--check", f"{BACKUPS}/{BACKUP}")
+        _require(not crowd.errors, "; ".join(crowd.errors))
+        return f"a backup while people work ({saved} captions saved meanwhile), whole when read again"
+
+    # What goes wrong
+
+    def kills(self) -> list[Callable[[], str]]:
+        return [self._kill_of(service) for service in SERVICES]
+
+    def _kill_of(self, service: str) -> Callable[[], str]:
+        def kill() -> str:
+            return self._kill(service)
+
+        kill.__name__ = f"{service} killed"
+        return kill
+
+    def _kill(self, service: str) -> str:
+        languages = {"worker": ["de", "es", "fr"], "redis": ["ar", "hi", "ja", "zh"]}.get(service, [])
+        with Crowd(self.log, self.annotators) as crowd:
+            crowd.wait_for_saves(3, since=time.monotonic(), limit_s=90)
+            run = self._start_run(languages) if languages else 0
+            before = self.site.inspect(service)
+            began = time.monotonic()
+            self.site.kill(service)
+            if run:
+                going = self.site.query(f"SELECT state IN ('queued', 'running') FROM inference_run WHERE id = {run};")
+                _require(going == ["t"], "the run was over before")
+            self.site.wait(f"{service} is started again", lambda: self._is_anew(service, before), BACK_S)
+            started_s = time.monotonic() - began
+            self.site.wait_until_ready()
+            ready_s = time.monotonic() - began
+            longest = max(crowd.saves_since(began), default=0)
+            crowd.wait_for_saves(5, since=time.monotonic(), limit_s=120)
+            longest = max([longest, *crowd.saves_since(began)])
+        _require(not crowd.errors, "; ".join(crowd.errors))
+        more = ""
+        if run:
+            self._finish(run, IMAGES * len(languages))
+            more = f"; the run of {IMAGES * len(languages)} captions that was on came to its end, none twice"
+        return (
+            f"{service} killed: runs again after {started_s:.0f} s, all ready after {ready_s:.0f} s, "
+            f"longest wait for a save {longest:.1f} s{more}"
+        )
+
+    def _is_anew(self, service: str, before: dict[str, dict[str, object]]) -> bool:
+        now = self.site.inspect(service)
+        return bool(now["State"]["Running"]) and now["State"]["StartedAt"] != before["State"]["StartedAt"]
+
+    def slow_connections(self) -> str:
+        with Crowd(self.log, self.annotators) as crowd:
+            crowd.wait_for_saves(5, since=time.monotonic(), limit_s=60)
+            failed = sum(each.failures for each in self.annotators)
+            with SlowConnections(SLOW, self.site.https, self.trust) as slow:
+                self.site.wait(f"{SLOW} connections are open", lambda: slow.opened == SLOW, 30)
+                began = time.monotonic()
+                longest = self._longest_page(SLOW_FOR_S)
+                saves = crowd.saves_since(began)
+                given_up = list(slow.ended_s)
+            failed = sum(each.failures for each in self.annotators) - failed
+        _require(not crowd.errors and not failed, f"{failed} requests failed; {'; '.join(crowd.errors)}")
+        _require(len(saves) >= 10, f"only {len(saves)} captions were saved")
+        slowest = max(saves)
+        _require(slowest < SLOWEST_SAVE_S, f"the slowest save took {slowest:.1f} s")
+        _require(len(given_up) == SLOW, f"only {len(given_up)} of {SLOW} slow connections were given up")
+        _require(max(given_up) < GIVEN_UP_AFTER_S, f"the last was given up after {max(given_up):.0f} s")
+        return (
+            f"{SLOW} slow connections: {len(saves)} captions saved meanwhile, median {statistics.median(saves):.2f} s, "
+            f"slowest {slowest:.1f} s; slowest page {longest:.1f} s; each given up after {min(given_up):.0f} to "
+            f"{max(given_up):.0f} s"
+        )
+
+    def _longest_page(self, seconds: float) -> float:
+        longest, until = 0.0, time.monotonic() + seconds
+        while time.monotonic() < until:
+            began = time.monotonic()
+            Browser(self.site.https, self.trust).get("/accounts/login/")
+            longest = max(longest, time.monotonic() - began)
+            time.sleep(0.5)
+        return longest
+
+    # What is left
+
+    def nothing_lost(self) -> str:
+        texts = [text for each in self.annotators for text in each.texts]
+        batches = [batch for each in self.annotators for batch in each.batches]
+        told = self.site.inside(f"missing({texts!r}, {batches!r})")
+        lost = {name: told[name] for name in ("lost", "double", "not_handed_in")}
+        _require(not any(lost.values()), f"of {len(texts)} confirmed captions: {lost}")
+        return f"all {len(texts)} captions whose saving was confirmed, and all {len(batches)} batches, are there once"
+
+    def restore(self) -> str:
+        """Into a new database and an empty storage; then rows and files are what they were."""
+        site, path = self.site, f"{BACKUPS}/before-restore"
+        site.compose("stop", "proxy", "web", "worker", "beat")
+        rows, files = self._rows(), self._files()
+        site.manage("backup", path)
+        site.compose("rm", "--stop", "--force", "postgres", "proxy", "web", "worker", "beat", "migrate")
+        site.engine.docker("volume", "rm", f"{PROJECT}_postgres", f"{PROJECT}_media")
+        site.manage("restore", path)
+        _require(self._files() == files, "the files are not those of before")
+        after = self._rows()
+        differing = [table for table in rows if after.get(table) != rows[table]]
+        _require(after.keys() == rows.keys() and not differing, f"tables that differ: {differing}")
+        site.up()
+        self.trust = site.trust()
+        self.manager.get("/projects/")
+        Browser(site.https, self.trust).sign_in(MANAGER, self.password)
+        count = sum(int(found.split("|")[0]) for found in rows.values())
+        return (
+            f"a restore into a new database and an empty storage: {count} rows of {len(rows)} tables and "
+            f"{len(files)} files, each the same; who was signed in still is"
+        )
+
+    def _rows(self) -> dict[str, str]:
+        """Count and checksum of each table."""
+        named = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename;"
+        tables = self.site.query(named)
+        digest = "count(*), md5(coalesce(string_agg(each::text, E'\\n' ORDER BY each::text), ''))"
+        sql = "\n".join(f"SELECT '{table}', {digest} FROM public.\"{table}\" AS each;" for table in tables)
+        return dict(line.split("|", 1) for line in self.site.query(sql))
+
+    def _files(self) -> dict[str, str]:
+        lines = self.site.compose("run", "--rm", "-T", "--entrypoint", "sh", "manage", "-c", MEDIA).splitlines()
+        found = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+        self.log.say(f"Files: {len(found)}, {hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest()}")
+        return found
+
+    def _start_run(self, languages: list[str]) -> int:
+        path = f"/models/runs/new/?model={self.model}&collection={self.slug}"
+        where = self.manager.submit(path, {"languages": languages}).location
+        found = re.search(r"/models/runs/(\d+)/", where)
+        if found is None:
+            raise FailedError(f"the run leads to {where}")
+        return int(found[1])
+
+    def _finish(self, run: int, captions: int) -> None:
+        told = self.site.inside(f"finished(run={run}, within_s={RUN_S})")
+        wanted = {"state": "done", "captions": captions, "several": 0}
+        _require(told == wanted, f"the run: {told}")
+
+
+def _require(is_so: bool, otherwise: str) -> None:
+    if not is_so:
+        raise FailedError(otherwise)
