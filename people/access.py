@@ -55,6 +55,8 @@ def end_session(*, user: User, handle: str) -> bool:
 def end_other_sessions(*, user: User, this: str | None, with_tokens: bool, now: datetime) -> None:
     """End all sessions of `user` but `this`, and revoke their tokens too where that is asked for."""
     with transaction.atomic():
+        # As whoever deletes the account does, so that neither waits for the other's rows.
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
         Session.objects.filter(person=user.pk).exclude(pk=this).delete()
         if with_tokens:
             revoke_all_tokens(user=user, now=now)
