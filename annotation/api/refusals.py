@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from allocation.services import BatchInHand, GivenBack, NothingFree, PoolBusy, PoolClosed, TimeRanOut
 from annotation.models import CaptionBatch, Feedback, Item, Verdict, VerificationBatch
 from annotation.permissions import has_pictures_in_hand
+from annotation.rules.text_checks import COPIED
 from annotation.services import batches
 from annotation.services.releases import ReleaseRefused
 from people.api.problems import Problem, explain
@@ -26,6 +27,7 @@ explain(
         "moved-on": "The batch is past the stage that this is about, or not there yet.",
         "not-all-rated": "Every caption has to be rated first; errors names the positions.",
         "unfinished": "Captions are missing or cannot be handed in; errors says why, by position.",
+        "almost-copied": "Captions are almost the English ones; errors says which. Change them, or send copies_seen.",
         "bad-text": "The text cannot be kept as it is.",
         "conflict": "The text was changed since the revision you began from; text and revision are what is stored.",
         "time-ran-out": "The lease is over. What was written is kept; the batch can be taken up again.",
@@ -68,6 +70,10 @@ def refusals() -> Iterator[None]:
     except batches.Unfinished as stopped:
         errors = {str(position): [str(problem.message)] for position, problem in stopped.problems.items()}
         raise Problem(409, "unfinished", _("Some captions cannot be handed in yet."), errors) from None
+    except batches.AlmostCopied as told:
+        said = _("Some captions are almost what was shown on the first screen. Change them, or send copies_seen.")
+        errors = {str(position): [str(COPIED.message)] for position in told.positions}
+        raise Problem(409, "almost-copied", said, errors) from None
     except batches.Refused as refused:
         said = str(refused.problem.message)
         raise Problem(422, "bad-text", said, {"text": [said]}) from None

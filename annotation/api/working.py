@@ -113,6 +113,12 @@ class DraftSerializer(serializers.Serializer[Any]):
     active_ms = serializers.IntegerField(min_value=0, max_value=MS_PER_DAY, default=0)
 
 
+class SubmitSerializer(serializers.Serializer[Any]):
+    copies_seen = serializers.BooleanField(
+        default=False, help_text="That the answer `almost-copied` was read, and the captions are to go in as they are."
+    )
+
+
 class DraftedSerializer(serializers.Serializer[Any]):
     position = serializers.IntegerField()
     revision = serializers.IntegerField()
@@ -221,15 +227,17 @@ class BatchSubmit(APIView):
     @extend_schema(
         operation_id="batch_submit",
         summary="Hand a batch in",
-        description="Asked twice, it is done once, and answered alike.",
+        description="Asked twice, it is done once, and answered alike. Captions that are almost the English ones are "
+        "refused the first time, and handed in with `copies_seen`.",
         tags=TAGS,
-        request=None,
+        request=SubmitSerializer,
         responses=BatchSerializer,
     )
     def post(self, request: Request, batch_id: UUID) -> Response:
         batch_for(asker(request), batch_id)
+        sent = given(SubmitSerializer, request)
         with refusals():
-            batches.submit_batch(batch_id=batch_id, annotator=asker(request), now=timezone.now())
+            batches.submit_batch(batch_id=batch_id, annotator=asker(request), now=timezone.now(), **sent)
         return answer(request, batch_id)
 
 

@@ -85,6 +85,9 @@ class Item(models.Model):
     text = models.TextField(blank=True)
     revision = models.PositiveIntegerField(default=0)
     saved_at = models.DateTimeField(null=True, blank=True)
+    copied_revision = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Of the text that the writer was told is almost the English caption."
+    )
     writing_ms = models.PositiveIntegerField(default=0, help_text="Active time on screen 2, idle time cut.")
 
     class Meta:

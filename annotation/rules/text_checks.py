@@ -53,6 +53,9 @@ class Problem:
     message: str | Promise
 
 
+COPIED = Problem("copied", _("This is almost what was shown on the first screen. Say it in your own words."))
+
+
 def as_nfc(text: str) -> str:
     """The same text with accents and syllables composed as Unicode has them composed; nothing is trimmed."""
     return unicodedata.normalize("NFC", text)
@@ -81,11 +84,8 @@ def hard_error(text: str) -> Problem | None:
     return None
 
 
-def soft_warnings(text: str, *, language: LanguageTraits, others: Iterable[str], english: str) -> list[Problem]:
-    """What a writer may want to look at again; the writer decides.
-
-    `others` are the writer's other captions, `english` the caption of screen 1: what it said is never told.
-    """
+def soft_warnings(text: str, *, language: LanguageTraits, others: Iterable[str]) -> list[Problem]:
+    """What a writer may want to look at again; the writer decides. `others` are the writer's other captions."""
     if hard_error(text):
         return []
     warnings = []
@@ -100,11 +100,16 @@ def soft_warnings(text: str, *, language: LanguageTraits, others: Iterable[str],
     folded = _folded(text)
     if folded and any(folded == _folded(other) for other in others):
         warnings.append(Problem("repeated", _("You wrote the very same for another picture of this batch.")))
-    if likeness(text, english) >= NEAR_IDENTICAL:
-        warnings.append(
-            Problem("copied", _("This is almost what was shown on the first screen. Say it in your own words."))
-        )
     return warnings
+
+
+def is_copied(text: str, english: str) -> bool:
+    """Whether a caption is almost the one of screen 1.
+
+    Who could ask this of text after text would find out by trying what that caption said. It is answered once for the
+    captions of a batch, when they are handed in (`annotation/services/batches.py`).
+    """
+    return not hard_error(text) and likeness(text, english) >= NEAR_IDENTICAL
 
 
 def likeness(text: str, other: str) -> float:

@@ -43,7 +43,10 @@ class ToRewrite:
 
 
 def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.Problem]:
-    """The soft checks of `text` in place of a caption's, against what its author handed in beside it."""
+    """The soft checks of `text` in place of a caption's, against what its author handed in beside it.
+
+    Whether it is almost the English caption is recorded for managers, and not told: texts could be tried one by one.
+    """
     item = caption.item
     if item is None:
         return []
@@ -52,7 +55,6 @@ def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.Problem]:
         text,
         language=caption.round.language,
         others=list(others.values_list("text", flat=True)),
-        english=item.english.text,
     )
 
 

@@ -132,13 +132,14 @@ def language_of(round_id: int) -> Language:
 
 
 def warnings_of(item: Item, language: Language, texts: Iterable[str] | None = None) -> list[text_checks.Problem]:
-    """The soft checks of one text, against the other `texts` of its batch and the English caption that was rated."""
+    """The soft checks of one text, against the other `texts` of its batch; and what was told of it on handing in."""
     if not item.text.strip():
         return []
     if texts is None:
         texts = Item.objects.filter(batch=item.batch_id).exclude(pk=item.pk).values_list("text", flat=True)
     others = [text for text in texts if text]
-    return text_checks.soft_warnings(item.text, language=language, others=others, english=item.english.text)
+    warnings = text_checks.soft_warnings(item.text, language=language, others=others)
+    return [*warnings, text_checks.COPIED] if item.copied_revision == item.revision else warnings
 
 
 def warnings_by_position(items: Sequence[Item], language: Language) -> dict[int, list[text_checks.Problem]]:
@@ -202,7 +203,7 @@ def write_page(batch: CaptionBatch, position: int, viewer: User, now: datetime) 
         return None
     positions = list(texts)
     index = positions.index(position)
-    item = Item.objects.select_related("image", "english").get(batch=batch, position=position)
+    item = Item.objects.select_related("image").get(batch=batch, position=position)
     language = batch.round.language
     others = [text for other, text in texts.items() if other != position]
     # One look-up instead of fifteen: the addresses of a batch differ in their last part alone.
@@ -231,7 +232,7 @@ def write_page(batch: CaptionBatch, position: int, viewer: User, now: datetime) 
 
 def own_captions(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
     """All texts of a batch in hand, with what the checks say of them."""
-    items = list(workable(batch).select_related("image", "english"))
+    items = list(workable(batch).select_related("image"))
     warnings = warnings_by_position(items, batch.round.language)
     return [
         WriteItem(

@@ -65,6 +65,14 @@ class Unfinished(Exception):
         self.problems = problems
 
 
+class AlmostCopied(Exception):
+    """Captions at these `positions` are almost what screen 1 showed, and their writer was not told yet."""
+
+    def __init__(self, positions: list[int]) -> None:
+        super().__init__(positions)
+        self.positions = positions
+
+
 def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> CaptionBatch | None:
     """Hand `annotator` a batch of `round` (the open one, where there is one), or None when nothing is left for them.
 
@@ -202,7 +210,7 @@ def save_draft(
     return item
 
 
-def submit_batch(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBatch:
+def submit_batch(*, batch_id: UUID, annotator: User, now: datetime, copies_seen: bool = False) -> CaptionBatch:
     """Hand in all captions of a batch. Asked twice, it is done once.
 
     If the lease ran out before, the captions are kept, flagged as late, and never counted.
@@ -210,6 +218,8 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
     Raises
     ------
     CaptionBatch.DoesNotExist, MovedOn, GivenBack, Unfinished, NotQualified
+    AlmostCopied
+        Nothing is handed in yet. With `copies_seen` nobody looks.
     """
     with transaction.atomic():
         batch = _locked_batch(batch_id, annotator)
@@ -226,27 +236,54 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
         problems = {item.position: problem for item in items if (problem := text_checks.hard_error(item.text))}
         if problems:
             raise Unfinished(problems)
-        warnings = warnings_by_position(items, language_of(batch.round_id))
-        counts = allocation.finish_batch(batch=batch.batch, now=now)
-        captions = Caption.objects.bulk_create(
-            Caption(
-                item=item,
-                round_id=batch.round_id,
-                image_id=item.image_id,
-                author=annotator,
-                guidelines_id=batch.guidelines_id,
-                text=text_checks.as_nfc(item.text).strip(),
-                text_as_typed=item.text,
-                warnings=[warning.code for warning in warnings[item.position]],
-                state=CaptionState.COUNTED if counts else CaptionState.LATE,
-                submitted_at=now,
-            )
-            for item in items
-        )
-        batch.stage, batch.submitted_at = Stage.SUBMITTED, now
-        batch.save(update_fields=["stage", "submitted_at"])
-        tallies.handed_in(batch=batch, captions=captions)
+        copied = [] if copies_seen else _told_of_copies(batch, items)
+        if not copied:
+            _hand_in(batch, items, annotator=annotator, now=now)
+    if copied:
+        # After the transaction, which keeps what was told.
+        raise AlmostCopied(copied)
     return batch
+
+
+def _told_of_copies(batch: CaptionBatch, items: list[Item]) -> list[int]:
+    """The positions of captions that are almost copied, of which the writer is told before the batch is handed in.
+
+    They are looked for once. Whoever could ask again with other texts would find out what the English captions said.
+    """
+    if not Item.objects.filter(batch=batch, copied_revision__isnull=False).exists():
+        for item in items:
+            if text_checks.is_copied(item.text, item.english.text):
+                item.copied_revision = item.revision
+        Item.objects.bulk_update(items, ["copied_revision"])
+    return [item.position for item in items if item.copied_revision == item.revision]
+
+
+def _hand_in(batch: CaptionBatch, items: list[Item], *, annotator: User, now: datetime) -> None:
+    warnings = warnings_by_position(items, language_of(batch.round_id))
+    counts = allocation.finish_batch(batch=batch.batch, now=now)
+    captions = Caption.objects.bulk_create(
+        Caption(
+            item=item,
+            round_id=batch.round_id,
+            image_id=item.image_id,
+            author=annotator,
+            guidelines_id=batch.guidelines_id,
+            text=text_checks.as_nfc(item.text).strip(),
+            text_as_typed=item.text,
+            warnings=_codes(warnings[item.position], item),
+            state=CaptionState.COUNTED if counts else CaptionState.LATE,
+            submitted_at=now,
+        )
+        for item in items
+    )
+    batch.stage, batch.submitted_at = Stage.SUBMITTED, now
+    batch.save(update_fields=["stage", "submitted_at"])
+    tallies.handed_in(batch=batch, captions=captions)
+
+
+def _codes(warnings: list[text_checks.Problem], item: Item) -> list[str]:
+    codes = [warning.code for warning in warnings if warning is not text_checks.COPIED]
+    return [*codes, text_checks.COPIED.code] if text_checks.is_copied(item.text, item.english.text) else codes
 
 
 def give_back(*, batch_id: UUID, annotator: User, now: datetime) -> None:

@@ -128,6 +128,8 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
             )
         caption.text, caption.text_as_typed = stored, text
         caption.warnings = [warning.code for warning in warnings_for(caption, text)]
+        if caption.item is not None and text_checks.is_copied(text, caption.item.english.text):
+            caption.warnings.append(text_checks.COPIED.code)
         caption.state = CaptionState.COUNTED
         caption.save(update_fields=["text", "text_as_typed", "warnings", "state"])
         caption.sent_back.filter(answered_at=None).update(answered_at=now)

@@ -234,6 +234,7 @@ def _review(request: HttpRequest, batch: CaptionBatch, status: int = 200) -> Htt
         "batch": batch_head(batch, size=len(items), now=timezone.now()),
         "items": items,
         "missing": [item.position for item in items if item.error],
+        "copied": [item.position for item in items if text_checks.COPIED in item.warnings],
         "language": batch.round.language,
     }
     return render(request, "annotation/review.html", context, status=status)
@@ -244,9 +245,17 @@ def _review(request: HttpRequest, batch: CaptionBatch, status: int = 200) -> Htt
 def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_for(user_of(request), batch_id)
     try:
-        services.submit_batch(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
+        services.submit_batch(
+            batch_id=batch_id,
+            annotator=user_of(request),
+            now=timezone.now(),
+            copies_seen="copies_seen" in request.POST,
+        )
     except services.Unfinished:
         return _review(request, batch, 422)
+    except services.AlmostCopied:
+        # What was told stands there from now on; the back button leads to a page that is no form sent.
+        return redirect("annotation:batch-review", batch_id)
     except services.NotQualified as stopped:
         for blocker in stopped.blockers:
             messages.error(request, blocker.message)
