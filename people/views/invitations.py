@@ -28,6 +28,9 @@ from people.requests import user_of
 from people.rules import JUDGES, InvitationState, qualifies_to_judge, qualifies_to_write
 from people.tasks import send_confirmation
 
+PLACES_FOR_A_CLASS = 60
+"""At most so many may join by a link without waiting for one another."""
+
 
 @require_safe
 @login_required
@@ -126,9 +129,9 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
     }
     account = {"username": given.get("username", ""), "email": given.get("email", "")}
     password = given.get("password1", "")
-    # Who plays under several names can have one collect answers for another.
+    # Who plays under several names can have one collect answers for another. A link for one class limits that itself.
     counted: ratelimit.RateLimitUsage | None = ratelimit.RateLimitUsage([])
-    if user is None and invitation.role == Role.PLAYER:
+    if user is None and invitation.role == Role.PLAYER and invitation.places > PLACES_FOR_A_CLASS:
         counted = ratelimit.consume(request, app="allauth.account", action="new_player")
     if counted is None:
         text = _("Many people are joining from your network. Try again in 20 seconds; after 60 accounts, in an hour.")

@@ -153,11 +153,13 @@ def test_joining_twice_leads_home_and_takes_one_place(client: Client, project: P
     assert invitation.places_taken == 1
 
 
-@pytest.mark.parametrize(("role", "made"), [(Role.PLAYER, 4), (Role.ANNOTATOR, 8)])
-def test_a_script_makes_few_accounts_to_play_under_and_annotators_all_join_at_once(
-    project: Project, role: Role, made: int
+@pytest.mark.parametrize(
+    ("role", "places", "made"), [(Role.PLAYER, 61, 4), (Role.PLAYER, 60, 8), (Role.ANNOTATOR, 61, 8)]
+)
+def test_a_script_makes_few_accounts_to_play_under_and_annotators_and_a_class_all_join_at_once(
+    project: Project, role: Role, places: int, made: int
 ):
-    invitation = make_invitation(project, role=role, places=8)
+    invitation = make_invitation(project, role=role, places=places)
     for number in range(8):
         page = Client().post(link_of(invitation), ACCOUNT | ANSWERS | {"username": f"Zoe-{number}"})
     assert User.objects.filter(username__startswith="Zoe").count() == made
@@ -178,7 +180,7 @@ def test_a_class_of_forty_at_one_address_joins_in_three_minutes(project: Project
 
 
 def test_a_player_who_was_refused_uses_up_none_of_the_accounts_of_their_network(client: Client, project: Project):
-    link = link_of(make_invitation(project, role=Role.PLAYER))
+    link = link_of(make_invitation(project, role=Role.PLAYER, places=100))
     publish(project, "Something new.")
     for _try in range(4):
         assert "The text has changed" in client.post(link, ACCOUNT | ANSWERS).content.decode()
