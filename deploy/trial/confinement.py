@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import socket
-import threading
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from deploy.trial.installation import BACKUPS, SERVICES, Installation
-from deploy.trial.log import FailedError
+from deploy.trial.log import FailedError, Log
 
 NET_BIND_SERVICE = 1 << 10
 SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
@@ -31,6 +31,16 @@ try:
     print("answered")
 except redis.exceptions.AuthenticationError:
     print("refused")
+"""
+OUTSIDE = ("198.51.100.1", "198.51.100.2")
+"""Two addresses for documentation: this machine's end of a cable, and the other's."""
+NAMESPACE, LINK = "crosslens-trial", "crosslens-try"
+LISTEN = """
+import socket, sys
+with socket.create_server((sys.argv[1], 0)) as server:
+    print(server.getsockname()[1], flush=True)
+    while True:
+        server.accept()[0].close()
 """
 REACH = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=3); print('reached')"
 REACH_BY_SHELL = 'timeout 3 bash -c "exec 3<>/dev/tcp/$0/$1" && echo reached'
@@ -82,18 +92,17 @@ def check_backups(site: Installation, name: str) -> str:
 
 def check_redis(site: Installation) -> str:
     _require(site.execute("web", "python", "-", given=REDIS).strip() == "refused", "Redis answers without a password")
-    processes = "".join(site.engine.docker("top", site.container(service), "-eo", "args") for service in SERVICES)
+    processes = "".join(site.engine.docker("top", site.container(service), "-eo", "pid,args") for service in SERVICES)
     shown = [secret for secret in site.secrets if secret in processes]
     _require(not shown, "a secret stands in a command line")
     return "Redis refuses without its password, which no command line shows"
 
 
 def check_networks(site: Installation) -> str:
-    """A listener on this machine stands for what is outside; that web reaches it shows that it can be reached."""
-    gateway = site.engine.log.run(["hostname", "-I"]).stdout.split()[0]
-    with _listener() as port:
-        reached = {service: _done(site, service, "python", "-c", REACH, gateway, str(port)) for service in PLATFORM} | {
-            service: _done(site, service, "sh", "-c", REACH_BY_SHELL, gateway, str(port))
+    """A network of this machine's own stands for what is outside; that web reaches it shows that it can be reached."""
+    with _outside(site.engine.log) as (address, port):
+        reached = {service: _done(site, service, "python", "-c", REACH, address, port) for service in PLATFORM} | {
+            service: _done(site, service, "sh", "-c", REACH_BY_SHELL, address, port)
             for service in ("postgres", "redis")
         }
     wanted = {service: service in ("web", "worker") for service in reached}
@@ -102,18 +111,29 @@ def check_networks(site: Installation) -> str:
 
 
 @contextmanager
-def _listener() -> Iterator[int]:
-    with socket.create_server(("0.0.0.0", 0), backlog=16) as server:  # noqa: S104 - containers come from outside
-
-        def take() -> None:
-            try:
-                while True:
-                    server.accept()[0].close()
-            except OSError:
-                return
-
-        threading.Thread(target=take, daemon=True).start()
-        yield int(server.getsockname()[1])
+def _outside(log: Log) -> Iterator[tuple[str, str]]:
+    """Address and port of a listener that is reached by way of this machine alone."""
+    here, there = OUTSIDE
+    log.run(["ip", "netns", "delete", NAMESPACE], may_fail=True)
+    log.run(["ip", "netns", "add", NAMESPACE])
+    within = ["ip", "netns", "exec", NAMESPACE]
+    try:
+        log.run(["ip", "link", "add", LINK, "type", "veth", "peer", "name", "outside", "netns", NAMESPACE])
+        log.run(["ip", "address", "add", f"{here}/30", "dev", LINK])
+        log.run(["ip", "link", "set", LINK, "up"])
+        log.run([*within, "ip", "address", "add", f"{there}/30", "dev", "outside"])
+        log.run([*within, "ip", "link", "set", "outside", "up"])
+        log.run([*within, "ip", "route", "add", "default", "via", here])
+        listener = subprocess.Popen([*within, sys.executable, "-c", LISTEN, there], stdout=subprocess.PIPE, text=True)
+        try:
+            if listener.stdout is None or not (port := listener.stdout.readline().strip()):
+                raise FailedError("nothing listens outside")
+            yield there, port
+        finally:
+            listener.kill()
+            listener.wait()
+    finally:
+        log.run(["ip", "netns", "delete", NAMESPACE], may_fail=True)
 
 
 def _done(site: Installation, service: str, *command: str) -> bool:
