@@ -73,7 +73,7 @@ def name_tried(request: HttpRequest, credentials: Credentials = None) -> str:
     tried = given.get("login") or given.get("email") or given.get("username")
     name = str(tried or request.POST.get("login") or "").replace("\0", "").strip().lower()
     if "@" in name:
-        owner = User.objects.filter(email__iexact=name).first()
+        owner = User.objects.filter(email=name).first()
         # Who gave it and has not confirmed it may sign in with it as long as it is nobody's.
         found = owner or User.objects.filter(emailaddress__email=name).order_by("pk").first()
         name = found.username if found else name

@@ -53,7 +53,8 @@ def send_confirmation(*, user_id: int, site: str, language: str) -> None:
 
 def owner_of(email: str) -> User | None:
     """The account that an address belongs to; one who gave it and has not confirmed it does not own it yet."""
-    return User.objects.filter(email__iexact=email).first()
+    # Addresses are kept in small letters. In capitals, which a database compares by, ı is I: another domain.
+    return User.objects.filter(email=email.lower()).first()
 
 
 def _newest_who_gave(email: str) -> User | None:

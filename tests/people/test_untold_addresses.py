@@ -205,3 +205,13 @@ def test_what_is_tried_by_a_given_address_counts_for_its_account(link: str):
         sign_in(client, login, "wrong")
 
     assert sign_in(client, UNKNOWN, "wrong").status_code == 429
+
+
+@pytest.mark.parametrize("lookalike", ["ann@ıs.example.org", "ann@iſ.example.org"])
+def test_no_link_goes_to_an_address_that_is_the_accounts_in_capitals_alone(
+    client: Client, ann_with_password: User, lookalike: str
+):
+    User.objects.update(email="ann@is.example.org")
+    client.post(reverse("account_reset_password"), {"email": lookalike})
+
+    assert mail.outbox == []
