@@ -19,8 +19,8 @@ from django.utils.translation import gettext as _
 from people import access
 from people.devices import device_of
 from people.lockout import know_browser
-from people.mails import owner_of
 from people.models import User
+from people.signing_in import owner_of
 
 log = logging.getLogger(__name__)
 

@@ -26,6 +26,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from people.models import User
+from people.signing_in import account_named
 
 FAILURES_SHARED_PER_FAILURE = 10
 """How many of an address, or of an account, are as much as one of an account at one address."""
@@ -70,14 +71,10 @@ def _failures(attempts: QuerySet[AccessAttempt]) -> int:
 def name_tried(request: HttpRequest, credentials: Credentials = None) -> str:
     """The account that a request tries to sign in to, named one way however it was typed; "" for none."""
     given = credentials or {}
-    tried = given.get("login") or given.get("email") or given.get("username")
-    name = str(tried or request.POST.get("login") or "").replace("\0", "").strip().lower()
-    if "@" in name:
-        owner = User.objects.filter(email=name).first()
-        # Who gave it and has not confirmed it may sign in with it as long as it is nobody's.
-        found = owner or User.objects.filter(emailaddress__email=name).order_by("pk").first()
-        name = found.username if found else name
-    return name.lower()[:255]
+    tried = given.get("username") or given.get("email") or request.POST.get("login") or ""
+    name = str(tried).replace("\0", "").strip()
+    found = account_named(name)
+    return (found.username if found else name).lower()[:255]
 
 
 def address_of(request: HttpRequest) -> str | None:

@@ -18,6 +18,7 @@ from django.http import HttpRequest
 from django.utils.translation import override
 
 from people.models import User
+from people.signing_in import owner_of
 
 
 def send_reset(*, email: str, site: str, language: str) -> None:
@@ -49,12 +50,6 @@ def send_confirmation(*, user_id: int, site: str, language: str) -> None:
         except OSError:
             counted.rollback()
             raise
-
-
-def owner_of(email: str) -> User | None:
-    """The account that an address belongs to; one who gave it and has not confirmed it does not own it yet."""
-    # Addresses are kept in small letters. In capitals, which a database compares by, ı is I: another domain.
-    return User.objects.filter(email=email.lower()).first()
 
 
 def _newest_who_gave(email: str) -> User | None:

@@ -186,7 +186,10 @@ def _welcome(request: HttpRequest, invitation: Invitation, user: User) -> None:
 def _ask_to_confirm(request: HttpRequest, user: User, email: str) -> None:
     """The same for every address: whose it is, only its mail tells."""
     send_confirmation.delay_on_commit(user.pk, request.build_absolute_uri("/"), get_language() or "")
-    text = _("We have sent a link to %(address)s. Follow it to confirm that the address is yours.")
+    text = _(
+        "We have sent a link to %(address)s. Follow it to confirm that the address is yours. Until then, sign in with "
+        "your user name."
+    )
     messages.info(request, text % {"address": email})
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from smtplib import SMTPException
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 from urllib.parse import urlsplit
 
 import pytest
 from allauth.account.models import EmailAddress
+from axes.models import AccessAttempt
 from celery.exceptions import Retry
+from django.contrib.auth.hashers import get_hasher
 from django.contrib.messages import get_messages
 from django.core import mail
 from django.core.cache import cache
@@ -198,13 +200,37 @@ def test_mails_are_in_the_language_of_their_reader_and_lead_to_the_site_that_was
     assert re.search(r"[\u0600-\u06ff]", str(mail.outbox[0].body))
 
 
-def test_what_is_tried_by_a_given_address_counts_for_its_account(link: str):
-    client, _answer = join(link, "zoe", UNKNOWN)
-    client.post(reverse("account_logout"))
-    for login in (UNKNOWN, "zoe", UNKNOWN, "zoe"):
-        sign_in(client, login, "wrong")
+def test_an_address_lets_nobody_in_before_it_is_confirmed_whether_it_is_anothers_or_not(
+    link: str, ann_with_password: User
+):
+    ann_with_password.set_password("nine small beavers")
+    ann_with_password.save()
+    EmailAddress.objects.create(user=ann_with_password, email=KNOWN, verified=True, primary=True)
+    for name, email in (("eve", KNOWN), ("zoe", UNKNOWN)):
+        join(link, name, email)
+        assert sign_in(Client(), email).status_code == 200
 
-    assert sign_in(client, UNKNOWN, "wrong").status_code == 429
+    client = Client()
+    assert sign_in(client, "zoe").status_code == 302
+    client.post(links_of(mail.outbox[1].body)[0])
+    assert sign_in(Client(), UNKNOWN).status_code == 302
+
+
+@pytest.mark.parametrize("login", [KNOWN, UNKNOWN, "ann", "nobody"])
+def test_a_failure_to_sign_in_takes_the_time_of_one_password(ann_with_password: User, login: str):
+    hashing = Mock(side_effect=(hasher := get_hasher()).encode)
+    with patch.object(type(hasher), "encode", hashing):
+        sign_in(Client(), login, "wrong")
+
+    assert hashing.call_count == 1
+
+
+def test_what_fails_at_confirming_who_one_is_counts_for_ones_own_account(link: str, ann_with_password: User):
+    client, _answer = join(link, "eve", KNOWN)
+    EmailAddress.objects.update(primary=True)
+    client.post(reverse("account_reauthenticate"), {"password": "wrong"})
+
+    assert AccessAttempt.objects.get().username == "eve"
 
 
 @pytest.mark.parametrize("lookalike", ["ann@ıs.example.org", "ann@iſ.example.org"])
