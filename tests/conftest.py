@@ -23,7 +23,7 @@ from languages.registry import LANGUAGES
 from people import tasks
 from tests import servers
 
-pytest_plugins = ["tests.tiers"]
+pytest_plugins = ["tests.tiers", "tests.leftovers"]
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
 
 

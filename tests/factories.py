@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
+
+from django.conf import settings
 
 from annotation.models import Guidelines, Round
 from annotation.services.rounds import create_round
@@ -143,15 +145,14 @@ WORDS = {"cat": (1.0, 0.0), "dog": (0.8, 0.6), "car": (0.6, 0.8), "tree": (0.0, 
 def make_vectors(language: str = "en", words: Mapping[str, tuple[float, ...]] | None = None) -> WordVectorSet:
     """Word vectors in real files; the same words again are the same vectors."""
     words = words or WORDS
-    unfinished = Path(mkdtemp())
-    writer = TableWriter(unfinished, dimensions=len(next(iter(words.values()))), language=language)
-    for word, vector in words.items():
-        writer.add(word, vector)
-    signature = writer.finish().signature
-    folder = folder_of(signature)
-    if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.rename(folder)
+    Path(settings.VECTORS).mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=settings.VECTORS, ignore_cleanup_errors=True) as unfinished:
+        writer = TableWriter(Path(unfinished), dimensions=len(next(iter(words.values()))), language=language)
+        for word, vector in words.items():
+            writer.add(word, vector)
+        signature = writer.finish().signature
+        if not folder_of(signature).exists():
+            Path(unfinished).rename(folder_of(signature))
     about = {"name": f"vectors {signature[:8]}", "kind": VectorKind.TABLE, "words": len(words), "created_at": NOW}
     about |= {"dimensions": len(next(iter(words.values()))), "source": "made up", "language_id": language}
     return WordVectorSet.objects.get_or_create(signature=signature, defaults=about)[0]
