@@ -179,6 +179,13 @@ def test_addresses_of_one_network_of_version_6_count_as_one(client: Client, ann_
     assert guess("ann", "2001:db8:1:3::1") == 200
 
 
+def test_addresses_of_version_4_that_come_in_the_form_of_version_6_count_by_themselves(ann_with_password: User):
+    answers = [guess("ann", f"::ffff:192.0.2.{number}") for number in range(TRIES + 1)]
+
+    assert answers == [200] * (TRIES + 1)
+    assert AccessAttempt.objects.first().ip_address == "192.0.2.0"
+
+
 def test_the_lock_says_how_long_it_lasts_by_the_failures_that_lock(client: Client, ann_with_password: User):
     for _ in range(TRIES):
         guess("ann", ELSEWHERE)
