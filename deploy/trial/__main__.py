@@ -131,6 +131,9 @@ def tidy(log: Log, engine: Engine) -> None:
     is_ours = engine.process is not None
     engine.stop()
     if is_ours:
+        # An engine leaves these behind.
+        log.run(["umount", engine.work / "engine/run/netns/default"], may_fail=True)
+        log.run(["ip", "link", "delete", "docker0"], may_fail=True)
         shutil.rmtree(engine.work / "engine", ignore_errors=True)
 
 
