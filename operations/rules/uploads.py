@@ -15,7 +15,7 @@ UPLOADS = (
 """The addresses of forms with a field for files; deploy/Caddyfile repeats it."""
 
 _uploads = re.compile(UPLOADS)
-_of_a_project = re.compile(r"^/projects/([^/]+)/")
+_of_a_project = re.compile(r"^/projects/([-\w]+)/")
 
 
 def is_upload(path: str) -> bool:
@@ -27,6 +27,6 @@ def most_bytes(path: str) -> int:
 
 
 def project_of(path: str) -> str | None:
-    """The slug of the project that the address belongs to."""
+    """The slug of the project that the address belongs to; None where it can be none's."""
     found = _of_a_project.match(path)
     return found[1] if found else None

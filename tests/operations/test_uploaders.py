@@ -12,7 +12,7 @@ from django.db import connections
 from django.test import Client
 
 from config import asgi
-from operations.rules.uploads import MAX_BODY_BYTES
+from operations.rules.uploads import MAX_BODY_BYTES, project_of
 from people.models import Role
 from people.services import add_member
 from tests.factories import make_project, make_user
@@ -98,3 +98,9 @@ def test_who_oversees_a_project_sends_files_to_it_and_to_no_other(
     asked = send("/projects/zebras/plan/", cookies[who], length(SIXTY_MB))
     assert (asked.status, asked.received, written) == (403, 0, [])
     assert asgi.NOT_YOURS.encode() in asked.content
+
+
+def test_an_address_that_can_be_no_projects_is_looked_up_nowhere():
+    """PostgreSQL cannot even be asked for a slug with a NUL in it."""
+    assert project_of("/projects/lions/plan/") == "lions"
+    assert project_of("/projects/li\0ns/plan/") is None
