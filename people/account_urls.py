@@ -6,6 +6,8 @@ from people.views import account
 
 urlpatterns = [
     path("accounts/login/", account.SignInView.as_view(), name="account_login"),
+    path("accounts/password/change/", account.PasswordChangeView.as_view(), name="account_change_password"),
+    path("accounts/password/set/", account.PasswordSetView.as_view(), name="account_set_password"),
     re_path(
         r"^accounts/password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
         account.PasswordResetView.as_view(),

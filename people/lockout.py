@@ -2,7 +2,8 @@
 
 Five failures for one account from one address lock that account there: a wrong password is one, a wrong code another.
 Fifty failures from one address lock the address, because a classroom or an office shares one. Fifty for one account,
-from wherever they come, lock it for browsers in which nobody signed in to it yet: its owner goes on in their own.
+from wherever they come, lock it for browsers in which nobody signed in to it by its present password: its owner goes
+on in their own.
 Counted in the database, so that all web processes know. The e-mail address and the user name of an account, in any
 case, count as one.
 """
@@ -19,11 +20,12 @@ from axes.handlers.database import AxesDatabaseHandler
 from axes.helpers import get_cool_off, get_failure_limit
 from axes.models import AccessAttempt
 from django.conf import settings
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.db.models import Max, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare
 
 from people.models import User
 from people.signing_in import account_named
@@ -80,20 +82,21 @@ def name_tried(request: HttpRequest, credentials: Credentials = None) -> str:
 def address_of(request: HttpRequest) -> str | None:
     """Where a request comes from, behind as many proxies as the settings say; None where none is known.
 
-    Of version 6 it is the network of 64 bits, which one house has whole.
+    Of version 6 it is the network of 64 bits, which one house has whole. Where fewer proxies than that say anything,
+    all but signing in goes on.
     """
     try:
         address: str = truncate_ip(get_adapter().get_client_ip(request))
-    except PermissionDenied:
+    except (PermissionDenied, ImproperlyConfigured):
         return None
     return address
 
 
 def know_browser(response: HttpResponse, user: User) -> None:
-    """Let the browser show from now on that `user` signed in with it."""
+    """Let the browser show, until the password is another, that `user` signed in with it."""
     response.set_signed_cookie(
         settings.KNOWN_BROWSER_COOKIE_NAME,
-        str(user.pk),
+        f"{user.pk}:{user.get_session_auth_hash()}",
         salt=__name__,
         max_age=KNOWN_BROWSER_AGE,
         secure=settings.SESSION_COOKIE_SECURE,
@@ -105,7 +108,8 @@ def know_browser(response: HttpResponse, user: User) -> None:
 def is_known_browser(request: HttpRequest, name: str) -> bool:
     name_of_cookie = settings.KNOWN_BROWSER_COOKIE_NAME
     known = request.get_signed_cookie(name_of_cookie, "", salt=__name__, max_age=KNOWN_BROWSER_AGE) or ""
-    return known.isdecimal() and User.objects.filter(pk=int(known), username__iexact=name).exists()
+    user = User.objects.filter(username__iexact=name).first()
+    return user is not None and constant_time_compare(known, f"{user.pk}:{user.get_session_auth_hash()}")
 
 
 def locked_out(request: HttpRequest, response: HttpResponse | None, credentials: Credentials) -> HttpResponse:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from allauth.account.views import LoginView, PasswordResetFromKeyView
+from allauth.account import views
 from axes.decorators import axes_dispatch
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -17,17 +17,29 @@ from people.models import User
 
 
 @method_decorator(axes_dispatch, name="dispatch")
-class SignInView(LoginView):
+class SignInView(views.LoginView):
     """Who is locked out is told so before the password is looked at; the failure that locks is AxesMiddleware's."""
 
 
-class PasswordResetView(PasswordResetFromKeyView):
-    """Whoever reads the account's mail owns it, however many others guess its password meanwhile."""
+class _KnownBrowser:
+    """Whoever chose the password goes on with this browser, however many others guess it meanwhile."""
 
     def form_valid(self, form: Any) -> HttpResponse:
-        response: HttpResponse = super().form_valid(form)
-        know_browser(response, self.reset_user)
+        response: HttpResponse = super().form_valid(form)  # type: ignore[misc] # that of the view it is mixed into
+        know_browser(response, form.user)
         return response
+
+
+class PasswordChangeView(_KnownBrowser, views.PasswordChangeView):
+    pass
+
+
+class PasswordSetView(_KnownBrowser, views.PasswordSetView):
+    pass
+
+
+class PasswordResetView(_KnownBrowser, views.PasswordResetFromKeyView):
+    pass
 
 
 @require_POST

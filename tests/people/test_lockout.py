@@ -172,6 +172,20 @@ def test_a_password_that_is_reset_makes_the_browser_known(client: Client, ann_wi
     assert is_signed_in(client)
 
 
+def test_a_new_password_leaves_only_the_browser_known_that_it_was_chosen_in(ann_with_password: User):
+    here, elsewhere = Client(), Client()
+    for browser in (here, elsewhere):
+        sign_in(browser, "ann")
+    new = {"oldpassword": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+    assert here.post(reverse("account_change_password"), new).status_code == 302
+    here.post(reverse("account_logout"))
+    guess_from_everywhere("ann")
+
+    assert sign_in(elsewhere, "ann", NEW_PASSWORD, REMOTE_ADDR="203.0.113.77").status_code == 429
+    sign_in(here, "ann", NEW_PASSWORD, REMOTE_ADDR=HERE)
+    assert is_signed_in(here)
+
+
 def test_addresses_of_one_network_of_version_6_count_as_one(client: Client, ann_with_password: User):
     answers = [guess("ann", f"2001:db8:1:2::{number:x}") for number in range(TRIES)]
 
@@ -184,6 +198,12 @@ def test_addresses_of_version_4_that_come_in_the_form_of_version_6_count_by_them
 
     assert answers == [200] * (TRIES + 1)
     assert AccessAttempt.objects.first().ip_address == "192.0.2.0"
+
+
+def test_pages_go_on_where_a_request_came_through_fewer_proxies_than_the_settings_say(client: Client, settings: Any):
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 2
+
+    assert client.get("/healthz", headers={"X-Forwarded-For": HERE}).status_code == 200
 
 
 def test_the_lock_says_how_long_it_lasts_by_the_failures_that_lock(client: Client, ann_with_password: User):
