@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -316,7 +315,7 @@ def plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name.lower())
 
 
-def locked(name: str) -> Mapping[str, tuple[str, list[str]]]:
+def locked(name: str) -> dict[str, tuple[str, list[str]]]:
     """Version and hashes of each package."""
     found = re.findall(
         r"^([\w.-]+)==(\S+)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$",
