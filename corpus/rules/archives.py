@@ -72,7 +72,7 @@ def contents_of(archive: zipfile.ZipFile) -> Contents:
         if is_hidden(entry.filename):
             contents.hidden += 1
             continue
-        reason = _why_not(entry)
+        reason = why_not(entry)
         try:
             name = inside(entry.filename)
         except ValueError as error:
@@ -95,7 +95,8 @@ def is_hidden(name: str) -> bool:
     )
 
 
-def _why_not(entry: zipfile.ZipInfo) -> str:
+def why_not(entry: zipfile.ZipInfo) -> str:
+    """Why the entry is not unpacked, or nothing."""
     if entry.flag_bits & LOCKED:
         return _("Locked with a password. Make the zip without one.")
     if stat.S_ISLNK(entry.external_attr >> 16):

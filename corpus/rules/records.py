@@ -47,7 +47,7 @@ def json_records(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
     FileRefused
         Where nothing in the file can be read.
     """
-    head = _head(file).lstrip()
+    head = _head(file).lstrip(BLANKS.encode())
     return _json_list(file) if head.startswith(b"[") else _json_lines(file)
 
 
@@ -287,7 +287,10 @@ def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
 
 
 def _json_list(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
-    return _items(_Window(file), _Decoder())
+    text = _Window(file)
+    if text.peek() != "[":  # it is there; what follows could not be decoded
+        raise FileRefused(not_utf8())
+    yield from _items(text, _Decoder())
 
 
 def _items(text: _Window, decoder: _Decoder) -> Iterator[Record | BrokenRecord]:

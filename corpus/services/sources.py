@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import tempfile
 import zipfile
 import zlib
@@ -22,7 +23,10 @@ from corpus.rules.pictures import PictureRefused
 from corpus.rules.records import FileRefused
 
 KEPT_IN_MEMORY_BYTES = 4 * limits.MEGABYTE
-UNPACKING_FAILED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+UNPACKING_FAILED = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError),
+    *(NotImplementedError, RuntimeError, ValueError, OverflowError),
+)
 
 
 @dataclass(frozen=True)

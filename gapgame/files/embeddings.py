@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import IO, Any
@@ -11,6 +10,7 @@ import numpy as np
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
+from corpus.rules.archives import why_not
 from corpus.rules.records import BrokenRecord, FileRefused, json_records
 from metrics.central import most_central
 
@@ -61,13 +61,20 @@ def names_of(reference: str, *more: str) -> list[str]:
 def _archive(file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
     try:
         with np.load(file, allow_pickle=False) as archive:
+            for entry in archive.zip.infolist():
+                if reason := why_not(entry):
+                    raise FileRefused(
+                        _("Embeddings, %(name)s: %(reason)s") % {"name": entry.filename, "reason": reason}
+                    )
             if set(archive.files) == {"images", "vectors"}:
                 names, rows = [str(name) for name in archive["images"]], np.asarray(archive["vectors"], np.float32)
                 if rows.ndim != 2 or len(names) != len(rows):
                     raise FileRefused(_("“images” and “vectors” of the embeddings are not of one length."))
                 return dict(zip(names, rows, strict=True))
             return {name: np.asarray(archive[name], np.float32).ravel() for name in archive.files}
-    except (ValueError, TypeError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+    except FileRefused:
+        raise
+    except Exception as error:  # NumPy, zipfile and zlib raise nearly anything on a broken file
         raise FileRefused(_("The file of embeddings is no NumPy archive of numbers, or was cut off.")) from error
 
 
