@@ -67,7 +67,7 @@ def open_zip(file: IO[bytes]) -> zipfile.ZipFile:
 def contents_of(archive: zipfile.ZipFile) -> Contents:
     contents = Contents()
     for entry in archive.infolist():
-        if entry.is_dir():
+        if entry.filename.endswith("/"):  # a folder; ZipInfo itself cannot say so of an entry without a name
             continue
         if is_hidden(entry.filename):
             contents.hidden += 1

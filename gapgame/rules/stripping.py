@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from typing import IO, Any
 
@@ -83,14 +83,22 @@ def _beside(picture: Pillow.Image) -> Iterator[Any]:
     for _marker, segment in getattr(picture, "applist", ()):
         if not segment.startswith((b"ICC_PROFILE", b"Exif\0")):
             yield segment
-    yield from dict(getattr(picture, "tag_v2", None) or {}).values()
+    yield from _readable(getattr(picture, "tag_v2", None) or {})
 
 
 def _tags(exif: Pillow.Exif) -> Iterator[Any]:
-    yield from exif.values()
+    yield from _readable(exif)
     for ifd in IFDS:
         with suppress(Exception):  # a picture can be sound where what is said about it is not
-            yield from exif.get_ifd(ifd).values()
+            yield from _readable(exif.get_ifd(ifd))
+
+
+def _readable(tags: MutableMapping[int, Any]) -> list[Any]:
+    values = []
+    for tag in list(tags):
+        with suppress(Exception):
+            values.append(tags[tag])
+    return values
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -6,6 +6,7 @@ A few of each kind; the same with another seed and some thousand is what found t
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -15,12 +16,14 @@ import numpy as np
 import pytest
 
 from corpus.rules import manifests
+from corpus.rules.archives import contents_of
 from corpus.rules.derive import derive
 from corpus.rules.pictures import PictureRefused, inspect
 from corpus.rules.records import BrokenRecord, FileRefused, json_records
 from corpus.services import sources
 from corpus.services.sources import Entry
 from gapgame.files.embeddings import read_embeddings
+from gapgame.rules.stripping import words_beside
 from scoring.files.references import count_references, reference_lines
 from tests.corpus.importing import zipped
 from tests.corpus.pictures import animation, exif, picture, profile
@@ -148,6 +151,21 @@ def test_a_manifest_of_a_zip_that_lies_before_its_beginning_is_refused():
     content[at : at + 4] = (int.from_bytes(content[at : at + 4], "little") + 500).to_bytes(4, "little")
     with pytest.raises(FileRefused):
         read_zip(bytes(content))
+
+
+def test_an_entry_without_a_name_is_left_out_and_the_others_are_read():
+    content = zipped({"a.jpg": picture(), "QQQQ": b""}).replace(b"QQQQ", b"\0QQQ")
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        contents = contents_of(archive)
+    assert (list(contents.files), len(contents.refused)) == (["a.jpg"], 1)
+
+
+def test_a_tag_that_cannot_be_read_hides_no_others():
+    content = picture("TIFF", mode="1", description="SECRET")
+    # A photometric interpretation (262) of a hundred values.
+    broken = content.replace(struct.pack("<HHL", 262, 3, 1), struct.pack("<HHL", 262, 3, 100))
+    assert broken != content
+    assert "SECRET" in words_beside(io.BytesIO(broken), kind="TIFF")
 
 
 def test_embeddings_that_unpack_to_a_thousand_times_their_size_are_not_unpacked():
