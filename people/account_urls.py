@@ -6,6 +6,7 @@ from people.views import account
 
 urlpatterns = [
     path("accounts/login/", account.SignInView.as_view(), name="account_login"),
+    path("accounts/email/", account.AddressView.as_view(), name="account_email"),
     path("accounts/password/change/", account.PasswordChangeView.as_view(), name="account_change_password"),
     path("accounts/password/set/", account.PasswordSetView.as_view(), name="account_set_password"),
     re_path(

@@ -45,6 +45,11 @@ class AccountAdapter(DefaultAccountAdapter):
         address = ip_address(super().get_client_ip(request))
         return str((address.version == 6 and address.ipv4_mapped) or address)
 
+    def can_delete_email(self, email_address: EmailAddress) -> bool:
+        """Not the address in force beside one that waits: allauth would put that in its place, unconfirmed."""
+        of_account = EmailAddress.objects.filter(user=email_address.user)
+        return email_address.email != email_address.user.email or of_account.count() == 1
+
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
         """Make an address the one of its account, unless it is another's by now."""
         owner = owner_of(email_address.email)

@@ -8,6 +8,7 @@ from allauth.account import views
 from axes.decorators import axes_dispatch
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
@@ -19,6 +20,15 @@ from people.models import User
 @method_decorator(axes_dispatch, name="dispatch")
 class SignInView(views.LoginView):
     """Who is locked out is told so before the password is looked at; the failure that locks is AxesMiddleware's."""
+
+
+class AddressView(views.EmailView):
+    def post(self, request: HttpRequest, *arguments: Any, **about: Any) -> HttpResponse:
+        # allauth would take an address that nobody confirmed. The page has no button that asks for it.
+        if "action_primary" in request.POST:
+            return redirect("account_email")
+        response: HttpResponse = super().post(request, *arguments, **about)
+        return response
 
 
 class _KnownBrowser:

@@ -216,6 +216,29 @@ def test_an_address_lets_nobody_in_before_it_is_confirmed_whether_it_is_anothers
     assert sign_in(Client(), UNKNOWN).status_code == 302
 
 
+@pytest.mark.parametrize("email", [KNOWN, UNKNOWN])
+def test_no_form_makes_an_address_that_of_the_account_before_it_is_confirmed(
+    link: str, ann_with_password: User, email: str
+):
+    client, _answer = join(link, "eve", email)
+    client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+
+    assert client.post(reverse("account_email"), {"action_primary": "", "email": email}).status_code == 302
+    assert User.objects.get(username="eve").email == ""
+
+
+def test_an_address_is_not_removed_to_have_one_that_is_not_confirmed_in_its_place(
+    client: Client, ann_with_password: User
+):
+    sign_in(client, "ann")
+    client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+    client.post(reverse("account_email"), {"action_add": "", "email": UNKNOWN})
+    client.post(reverse("account_email"), {"action_remove": "", "email": KNOWN})
+
+    ann_with_password.refresh_from_db()
+    assert ann_with_password.email == KNOWN
+
+
 @pytest.mark.parametrize("login", [KNOWN, UNKNOWN, "ann", "nobody"])
 def test_a_failure_to_sign_in_takes_the_time_of_one_password(ann_with_password: User, login: str):
     hashing = Mock(side_effect=(hasher := get_hasher()).encode)
