@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 from people.models import Role, User
+from people.ownership import projects_to_own
 from people.permissions import may_start_projects
 from people.selectors import roles_of
 
@@ -30,6 +31,11 @@ class Ways:
     @property
     def evaluates(self) -> bool:
         return not self._roles.isdisjoint({Role.MANAGER, Role.RESEARCHER})
+
+    @cached_property
+    def projects(self) -> set[int]:
+        """Those whose collections and models they see."""
+        return set(projects_to_own(self.user).values_list("pk", flat=True))
 
     @property
     def rates(self) -> bool:

@@ -66,6 +66,21 @@ class Project(models.Model):
         return self.name
 
 
+class Owned(models.Model):
+    """What belongs to a project, and is for its people alone unless it is shared with all.
+
+    Without a project it is its maker's, until a new project is started with it. Subclasses have `created_by`.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    is_shared = models.BooleanField(
+        _("shared with all"), default=False, help_text=_("Managers and researchers of every project may use it.")
+    )
+
+    class Meta:
+        abstract = True
+
+
 class Role(models.TextChoices):
     MANAGER = "manager", _("Manager")
     ANNOTATOR = "annotator", _("Annotator")

@@ -6,10 +6,17 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
+from django.db.models import Q
 from django.http import Http404
 from django.utils.translation import gettext as _
 
 from people.models import Consent, Membership, Project, Role, User
+
+RESEARCHERS = (Role.MANAGER, Role.RESEARCHER)
+"""Who may see and use what belongs to their project: collections, models, runs."""
+
+EVERYTHING = Q(pk__isnull=False)
+"""Unlike an empty Q, it stays true where it is joined to others by “or”."""
 
 
 def project_for(user: User | AnonymousUser, slug: str, *roles: Role) -> Project:
@@ -45,8 +52,40 @@ def has_role(user: User | AnonymousUser, project: Project, *roles: Role) -> bool
     return Membership.objects.filter(user=user.pk, project=project, role__in=roles).exists()
 
 
+def in_reach(user: User | AnonymousUser, path: str = "", *, roles: tuple[Role, ...] = RESEARCHERS) -> Q:
+    """That what is owned (people.models.Owned) at `path` may be seen and used by `user`.
+
+    It is shared, of a project in which `user` has one of `roles`, or made by `user` and of no project yet. Who may
+    start projects reaches everything. Ask first whether `user` has one of `roles` in any project.
+    """
+    return Q(**{f"{path}is_shared": True}) | in_charge(user, path, roles=roles)
+
+
+def in_charge(user: User | AnonymousUser, path: str = "", *, roles: tuple[Role, ...] = RESEARCHERS) -> Q:
+    """As `in_reach`, that `user` may change it: being shared is not enough, and what nobody owns is for staff."""
+    if may_start_projects(user):
+        return EVERYTHING
+    mine = Membership.objects.filter(user=user.pk, role__in=roles).values("project")
+    return Q(**{f"{path}project__in": mine}) | Q(
+        **{f"{path}project": None, f"{path}is_shared": False, f"{path}created_by": user.pk}
+    )
+
+
+def usable_in(project: Project | int | None, path: str = "", *, by: User | None = None) -> Q:
+    """That `project` may use what is owned at `path`: it is its own, or shared with all.
+
+    Without a project, what `by` made and no project has yet; everything where nobody asks, as in commands.
+    """
+    if project is None and by is None:
+        return EVERYTHING
+    own = Q(**{f"{path}project": project})
+    if project is None and by is not None and not may_start_projects(by):
+        own &= Q(**{f"{path}created_by": by})
+    return Q(**{f"{path}is_shared": True}) | own
+
+
 def manages_anything(user: User | AnonymousUser) -> bool:
-    """Whether `user` may see and fill the installation's collections: manages one project or may start one."""
+    """Whether `user` may make collections and projects: manages one project or may start one."""
     if not user.is_authenticated:
         return False
     if may_start_projects(user):

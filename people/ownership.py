@@ -1,0 +1,103 @@
+"""To whom things belong that are made for one project or shared with all: who may choose what, and changing it.
+
+Apps say here what they use of each other's things, so that nothing is taken from a project that uses it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
+
+from people import audit
+from people.models import Membership, Owned, Project, Role, User
+from people.permissions import RESEARCHERS, may_start_projects
+
+Users = Callable[[Any], "QuerySet[Any, Any]"]
+ANYBODY = ""
+"""In the place of a path: what uses it is shared with all, and so must it be."""
+_users: dict[type[Owned], list[tuple[Users, str]]] = defaultdict(list)
+
+
+class OwnerRefusedError(Exception):
+    """It cannot belong to that project, or not to it alone; the message says why."""
+
+
+def register(kind: type[Owned], users: Users, project: str = "project") -> None:
+    """Rows that use a thing of `kind`, and the path from them to their project. Call this when the app is ready."""
+    _users[kind].append((users, project))
+
+
+def projects_to_own(user: User | AnonymousUser, *roles: Role) -> QuerySet[Project]:
+    """Those in which `user` may make things, or has one of `roles`; all for who may start projects."""
+    if may_start_projects(user):
+        return Project.objects.all()
+    mine = Membership.objects.filter(user=user.pk, role__in=roles or RESEARCHERS).values("project")
+    return Project.objects.filter(pk__in=mine)
+
+
+def change_owner(
+    *, things: Sequence[Owned], project: Project | None, is_shared: bool, by: User | None, now: datetime
+) -> None:
+    """Give `things`, of one kind, to `project`, for it alone or shared with all; all of them or none.
+
+    Raises
+    ------
+    OwnerRefusedError
+        Where another project uses one that would not be shared any more, or the name is taken.
+    """
+    try:
+        with transaction.atomic():
+            for thing in things:
+                # Whoever begins to use it meanwhile holds the project, and is not waited for.
+                held: Owned = type(thing)._default_manager.select_for_update(no_key=True).get(pk=thing.pk)
+                if not is_shared:
+                    _check_used_by_nobody_else(held, project)
+                _tell(held, project, is_shared=is_shared, by=by, now=now)
+                thing.project, thing.is_shared = project, is_shared
+                thing.save(update_fields=["project", "is_shared"])
+    except IntegrityError as error:
+        raise OwnerRefusedError(
+            _("There is another of this name already where this would belong. It cannot be moved.")
+        ) from error
+
+
+def is_name_taken(thing: Any) -> bool:
+    """Whether another of its kind that is used beside `thing` has its name: of the same owner, or shared with all.
+
+    What other projects have for themselves is not looked at, so that nobody learns of it.
+    """
+    of_owner = Q(project=thing.project_id) if thing.project_id else Q(project=None, created_by=thing.created_by_id)
+    there = type(thing)._default_manager.filter(of_owner | Q(is_shared=True), name=thing.name)
+    return bool(there.exclude(pk=thing.pk).exists())
+
+
+def is_used_outside(thing: Owned, project: Project | None) -> bool:
+    """Whether anything uses `thing` that does not belong to `project`."""
+    return any(
+        users(thing).exclude(Q(**{path: project}) if project and path else Q(pk__in=[])).exists()
+        for users, path in _users[type(thing)]
+    )
+
+
+def _check_used_by_nobody_else(thing: Owned, project: Project | None) -> None:
+    if is_used_outside(thing, project):
+        raise OwnerRefusedError(
+            _("“%(name)s” is used outside of the project it would belong to alone. Share it with all.")
+            % {"name": thing}
+        )
+
+
+def _tell(thing: Owned, project: Project | None, *, is_shared: bool, by: User | None, now: datetime) -> None:
+    """In the logs of the project that had it and of the one that gets it."""
+    concerned = {one.pk: one for one in (thing.project, project) if one is not None}
+    details = {"to": project.slug if project else "", "shared": is_shared}
+    for _pk, one in sorted(concerned.items()):
+        about = f"{thing._meta.verbose_name} {thing}"
+        audit.record(project=one, action="owner.changed", about=about, by=by, now=now, details=details)
