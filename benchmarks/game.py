@@ -65,7 +65,7 @@ def make_season(name: str, items: int, words: int) -> Season:
     """A season that is on, with `items` sentences of three images each."""
     manager, _ = User.objects.get_or_create(username="bench-manager")
     project = Project.objects.create(slug=name, name=name, created_by=manager)
-    collection = Collection.objects.create(slug=name, name=name)
+    collection = Collection.objects.create(is_shared=True, slug=name, name=name)
     item_set = ItemSet.objects.create(project=project, name=name, collection=collection)
     english, rng, now = Language.objects.get(pk="en"), random.Random(1), timezone.now()
     images = Image.objects.bulk_create(

@@ -69,7 +69,7 @@ def measure_stored() -> dict[str, Any]:
         speeds: list[float] = []
         cpu: list[float] = []
         for turn in range(ROUNDS):
-            model = CaptioningModel.objects.create(name=f"zero {languages} {turn}", backend="fake")
+            model = CaptioningModel.objects.create(is_shared=True, name=f"zero {languages} {turn}", backend="fake")
             tags = [entry for entry in Language.objects.order_by("pk") if entry.pk != "quz"]
             took = timed_run(model, collection, tags[:languages])
             speeds.append(images * min(languages, len(tags)) / took.wall_s)
@@ -126,7 +126,7 @@ def measure_beside_bare(pictures: int) -> dict[str, Any]:
 
 
 def blip(name: str) -> CaptioningModel:
-    return CaptioningModel.objects.create(name=name, backend="encoder-decoder", source="blip")
+    return CaptioningModel.objects.create(is_shared=True, name=name, backend="encoder-decoder", source="blip")
 
 
 class Timed(NamedTuple):
@@ -147,7 +147,9 @@ def timed_run(model: CaptioningModel, collection: Collection, languages: Any) ->
     tongues, now = list(languages), timezone.now()
     meter.reset()
     with timing(found):
-        run = runs.start(model=model, collection=collection, languages=tongues, decoding=DECODING, by=None, now=now)
+        run = runs.start(
+            is_shared=True, model=model, collection=collection, languages=tongues, decoding=DECODING, by=None, now=now
+        )
         while work_on(run_id=run.pk, work_of=work_of, worker="bench:1", clock=timezone.now):
             pass
     run = Run.objects.get(pk=run.pk)
@@ -181,7 +183,7 @@ def picture(number: int) -> bytes:
 
 
 def make_collection(name: str, contents: Sequence[bytes]) -> Collection:
-    collection = Collection.objects.create(slug=name, name=name)
+    collection = Collection.objects.create(is_shared=True, slug=name, name=name)
     images = []
     for content in contents:
         digest = sha256(content).hexdigest()

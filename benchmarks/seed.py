@@ -28,8 +28,8 @@ def make_round(name: str, images: int, *, batch_size: int = 15, replication: int
     project = Project.objects.create(slug=name, name=name, created_by=manager)
     Guidelines.objects.create(project=project, version=1, rating="Choose.", writing="Write.")
     ConsentText.objects.create(project=project, version=1, body="I agree.")
-    collection = Collection.objects.create(slug=name, name=name)
-    model = CaptioningModel.objects.create(name=name)
+    collection = Collection.objects.create(is_shared=True, slug=name, name=name)
+    model = CaptioningModel.objects.create(is_shared=True, name=name)
     round = create_round(
         project=project,
         language=Language.objects.get(pk="de"),
@@ -72,7 +72,7 @@ def make_comparison(name: str, images: int, *, replication: int = 3) -> Comparis
     language = Language.objects.get(pk="de")
     models = []
     for which in ("base", "test"):
-        models.append(CaptioningModel.objects.create(name=f"{name} {which}"))
+        models.append(CaptioningModel.objects.create(is_shared=True, name=f"{name} {which}"))
         ModelCaption.objects.bulk_create(
             ModelCaption(
                 model=models[-1], image_id=image, language=language, text=f"Ein Hund läuft, sagt {which} zu {image}."

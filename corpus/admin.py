@@ -17,8 +17,11 @@ class ImageAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Collection)
 class CollectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("name", "slug", "created_at")
-    fields = ("name", "slug", "description")
+    list_display = ("name", "slug", "project", "is_shared", "created_at")
+    list_filter = ("is_shared",)
+    list_select_related = ("project",)
+    fields = ("name", "slug", "description", "project", "is_shared")
+    readonly_fields = ("project", "is_shared")
     search_fields = ("name", "slug")
 
 

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from corpus.models import Collection
+from corpus.permissions import collections_in
+from people.owner_forms import OwnerForm
+
+LONGEST_NAME = Collection._meta.get_field("name").max_length
 
 
-class CollectionForm(forms.ModelForm):  # type: ignore[type-arg]
-    class Meta:
-        model = Collection
-        fields: ClassVar[list[str]] = ["name", "description"]
-        labels: ClassVar[dict[str, Any]] = {"name": _("Name"), "description": _("Description")}
-        widgets: ClassVar[dict[str, Any]] = {"description": forms.Textarea(attrs={"rows": 3})}
+class CollectionForm(OwnerForm):
+    name = forms.CharField(label=_("Name"), max_length=LONGEST_NAME)
+    description = forms.CharField(label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
 
-    def clean_name(self) -> str:
-        name: str = self.cleaned_data["name"]
-        if Collection.objects.filter(name=name).exists():
-            raise forms.ValidationError(_("There is a collection of this name already. Choose another name."))
-        return name
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self.errors:
+            return cleaned
+        if collections_in(cleaned["project"], by=self.by).filter(name=cleaned["name"]).exists():
+            self.add_error("name", _now("There is a collection of this name already. Choose another name."))
+        return cleaned
 
 
 class SeveralFilesInput(forms.ClearableFileInput):

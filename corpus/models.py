@@ -10,6 +10,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from people.models import Owned, Project
+
 
 class JobState(models.TextChoices):
     """Of a row that background work is done for: the row is the truth, the task a nudge."""
@@ -66,8 +68,8 @@ class Image(models.Model):
         return self.title or str(self.public_id)
 
 
-class Collection(models.Model):
-    """A named set of images. Collections belong to the installation: every manager may use them."""
+class Collection(Owned):
+    """A named set of images."""
 
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=120)
@@ -119,6 +121,14 @@ class ImportJob(models.Model):
     """One import, from the browser or the command line; `rows` is its report, `folder` where its files wait."""
 
     kind = models.CharField(max_length=8, choices=ImportKind.choices)
+    project = models.ForeignKey(
+        Project,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="For which it is done, and whose managers see the report; none: who began it, and staff.",
+    )
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, null=True, blank=True, related_name="imports")
     options = models.JSONField(
         default=dict, help_text="What this kind of import needs besides, such as model and language."

@@ -110,9 +110,9 @@ class Report:
     is_finished: bool
 
 
-def collections() -> QuerySet[Collection]:
-    """All collections with `size`, the number of images."""
-    return Collection.objects.annotate(size=Count("entries")).order_by("name", "pk")
+def with_sizes(collections: QuerySet[Collection]) -> QuerySet[Collection]:
+    """`collections` with `size`, the number of images."""
+    return collections.select_related("project").annotate(size=Count("entries")).order_by("name", "pk")
 
 
 def shown(entries: Iterable[CollectionImage], viewer: User) -> list[Shown]:

@@ -26,7 +26,8 @@ def import_captions(
     clock: Clock,
 ) -> CaptioningModel:
     """The model, with `captions` by the key of their photograph; imported from a file in `folder` if some lack."""
-    by, _is_new = CaptioningModel.objects.get_or_create(name=model, defaults={"description": description})
+    about = {"description": description, "is_shared": True}
+    by, _is_new = CaptioningModel.objects.get_or_create(name=model, project=None, defaults=about)
     if by.captions.filter(language=language).count() < len(captions):
         file = folder / "captions.jsonl"
         lines = ({"image": key, "caption": text} for key, text in captions.items())

@@ -25,19 +25,30 @@ ENCODER_DESCRIPTION = "The Universal Sentence Encoder, multilingual: captions th
 
 def load(*, collection: Collection, captioned_by: CaptioningModel, manager: User, clock: Clock) -> None:
     if not CaptioningModel.objects.filter(name=MODEL_NAME).exists():
-        model = models.register_model(name=MODEL_NAME, backend="palette", description=MODEL_DESCRIPTION, by=manager)
+        model = models.register_model(
+            name=MODEL_NAME, backend="palette", description=MODEL_DESCRIPTION, is_shared=True, by=manager
+        )
         languages = Language.objects.filter(pk__in=backend_named(model.backend).languages(spec_of(model)))
         runs.start(
-            model=model, collection=collection, languages=languages, decoding=Decoding(), by=manager, now=clock()
+            model=model,
+            collection=collection,
+            languages=languages,
+            decoding=Decoding(),
+            is_shared=True,
+            by=manager,
+            now=clock(),
         )
     if not Encoder.objects.filter(name=ENCODER_NAME).exists():
-        encoder = encoders.register(name=ENCODER_NAME, backend="sentences", description=ENCODER_DESCRIPTION, by=manager)
+        encoder = encoders.register(
+            name=ENCODER_NAME, backend="sentences", description=ENCODER_DESCRIPTION, is_shared=True, by=manager
+        )
         runs.start_embeddings(
             encoder=encoder,
             collection=collection,
             captions_of=captioned_by,
             language=Language.objects.get(pk="en"),
             precision=Precision.FLOAT16,
+            is_shared=True,
             by=manager,
             now=clock(),
         )

@@ -10,8 +10,12 @@ from people.admin import LookUpAdmin
 
 @admin.register(CaptioningModel)
 class CaptioningModelAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("name", "created_at")
+    list_display = ("name", "project", "is_shared", "created_at")
+    list_filter = ("is_shared",)
+    list_select_related = ("project",)
     search_fields = ("name",)
+    # Decided on its page or by set_owner, which see to it that nobody loses what they use.
+    readonly_fields = ("project", "is_shared")
 
 
 @admin.register(WordVectorSet)
@@ -23,9 +27,9 @@ class WordVectorSetAdmin(LookUpAdmin):
 
 @admin.register(Run)
 class RunAdmin(LookUpAdmin):
-    list_display = ("pk", "model", "encoder", "collection", "state", "total", "done", "failed", "created_at")
+    list_display = ("pk", "model", "encoder", "collection", "project", "state", "total", "done", "failed", "created_at")
     list_filter = ("state", "queue")
-    list_select_related = ("model", "encoder", "collection")
+    list_select_related = ("model", "encoder", "collection", "project")
 
 
 @admin.register(Worker)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from corpus.models import Collection, Image, JobState
 from languages.models import Language
+from people.models import Owned
 
 IMPORTED = "imported"
 """The backend of models whose captions come from files: nothing can be run."""
@@ -19,10 +20,10 @@ TRANSLATED = "translated"
 """The backend of models that are another model's English captions, translated by a machine (TGT)."""
 
 
-class Translator(models.Model):
+class Translator(Owned):
     """A machine translation model, by which English captions are brought into other languages."""
 
-    name = models.CharField(max_length=120, unique=True)
+    name = models.CharField(max_length=120)
     description = models.TextField(blank=True)
     backend = models.CharField(max_length=40, help_text="A name of inference.backends.registry.translators().")
     source = models.CharField(max_length=500, help_text="Folder, model of the hub with its commit, or endpoint.")
@@ -32,19 +33,30 @@ class Translator(models.Model):
 
     class Meta:
         ordering: ClassVar[list[str]] = ["name"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["project", "name"], name="translator_named_once_per_project"),
+            models.UniqueConstraint(
+                fields=["name"], condition=Q(is_shared=True), name="translator_named_once_among_shared"
+            ),
+            models.UniqueConstraint(
+                fields=["created_by", "name"],
+                condition=Q(project=None, is_shared=False),
+                name="translator_named_once_per_maker",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name
 
 
-class CaptioningModel(models.Model):
+class CaptioningModel(Owned):
     """Whoever captions are ascribed to: a registered model with the decoding that all its runs have.
 
     What is decoded otherwise is another model, `variant_of` the first. `decoding` is empty until the first run; see
     `inference.backends.captioners.Decoding` for what it holds then.
     """
 
-    name = models.CharField(max_length=120, unique=True)
+    name = models.CharField(max_length=120)
     description = models.TextField(blank=True)
     backend = models.CharField(
         max_length=40, default=IMPORTED, help_text="A name of inference.backends.registry.backends()."
@@ -68,6 +80,15 @@ class CaptioningModel(models.Model):
     class Meta:
         ordering: ClassVar[list[str]] = ["name"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["project", "name"], name="captioning_model_named_once_per_project"),
+            models.UniqueConstraint(
+                fields=["name"], condition=Q(is_shared=True), name="captioning_model_named_once_among_shared"
+            ),
+            models.UniqueConstraint(
+                fields=["created_by", "name"],
+                condition=Q(project=None, is_shared=False),
+                name="captioning_model_named_once_per_maker",
+            ),
             models.CheckConstraint(
                 condition=Q(backend=TRANSLATED, english_model__isnull=False, translator__isnull=False)
                 | (~Q(backend=TRANSLATED) & Q(english_model__isnull=True, translator__isnull=True)),
@@ -83,14 +104,19 @@ class CaptioningModel(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def family(self) -> list[CaptioningModel]:
+        """The model that it is, or is a variant of, with all variants: they have one owner."""
+        base = self.variant_of or self
+        return [base, *base.variants.all()]
 
-class Encoder(models.Model):
+
+class Encoder(Owned):
     """What makes vectors of pictures or captions. `signature` and what follows from it are known once it was loaded.
 
     Vectors are compared only where `space` is the same.
     """
 
-    name = models.CharField(max_length=120, unique=True)
+    name = models.CharField(max_length=120)
     description = models.TextField(blank=True)
     backend = models.CharField(max_length=40, help_text="A name of inference.backends.registry.encoders().")
     source = models.CharField(max_length=500, blank=True)
@@ -103,6 +129,17 @@ class Encoder(models.Model):
 
     class Meta:
         ordering: ClassVar[list[str]] = ["name"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["project", "name"], name="encoder_named_once_per_project"),
+            models.UniqueConstraint(
+                fields=["name"], condition=Q(is_shared=True), name="encoder_named_once_among_shared"
+            ),
+            models.UniqueConstraint(
+                fields=["created_by", "name"],
+                condition=Q(project=None, is_shared=False),
+                name="encoder_named_once_per_maker",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -120,7 +157,7 @@ class RunState(models.TextChoices):
 GOING = (RunState.QUEUED, RunState.RUNNING)
 
 
-class Run(models.Model):
+class Run(Owned):
     """A collection's images captioned by a model in some languages, or put into vectors by an encoder.
 
     The chunks are the truth; the counters are kept in the transactions that store what they count, so that they are

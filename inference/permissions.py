@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import AnonymousUser
+from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from inference.models import CaptioningModel, EmbeddingSet, Run, Trial
-from people.models import Membership, Role, User
-from people.permissions import manages_anything
-
-READERS = (Role.MANAGER, Role.RESEARCHER)
+from inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, Translator, Trial
+from people.models import Membership, Project, Role, User
+from people.permissions import RESEARCHERS as READERS
+from people.permissions import in_charge, in_reach, manages_anything, usable_in
 
 
 def check_researcher(user: User | AnonymousUser) -> None:
-    """Models are the installation's, as collections are: whoever does research in a project may use them.
-
+    """
     Raises
     ------
     Http404
@@ -26,16 +25,52 @@ def check_researcher(user: User | AnonymousUser) -> None:
         raise Http404(_("There is no such page."))
 
 
+def models_for(user: User | AnonymousUser) -> QuerySet[CaptioningModel]:
+    """Those that `user`, who does research in a project, looks at and runs."""
+    return CaptioningModel.objects.filter(in_reach(user))
+
+
+def models_in(project: Project | int | None, *, by: User | None = None) -> QuerySet[CaptioningModel]:
+    """Those whose captions work in `project` may stand on; without one, those that `by` may start a project with."""
+    return CaptioningModel.objects.filter(usable_in(project, by=by))
+
+
+def translators_for(user: User | AnonymousUser) -> QuerySet[Translator]:
+    return Translator.objects.filter(in_reach(user))
+
+
+def encoders_for(user: User | AnonymousUser) -> QuerySet[Encoder]:
+    return Encoder.objects.filter(in_reach(user))
+
+
+def runs_for(user: User | AnonymousUser) -> QuerySet[Run]:
+    """Runs of which `user` may see all: themselves, the collection, and who describes it."""
+    of = (Q(model=None) | in_reach(user, "model__")) & (Q(encoder=None) | in_reach(user, "encoder__"))
+    return Run.objects.filter(in_reach(user), in_reach(user, "collection__"), of)
+
+
+def embedding_sets_for(user: User | AnonymousUser) -> QuerySet[EmbeddingSet]:
+    of_captions = Q(captions_of=None) | in_reach(user, "captions_of__")
+    return EmbeddingSet.objects.filter(of_captions, run__in=runs_for(user).values("pk"))
+
+
 def model_for(user: User | AnonymousUser, model_id: int) -> CaptioningModel:
     """
     Raises
     ------
     Http404
-        Also where it exists, for whoever does no research.
+        Also where it exists, for whoever does no research in a project that may use it.
     """
     check_researcher(user)
-    found = CaptioningModel.objects.select_related("english_model", "translator", "variant_of", "created_by")
-    return get_object_or_404(found, pk=model_id)
+    about = ("english_model", "translator", "variant_of", "created_by", "project")
+    return get_object_or_404(models_for(user).select_related(*about), pk=model_id)
+
+
+def model_to_change(user: User | AnonymousUser, model_id: int) -> CaptioningModel:
+    """A model of a project that `user` manages, and no variant: that belongs to whom its model does."""
+    check_researcher(user)
+    found = CaptioningModel.objects.filter(in_charge(user, roles=(Role.MANAGER,)), variant_of=None)
+    return get_object_or_404(found.select_related("project"), pk=model_id)
 
 
 def run_for(user: User | AnonymousUser, run_id: int) -> Run:
@@ -43,11 +78,43 @@ def run_for(user: User | AnonymousUser, run_id: int) -> Run:
     Raises
     ------
     Http404
-        Also where it exists, for whoever does no research.
+        Also where it exists, for whoever may not see it.
     """
     check_researcher(user)
-    found = Run.objects.select_related("model", "encoder", "collection", "created_by").prefetch_related("languages")
+    about = ("model", "encoder", "collection", "created_by", "project")
+    return get_object_or_404(runs_for(user).select_related(*about).prefetch_related("languages"), pk=run_id)
+
+
+def run_to_steer(user: User | AnonymousUser, run_id: int) -> Run:
+    """A run of a project in which `user` does research; who merely sees a shared one does not pause it.
+
+    Raises
+    ------
+    Http404
+    """
+    check_researcher(user)
+    found = runs_for(user).filter(in_charge(user)).select_related("model", "encoder", "collection")
     return get_object_or_404(found, pk=run_id)
+
+
+def may_steer(user: User | AnonymousUser, run: Run) -> bool:
+    return Run.objects.filter(in_charge(user), pk=run.pk).exists()
+
+
+def run_to_give(user: User | AnonymousUser, run_id: int) -> Run:
+    """A run of a project that `user` manages."""
+    check_researcher(user)
+    found = runs_for(user).filter(in_charge(user, roles=(Role.MANAGER,))).select_related("project")
+    return get_object_or_404(found, pk=run_id)
+
+
+def may_change_model(user: User | AnonymousUser, model: CaptioningModel) -> bool:
+    """Whether `user` adds captions of files to it and, unless it is a variant, decides whose it is."""
+    return CaptioningModel.objects.filter(in_charge(user, roles=(Role.MANAGER,)), pk=model.pk).exists()
+
+
+def may_give_run(user: User | AnonymousUser, run: Run) -> bool:
+    return Run.objects.filter(in_charge(user, roles=(Role.MANAGER,)), pk=run.pk).exists()
 
 
 def embedding_set_for(user: User | AnonymousUser, set_id: int) -> EmbeddingSet:
@@ -55,15 +122,15 @@ def embedding_set_for(user: User | AnonymousUser, set_id: int) -> EmbeddingSet:
     Raises
     ------
     Http404
-        Also where it exists, for whoever does no research.
+        Also where it exists, for whoever may not see it.
     """
     check_researcher(user)
-    found = EmbeddingSet.objects.select_related("encoder", "run__collection", "captions_of", "language")
-    return get_object_or_404(found, pk=set_id)
+    about = ("encoder", "run__collection", "run__project", "captions_of", "language")
+    return get_object_or_404(embedding_sets_for(user).select_related(*about), pk=set_id)
 
 
 def trial_for(user: User | AnonymousUser, trial_id: int) -> Trial:
-    """One that `user` began.
+    """One that `user` began, of a model that they may still run.
 
     Raises
     ------
@@ -72,4 +139,4 @@ def trial_for(user: User | AnonymousUser, trial_id: int) -> Trial:
     """
     check_researcher(user)
     found = Trial.objects.select_related("model", "image").prefetch_related("languages")
-    return get_object_or_404(found, pk=trial_id, created_by=user.pk)
+    return get_object_or_404(found.filter(in_reach(user, "model__")), pk=trial_id, created_by=user.pk)

@@ -5,7 +5,17 @@ class ScoringConfig(AppConfig):
     name = "scoring"
 
     def ready(self) -> None:
+        from django.db.models import Q
+
+        from corpus.models import Collection
+        from inference.models import CaptioningModel, Encoder, Run
         from people import personal
+        from people.ownership import register
+        from scoring.models import ReferenceSet, Scoring
         from scoring.selectors.own_data import own_data
 
         personal.register("scoring", export=own_data)
+        register(Collection, lambda found: ReferenceSet.objects.filter(collection=found))
+        register(CaptioningModel, lambda found: Scoring.objects.filter(model=found))
+        register(Encoder, lambda found: Scoring.objects.filter(Q(encoder=found) | Q(english_encoder=found)))
+        register(Run, lambda found: Scoring.objects.filter(features__run=found))

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from corpus.models import Collection
+from corpus.permissions import collections_in
 from inference.models import CaptioningModel, EmbeddingSet, Encoder
 from inference.services.encoders import visual_encoders
 from languages.models import Language
@@ -97,7 +98,7 @@ class ScoringForm(forms.Form):
         models: Any = self.fields["models"]
         models.choices = [(row.model.pk, self._label(row, references)) for row in coverage]
         has_vectors = self.vectors.exists()
-        self.encoders = visual_encoders()
+        self.encoders = visual_encoders(references.project)
         metrics: Any = self.fields["metrics"]
         metrics.choices = [
             (name, ", ".join(figure.title for figure in metric.figures))
@@ -224,7 +225,7 @@ class ReferencesForm(forms.Form):
         ),
     )
     collection = forms.ModelChoiceField(
-        Collection.objects.all(),
+        Collection.objects.none(),
         to_field_name="slug",
         label=_("Collection"),
         empty_label=_("Choose…"),
@@ -248,6 +249,10 @@ class ReferencesForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text=_("Where the captions come from, and under which licence."),
     )
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["collection"].queryset = collections_in(project)  # type: ignore[attr-defined]
 
 
 class Method:

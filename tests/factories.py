@@ -66,9 +66,10 @@ def make_image(content: str | None = None, **fields: Any) -> Image:
     return Image.objects.create(sha256=digest, **(values | fields))
 
 
-def make_collection(images: int = 3) -> Collection:
+def make_collection(images: int = 3, **fields: Any) -> Collection:
+    """Shared with all and nobody's, unless `fields` say otherwise."""
     name = f"collection-{next(_numbers)}"
-    collection = Collection.objects.create(slug=name, name=name)
+    collection = Collection.objects.create(slug=name, name=name, **({"is_shared": True} | fields))
     for position in range(1, images + 1):
         CollectionImage.objects.create(
             collection=collection, image=make_image(), key=f"{name}-{position:05d}", position=position
@@ -77,9 +78,15 @@ def make_collection(images: int = 3) -> Collection:
 
 
 def make_captioner(
-    collection: Collection, name: str | None = None, *, text: str = "english caption", language: str = "en"
+    collection: Collection,
+    name: str | None = None,
+    *,
+    text: str = "english caption",
+    language: str = "en",
+    **fields: Any,
 ) -> CaptioningModel:
-    model = CaptioningModel.objects.create(name=name or f"model-{next(_numbers)}")
+    owner = {"is_shared": True} | fields
+    model = CaptioningModel.objects.create(name=name or f"model-{next(_numbers)}", **owner)
     ModelCaption.objects.bulk_create(
         ModelCaption(model=model, image_id=entry.image_id, language_id=language, text=f"{text} of {entry.key}")
         for entry in collection.entries.all()
@@ -160,7 +167,7 @@ def make_vectors(language: str = "en", words: Mapping[str, tuple[float, ...]] | 
 
 def make_item_set(project: Project | None = None) -> ItemSet:
     number = next(_numbers)
-    collection = Collection.objects.create(slug=f"items-{number}", name=f"Items {number}")
+    collection = Collection.objects.create(is_shared=True, slug=f"items-{number}", name=f"Items {number}")
     return ItemSet.objects.create(project=project or make_project(), name=f"Items {number}", collection=collection)
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from django import forms
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -30,12 +31,16 @@ class CollectionForm(forms.Form):
 
     collection = forms.ModelChoiceField(
         label=_("Collection"),
-        queryset=Collection.objects.all(),
+        queryset=Collection.objects.none(),
         to_field_name="slug",
         empty_label=_("Choose…"),
         help_text=_("Which images are to be described."),
         error_messages={"invalid_choice": _("There is no such collection any more. Choose another.")},
     )
+
+    def __init__(self, *args: Any, collections: QuerySet[Collection], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["collection"].queryset = collections  # type: ignore[attr-defined]
 
 
 class _Batches(BatchesForm):

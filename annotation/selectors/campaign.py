@@ -26,6 +26,7 @@ from annotation.rules import campaign as rules
 from annotation.rules.campaign import Action, Step
 from annotation.selectors.figures import InHand, in_hand, tallies_of
 from annotation.selectors.overview import coverage_of
+from inference.permissions import models_in
 from languages.models import Language
 from people.models import Membership, Project, User
 
@@ -198,7 +199,8 @@ def _hint(step: Step, steps: Sequence[Step], *, is_complete: bool, missing: int)
 def images_to_draw(project: Project, language: Language) -> int:
     """How many images a pilot of the language can have at most."""
     rounds = Round.objects.filter(project=project, language=language).exclude(kind=RoundKind.VERIFICATION)
-    return coverage_of(rounds.select_related("collection").latest("pk").collection).by_any
+    collection = rounds.select_related("collection").latest("pk").collection
+    return coverage_of(collection, models_in(project)).by_any
 
 
 def person_row(project: Project, language: Language, person: User, *, now: datetime) -> PersonRow:

@@ -285,11 +285,9 @@ class Coverage:
         return self.images - self.by_any
 
 
-def coverage_of(collection: Collection, captioners: Iterable[CaptioningModel] | None = None) -> Coverage:
-    """Of all models, or of `captioners` only."""
-    captions = ModelCaption.objects.filter(language=ENGLISH, image__collections=collection)
-    if captioners is not None:
-        captions = captions.filter(model__in=captioners)
+def coverage_of(collection: Collection, captioners: Iterable[CaptioningModel]) -> Coverage:
+    """Of `captioners` only."""
+    captions = ModelCaption.objects.filter(language=ENGLISH, image__collections=collection, model__in=captioners)
     counts = dict(captions.values_list("model").annotate(Count("pk")).order_by())
     return Coverage(
         images=CollectionImage.objects.filter(collection=collection).count(),

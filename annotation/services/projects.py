@@ -21,10 +21,12 @@ from annotation.models import Guidelines, Round, RoundKind, RoundState
 from annotation.services import figures
 from annotation.services.campaign import Beginning, begin_language, record_of_round
 from corpus.models import Collection
-from inference.models import CaptioningModel
+from corpus.services.collections import give_collection
+from inference.models import CaptioningModel, Run
 from languages.models import Language
 from people import audit
 from people.models import Project, User
+from people.ownership import change_owner
 from people.services import create_project as create_room
 
 RESERVED_SLUGS = frozenset({"new"})
@@ -76,6 +78,7 @@ def create_project(
         slug = f"{slugify(name)}-project" if slugify(name) in RESERVED_SLUGS else ""
         project = create_room(name=name, manager=creator, description=description, slug=slug)
         Guidelines.objects.create(project=project, version=1, created_by=creator, **defaults.guidelines()._asdict())
+        take_over(project=project, collection=collection, captioners=captioners, by=creator, now=now)
         audit.record(project=project, action="project.created", about=project.slug, by=creator, now=now)
         add_languages(
             project=project,
@@ -90,6 +93,20 @@ def create_project(
             now=now,
         )
     return project
+
+
+def take_over(
+    *, project: Project, collection: Collection, captioners: Sequence[CaptioningModel], by: User, now: datetime
+) -> None:
+    """What had no project yet, and this one is started with, belongs to it from now on."""
+    models = {model.pk: model for one in captioners for model in one.family()}
+    parts = {part for model in models.values() for part in (model.english_model, model.translator) if part is not None}
+    if collection.project_id is None and not collection.is_shared:
+        give_collection(collection=collection, project=project, is_shared=False, by=by, now=now)
+    for thing in (*parts, *models.values()):
+        if thing.project_id is None and not thing.is_shared:
+            change_owner(things=[thing], project=project, is_shared=False, by=by, now=now)
+    Run.objects.filter(collection=collection, model__in=models, project=None, is_shared=False).update(project=project)
 
 
 def add_languages(

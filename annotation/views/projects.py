@@ -26,7 +26,9 @@ from annotation.services import projects as services
 from annotation.services.campaign import Beginning
 from annotation.services.references import use_as_references
 from corpus.models import Collection
+from corpus.permissions import collections_in
 from inference.models import CaptioningModel
+from inference.permissions import models_in
 from languages.models import Language
 from people import audit
 from people.models import Role
@@ -62,12 +64,13 @@ def project_list(request: HttpRequest) -> HttpResponse:
 @login_required
 def project_create(request: HttpRequest) -> HttpResponse:
     _must_be_manager(request)
-    chosen = CollectionForm(request.GET or None)
+    collections, models = collections_in(None, by=user_of(request)), models_in(None, by=user_of(request))
+    chosen = CollectionForm(request.GET or None, collections=collections)
     if not chosen.is_valid():
-        context = {"form": chosen, "collections": Collection.objects.exists()}
+        context = {"form": chosen, "collections": collections.exists()}
         return render(request, "annotation/manage_project_collection.html", context)
     collection: Collection = chosen.cleaned_data["collection"]
-    coverage = overview.coverage_of(collection)
+    coverage = overview.coverage_of(collection, models)
     form = ProjectForm(request.POST or None, coverage=coverage, languages=list(Language.objects.all()))
     if not form.is_valid():
         context = {"form": form, "collection": collection, "coverage": coverage}
@@ -84,12 +87,13 @@ def project_create(request: HttpRequest) -> HttpResponse:
 @login_required
 def language_add(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
-    chosen = CollectionForm(request.GET or None)
+    collections = collections_in(project)
+    chosen = CollectionForm(request.GET or None, collections=collections)
     if not chosen.is_valid():
-        context = {"form": chosen, "collections": Collection.objects.exists(), "project": project}
+        context = {"form": chosen, "collections": collections.exists(), "project": project}
         return render(request, "annotation/manage_project_collection.html", context)
     collection: Collection = chosen.cleaned_data["collection"]
-    coverage = overview.coverage_of(collection)
+    coverage = overview.coverage_of(collection, models_in(project))
     languages = list(Language.objects.exclude(pk__in=project.rounds.values("language")))
     form = LanguagesForm(request.POST or None, coverage=coverage, languages=languages)
     if form.is_valid():

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable
+from typing import TypeVar
 
 from django.core.management.base import CommandError
+from django.db.models import QuerySet
 
 from corpus.models import Collection
 from languages.models import Language
 from languages.rules import MalformedTag
 from languages.selectors import language_by_tag
+from people.models import Owned, Project
+from people.permissions import usable_in
+
+Thing = TypeVar("Thing", bound=Owned)
+PROJECT_HELP = "whom what is made belongs to, for it alone; without it, it is shared with all"
 
 
 def whole_number(least: int, most: int) -> Callable[[str], int]:
@@ -36,9 +43,32 @@ def language_of(tag: str) -> Language:
     return found
 
 
-def collection_named(name: str) -> Collection:
-    """By its slug, else by its name."""
-    found = Collection.objects.filter(slug=name).first() or Collection.objects.filter(name=name).first()
+def project_of(slug: str | None) -> Project | None:
+    """The project that `--project` names; None where it was not given."""
+    if slug is None:
+        return None
+    found = Project.objects.filter(slug=slug).first()
     if found is None:
-        raise CommandError(f"There is no collection {name}.")
+        raise CommandError(f"There is no project {slug}.")
     return found
+
+
+def collection_named(name: str, *, project: Project | None = None) -> Collection:
+    """By its slug, else by its name; where `project` is given, one that it may use."""
+    return named(Collection.objects.filter(usable_in(project)), name, what="collection", project=project)
+
+
+def named(
+    there: QuerySet[Thing], name: str, *, what: str, project: Project | None = None, option: str = "--project"
+) -> Thing:
+    """What `there` has of this name, or slug where it has slugs; what is the project's own first."""
+    if what == "collection" and (found := there.filter(slug=name).first()):
+        return found
+    same = list(there.filter(name=name).order_by("pk"))
+    found = next((one for one in same if project is not None and one.project_id == project.pk), None)
+    if found is not None or len(same) == 1:
+        return found or same[0]
+    if same:
+        owners = ", ".join(one.project.slug if one.project else "shared" for one in same)
+        raise CommandError(f"Several have the name {name} (of {owners}). Say which with {option}.")
+    raise CommandError(f"There is no {what} {name}.")

@@ -45,6 +45,7 @@ def start_upload(*, collection: Collection, uploads: Iterable[UploadedFile[Any]]
     return ImportJob.objects.create(
         kind=ImportKind.IMAGES,
         collection=collection,
+        project=collection.project,
         options={FILE_NAMES: names},
         source_name=names[0] if len(names) == 1 else _("%(count)s files") % {"count": len(names)},
         folder=folder,
@@ -65,7 +66,8 @@ def keep_waiting(uploads: Iterable[UploadedFile[Any]]) -> tuple[str, list[str]]:
 
 def import_path(*, path: Path, collection: Collection, clock: Clock, announce: Announce) -> ImportJob:
     """Import a folder, a manifest or a zip of this machine here and now."""
-    job = jobs.start_inline(path, kind=ImportKind.IMAGES, collection=collection, clock=clock)
+    project = collection.project
+    job = jobs.start_inline(path, kind=ImportKind.IMAGES, collection=collection, project=project, clock=clock)
     with ExitStack() as stack:
         _run(job, lambda: plan_of_path(path, stack), clock=clock, announce=announce)
     job.refresh_from_db()

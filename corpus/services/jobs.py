@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
 from corpus.rules.records import FileRefused, printable
 from corpus.services import files
+from people.models import Project
 
 Clock = Callable[[], datetime]
 
@@ -63,6 +64,7 @@ def start_inline(
     *,
     kind: ImportKind,
     collection: Collection | None,
+    project: Project | None = None,
     options: Mapping[str, Any] | None = None,
     clock: Clock,
 ) -> ImportJob:
@@ -70,6 +72,7 @@ def start_inline(
     return ImportJob.objects.create(
         kind=kind,
         collection=collection,
+        project=project,
         options={**(options or {}), IS_INLINE: True},
         source_name=printable(str(path))[-NAME_CHARACTERS:],
         state=JobState.RUNNING,

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from corpus import selectors
 from corpus.forms import CollectionForm
-from corpus.permissions import check_manager, collection_for
-from corpus.services.collections import create_collection
+from corpus.permissions import (
+    check_manager,
+    collection_for,
+    collection_to_change,
+    collections_for,
+    imports_for,
+    may_change,
+)
+from corpus.services.collections import create_collection, give_collection
+from people.owner_forms import ChangeOwnerForm
+from people.ownership import OwnerRefusedError
 from people.requests import user_of
 
 PICTURES_PER_PAGE = 60
@@ -22,8 +34,8 @@ NEWEST_IMPORTS = 5
 @require_safe
 @login_required
 def collection_list(request: HttpRequest) -> HttpResponse:
-    check_manager(request.user)
-    page = Paginator(selectors.collections(), COLLECTIONS_PER_PAGE).get_page(request.GET.get("page"))
+    found = selectors.with_sizes(collections_for(request.user))
+    page = Paginator(found, COLLECTIONS_PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "corpus/collections.html", {"page": page})
 
 
@@ -31,7 +43,7 @@ def collection_list(request: HttpRequest) -> HttpResponse:
 @login_required
 def collection_create(request: HttpRequest) -> HttpResponse:
     check_manager(request.user)
-    form = CollectionForm(request.POST or None)
+    form = CollectionForm(request.POST or None, by=user_of(request))
     if form.is_valid():
         collection = create_collection(**form.cleaned_data, by=user_of(request))
         return redirect("corpus:images-add", collection.slug)
@@ -48,6 +60,25 @@ def collection_show(request: HttpRequest, slug: str) -> HttpResponse:
         "collection": collection,
         "page": page,
         "shown": selectors.shown(page, user_of(request)),
-        "imports": collection.imports.select_related("created_by")[:NEWEST_IMPORTS],
+        "imports": imports_for(request.user).filter(collection=collection)[:NEWEST_IMPORTS],
+        "may_change": may_change(request.user, collection),
     }
     return render(request, "corpus/collection.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def collection_owner(request: HttpRequest, slug: str) -> HttpResponse:
+    """Give the collection to another project, or share it."""
+    collection, by = collection_to_change(request.user, slug), user_of(request)
+    form = ChangeOwnerForm(request.POST or None, thing=collection, by=by)
+    if form.is_valid():
+        try:
+            give_collection(collection=collection, **form.cleaned_data, by=by, now=timezone.now())
+        except OwnerRefusedError as refused:
+            form.add_error(None, str(refused))
+        else:
+            messages.success(request, _("It is saved whose this collection is."))
+            return redirect("corpus:collection-show", slug)
+    context = {"collection": collection, "form": form}
+    return render(request, "corpus/collection_owner.html", context, status=422 if form.is_bound else 200)

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from corpus import selectors
 from corpus.forms import PicturesForm
 from corpus.models import Collection, Outcome
-from corpus.permissions import collection_for, import_for
+from corpus.permissions import collection_for, collection_to_change, import_for, imports_for
 from corpus.rules import limits
 from corpus.services.imports import start_upload
 from corpus.tasks import ask_for_import
@@ -58,7 +58,7 @@ def receive(request: HttpRequest) -> None:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def images_add(request: HttpRequest, slug: str) -> HttpResponse:
-    collection = collection_for(request.user, slug)
+    collection = collection_to_change(request.user, slug)
     if request.method != "POST":
         return _form_page(request, collection, PicturesForm())
     try:
@@ -95,7 +95,7 @@ def _form_page(request: HttpRequest, collection: Collection, form: PicturesForm,
 @login_required
 def import_list(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_for(request.user, slug)
-    jobs = collection.imports.select_related("created_by")
+    jobs = imports_for(request.user).filter(collection=collection)
     page = Paginator(jobs, IMPORTS_PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "corpus/imports.html", {"collection": collection, "page": page})
 

@@ -10,8 +10,10 @@ from django.utils.translation import gettext_lazy as _
 
 from corpus.forms import SeveralFilesField
 from corpus.models import Collection
+from corpus.permissions import collections_in
 from gapgame.models import ItemSet, Split
 from languages.models import Language
+from people.models import Project
 
 LONGEST_SEARCH = 100
 USES = (("", _("all")), ("1", _("in use")), ("0", _("off")), ("skipped", _("skipped by somebody")))
@@ -37,7 +39,7 @@ class ItemsForm(forms.Form):
         ),
     )
     collections = forms.ModelMultipleChoiceField(
-        Collection.objects.all(),
+        Collection.objects.none(),
         to_field_name="slug",
         label=_("Collections"),
         required=False,
@@ -53,10 +55,10 @@ class ItemsForm(forms.Form):
         ),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # The collections of item sets go by keys that tell nothing: nobody names pictures by them.
-        others = Collection.objects.exclude(pk__in=ItemSet.objects.values("collection")).order_by("name", "pk")
+        others = collections_in(project).exclude(pk__in=ItemSet.objects.values("collection")).order_by("name", "pk")
         self.fields["collections"].queryset = others  # type: ignore[attr-defined]
         if not others.exists():
             del self.fields["collections"]

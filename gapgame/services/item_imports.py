@@ -20,6 +20,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
+from corpus.permissions import collections_in
 from corpus.rules.records import BrokenRecord, FileRefused, Record
 from corpus.services import files as storage
 from corpus.services import jobs
@@ -81,6 +82,7 @@ def start_upload(
     return ImportJob.objects.create(
         kind=ImportKind.ITEMS,
         collection=item_set.collection,
+        project=item_set.project,
         options={
             FILE_NAMES: names,
             EMBEDDINGS_FILE: embeddings is not None,
@@ -106,7 +108,14 @@ def import_path(
 ) -> ImportJob:
     """Import a file, or a folder in MultiSubs' layout, of this machine here and now."""
     options = {"collections": [collection.slug for collection in collections]}
-    job = jobs.start_inline(path, kind=ImportKind.ITEMS, collection=item_set.collection, options=options, clock=clock)
+    job = jobs.start_inline(
+        path,
+        kind=ImportKind.ITEMS,
+        collection=item_set.collection,
+        project=item_set.project,
+        options=options,
+        clock=clock,
+    )
     _run(
         job,
         lambda stack: source_of_path(path, images=images, embeddings=embeddings, layout=layout, stack=stack),
@@ -128,12 +137,13 @@ def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
 
 def _run(job: ImportJob, open_source: OpenSource, *, clock: Clock, announce: Announce) -> None:
     with jobs.to_the_end(job, clock=clock) as last, ExitStack() as stack:
-        item_set = ItemSet.objects.select_related("collection").get(collection=job.collection_id)
+        item_set = ItemSet.objects.select_related("collection", "project").get(collection=job.collection_id)
         job.lease_until = jobs.extend(job, now=clock())
         source = open_source(stack)
         ImportJob.objects.filter(pk=job.pk).update(total=source.total)
-        others = list(Collection.objects.filter(slug__in=job.options["collections"]).order_by("pk"))
-        central = Central.of_collections([item_set.collection, *others])
+        there = collections_in(item_set.project)
+        others = list(there.filter(slug__in=job.options["collections"]).order_by("pk"))
+        central = Central.of_collections([item_set.collection, *others], project=item_set.project)
         pictures = Pictures(item_set, source.files, others)
         run = _Import(job, item_set, pictures, source.embeddings, central, clock, announce)
         run.take_all(record for record in source.records if record.number > last)

@@ -23,7 +23,7 @@ def create_item_set(*, project: Project, name: str, by: User | None) -> ItemSet:
         if ItemSet.objects.filter(project=project, name=name).exists():
             raise NameTaken
         longest = ItemSet._meta.get_field("name").max_length
-        collection = create_collection(name=f"{project.slug}: {name}"[:longest], by=by)
+        collection = create_collection(name=f"{project.slug}: {name}"[:longest], project=project, by=by)
         return ItemSet.objects.create(project=project, name=name, collection=collection, created_by=by)
 
 

@@ -15,6 +15,7 @@ from gapgame.models import Item, ItemImage, ItemSet, RepresentativeSource
 from gapgame.services.items import is_closed
 from inference.models import EmbeddingSet
 from inference.selectors.embeddings import newest_covering, representative, whole_sets
+from people.models import Project
 
 ITEMS_PER_TRANSACTION = 200
 ASIDE = 16_000
@@ -32,8 +33,9 @@ class Central:
         self._sets = list(sets)
 
     @classmethod
-    def of_collections(cls, collections: Iterable[Collection]) -> Central:
-        return cls(whole_sets(collections=collections))
+    def of_collections(cls, collections: Iterable[Collection], *, project: Project | int) -> Central:
+        """By sets that `project` may use."""
+        return cls(whole_sets(collections=collections, project=project))
 
     def place_of(self, images: Sequence[int]) -> int | None:
         """The place of the most central image, given by primary keys; None where one has no vector or no direction."""
@@ -80,7 +82,9 @@ def choose_again(
     SetClosed
         Where a season has begun. What was chosen before that stays.
     """
-    central = Central.of_collections([item_set.collection]) if sets is None else Central(sets)
+    central = (
+        Central.of_collections([item_set.collection], project=item_set.project_id) if sets is None else Central(sets)
+    )
     changed = same = named = lacking = 0
     for items in _some_at_a_time(item_set):
         with transaction.atomic():

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from corpus.permissions import imports_for
 from corpus.views.imports import TooMuchSent, receive
 from gapgame.forms.items import FilterForm, ItemSetForm, ItemsForm
 from gapgame.models import Item, ItemSet
@@ -49,7 +50,7 @@ def item_set_show(request: HttpRequest, slug: str, item_set_id: int) -> HttpResp
     page = Paginator(items, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     context = _about(request, item_set) | {"form": form, "is_filtered": bool(form.chosen()), "page": page}
     context["rows"] = selectors.item_rows(page, user_of(request))
-    context["imports"] = item_set.collection.imports.select_related("created_by")[:NEWEST_IMPORTS]
+    context["imports"] = imports_for(request.user).filter(collection=item_set.collection)[:NEWEST_IMPORTS]
     context["facts"] = selectors.facts_of(item_set)
     return render(request, "gapgame/item_set.html", context)
 
@@ -73,17 +74,17 @@ def item_change(request: HttpRequest, slug: str, item_set_id: int, item_id: int)
 def item_set_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     if request.method != "POST":
-        return _create_page(request, project, ItemSetForm())
+        return _create_page(request, project, ItemSetForm(project=project))
     try:
         receive(request)
     except TooMuchSent as error:
-        return _create_page(request, project, ItemSetForm(), status=413, error=str(error))
+        return _create_page(request, project, ItemSetForm(project=project), status=413, error=str(error))
     return _create(request, project)
 
 
 @csrf_protect
 def _create(request: HttpRequest, project: Project) -> HttpResponse:
-    form = ItemSetForm(request.POST, request.FILES)
+    form = ItemSetForm(request.POST, request.FILES, project=project)
     if form.is_valid():
         try:
             item_set = create_item_set(project=project, name=form.cleaned_data["name"], by=user_of(request))
@@ -99,17 +100,19 @@ def _create(request: HttpRequest, project: Project) -> HttpResponse:
 def items_import(request: HttpRequest, slug: str, item_set_id: int) -> HttpResponse:
     item_set = item_set_for(request.user, slug, item_set_id, Role.MANAGER)
     if request.method != "POST" or is_closed(item_set, timezone.now()):
-        return _import_page(request, item_set, ItemsForm(), status=409 if request.method == "POST" else 200)
+        return _import_page(
+            request, item_set, ItemsForm(project=item_set.project), status=409 if request.method == "POST" else 200
+        )
     try:
         receive(request)
     except TooMuchSent as error:
-        return _import_page(request, item_set, ItemsForm(), status=413, error=str(error))
+        return _import_page(request, item_set, ItemsForm(project=item_set.project), status=413, error=str(error))
     return _items_import(request, item_set)
 
 
 @csrf_protect
 def _items_import(request: HttpRequest, item_set: ItemSet) -> HttpResponse:
-    form = ItemsForm(request.POST, request.FILES)
+    form = ItemsForm(request.POST, request.FILES, project=item_set.project)
     if form.is_valid():
         return _import(request, item_set, form)
     return _import_page(request, item_set, form, status=422)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from corpus.models import Collection
+from corpus.permissions import collections_to_use
+from inference.permissions import may_change_model, models_in
+from inference.services.imports import model_to_fill
 from languages.models import Language
+from people.models import User
+from people.owner_forms import OwnerForm
 
 MODEL_NAME_CHARACTERS = 120
 ENGLISH = "en"
 
 
-class CaptionsForm(forms.Form):
+class CaptionsForm(OwnerForm):
     file = forms.FileField(
         label=_("File"),
         allow_empty_file=True,
@@ -28,10 +36,30 @@ class CaptionsForm(forms.Form):
     )
     language = forms.ModelChoiceField(Language.objects.all(), label=_("Language of the captions"), initial=ENGLISH)
     collection = forms.ModelChoiceField(
-        Collection.objects.all(),
+        Collection.objects.none(),
         to_field_name="slug",
         label=_("Collection"),
         required=False,
         empty_label=_("any"),
         help_text=_("Where the images are looked for. Needed where two collections use the same key for two images."),
     )
+
+    def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
+        super().__init__(*args, by=by, **kwargs)
+        field: Any = self.fields["collection"]
+        field.queryset = collections_to_use(by)
+        self.fields["project"].help_text = _("Of a new model: only its managers and researchers see it.")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self.errors:
+            return cleaned
+        self.check_usable(cleaned | {"is_shared": False}, "collection")
+        model = model_to_fill(cleaned["model"], cleaned["project"], by=self.by)
+        if model is not None and not may_change_model(self.by, model):
+            self.add_error(
+                "model", _now("Only managers of its project add captions to this model. Choose another name.")
+            )
+        elif model is None and models_in(cleaned["project"], by=self.by).filter(name=cleaned["model"]).exists():
+            self.add_error("model", _now("A model of this name is shared by another project. Choose another name."))
+        return cleaned

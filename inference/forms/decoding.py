@@ -79,8 +79,9 @@ class DecodingForm(forms.Form):
         of: Decoding | None = None,
         is_pivot: bool = False,
         initial: Mapping[str, Any] | None = None,
+        **more: Any,
     ) -> None:
-        super().__init__(data, files, initial=(of or Decoding()).stored() | dict(initial or {}))
+        super().__init__(data, files, initial=(of or Decoding()).stored() | dict(initial or {}), **more)
         if not is_pivot:
             del self.fields["is_consistent"]
 

@@ -10,13 +10,17 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from corpus.models import Collection
+from corpus.permissions import collections_to_use
 from inference.backends.encoders import Subject
 from inference.backends.registry import encoders
 from inference.backends.vision import AUTO, POOLS
 from inference.forms.captions import MODEL_NAME_CHARACTERS
 from inference.models import CaptioningModel, Encoder, Precision
+from inference.permissions import encoders_for, models_for
 from inference.services.encoders import subjects_of
 from languages.models import Language
+from people.models import User
+from people.owner_forms import OwnerForm
 
 VISION = "vision"
 LONGEST_SOURCE = 500
@@ -28,7 +32,7 @@ POOL_LABELS = {
 }
 
 
-class EncoderForm(forms.Form):
+class EncoderForm(OwnerForm):
     name = forms.CharField(label=_("Name"), max_length=MODEL_NAME_CHARACTERS)
     backend = forms.ChoiceField(label=_("Kind"))
     source = forms.CharField(
@@ -51,27 +55,27 @@ class EncoderForm(forms.Form):
         label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 2}), max_length=2000
     )
 
-    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
-        super().__init__(data)
+    def __init__(self, data: Mapping[str, Any] | None = None, *, by: User) -> None:
+        super().__init__(data, by=by)
         backend: Any = self.fields["backend"]
         backend.choices = [(one.name, one.title) for one in encoders().values()]
 
     def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or {}
+        cleaned = super().clean()
         pool = cleaned.pop("pool", "") or AUTO
         cleaned["options"] = {"pool": pool} if pool != AUTO and cleaned.get("backend") == VISION else {}
         return cleaned
 
 
-class EmbeddingForm(forms.Form):
+class EmbeddingForm(OwnerForm):
     """Vectors of a collection's pictures; or of captions, where it is said whose."""
 
-    encoder = forms.ModelChoiceField(Encoder.objects.order_by("name"), label=_("Encoder"), empty_label=_("Choose…"))
+    encoder = forms.ModelChoiceField(Encoder.objects.none(), label=_("Encoder"), empty_label=_("Choose…"))
     collection = forms.ModelChoiceField(
-        Collection.objects.order_by("name"), to_field_name="slug", label=_("Collection"), empty_label=_("Choose…")
+        Collection.objects.none(), to_field_name="slug", label=_("Collection"), empty_label=_("Choose…")
     )
     captions_of = forms.ModelChoiceField(
-        CaptioningModel.objects.order_by("name"),
+        CaptioningModel.objects.none(),
         label=_("Captions of"),
         required=False,
         empty_label=_("none: the pictures themselves"),
@@ -89,10 +93,18 @@ class EmbeddingForm(forms.Form):
         help_text=_("16 bits take half the space, and cosines differ in the fourth digit at most."),
     )
 
+    def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
+        super().__init__(*args, by=by, **kwargs)
+        choices = {"encoder": encoders_for(by), "collection": collections_to_use(by), "captions_of": models_for(by)}
+        for name, found in choices.items():
+            field: Any = self.fields[name]
+            field.queryset = found.order_by("name")
+
     def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or {}
+        cleaned = super().clean()
         if self.errors:
             return cleaned
+        self.check_usable(cleaned, "encoder", "collection", "captions_of")
         captions_of, language = cleaned["captions_of"], cleaned["language"]
         if (captions_of is None) != (language is None):
             self.add_error(

@@ -6,15 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
+from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from corpus.models import Collection
+from corpus.permissions import collections_to_use
 from inference.models import CaptioningModel
+from inference.permissions import models_for
 from inference.selectors.gallery import MOST_MODELS, Asked, Show, usual_choice, usual_collection
 from languages.models import Language
+from people.models import User
 
 LONGEST_KEY = 200
 BOXES = {"class": "choices"}
@@ -29,11 +33,12 @@ class GalleryForm(forms.Form):
     model = forms.MultipleChoiceField(label=_("Models"), widget=forms.CheckboxSelectMultiple(attrs=BOXES))
     language = forms.MultipleChoiceField(label=_("Languages"), widget=forms.CheckboxSelectMultiple(attrs=BOXES))
 
-    def __init__(self, sent: QueryDict) -> None:
-        self._collections = {one.slug: one for one in Collection.objects.all()}
-        self._models = {str(one.pk): one for one in CaptioningModel.objects.all()}
+    def __init__(self, sent: QueryDict, *, by: User) -> None:
+        collections, models = collections_to_use(by), models_for(by)
+        self._collections = {one.slug: one for one in collections}
+        self._models = {str(one.pk): one for one in models}
         self._languages = {one.tag: one for one in Language.objects.all()}
-        super().__init__(_filled(sent, self._collections))
+        super().__init__(_filled(sent, collections, models))
         _offer(self.fields["collection"], self._collections, _now("There is no such collection any more."))
         _offer(self.fields["model"], self._models, _now("There is no such model any more."))
         _offer(self.fields["language"], self._languages, _now("There is no such language here."))
@@ -66,16 +71,16 @@ def _offer(field: Any, choices: Mapping[str, object], refusal: str) -> None:
     field.error_messages["invalid_choice"] = refusal
 
 
-def _filled(sent: QueryDict, collections: Mapping[str, Collection]) -> QueryDict:
+def _filled(sent: QueryDict, collections: QuerySet[Collection], models: QuerySet[CaptioningModel]) -> QueryDict:
     given = sent.copy()
-    usual = usual_collection() if not given.get("collection") else None
+    usual = usual_collection(collections, models) if not given.get("collection") else None
     if usual is not None:
         given["collection"] = usual.slug
-    collection = collections.get(given.get("collection", ""))
+    collection = next((one for one in collections if one.slug == given.get("collection")), None)
     if collection is not None and not (given.get("model") and given.get("language")):
-        models, languages = usual_choice(collection)
+        usual_models, languages = usual_choice(collection, models)
         if not given.get("model"):
-            given.setlist("model", [str(model.pk) for model in models])
+            given.setlist("model", [str(model.pk) for model in usual_models])
         if not given.get("language"):
             given.setlist("language", [language.tag for language in languages])
     return given

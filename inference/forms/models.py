@@ -18,7 +18,10 @@ from django.utils.translation import gettext_lazy as _
 from inference.backends.transformer_files import PINNED, folders_here
 from inference.forms.captions import MODEL_NAME_CHARACTERS
 from inference.forms.options import JsonObjectField, TagLinesField, languages_option
+from inference.models import CaptioningModel, Translator
 from inference.selectors.models import english_models, translators
+from people.models import User
+from people.owner_forms import OwnerForm
 
 FOLDER_OR_HUB, ENDPOINT, NOTHING, ANYTHING = "folder", "endpoint", "nothing", "anything"
 
@@ -146,7 +149,7 @@ def _option_fields() -> dict[str, forms.Field]:
     }
 
 
-class RegisterForm(forms.Form):
+class RegisterForm(OwnerForm):
     """A model or a translator of one backend."""
 
     name = forms.CharField(
@@ -161,8 +164,8 @@ class RegisterForm(forms.Form):
         help_text=_("What it was trained on, for instance, and where it comes from."),
     )
 
-    def __init__(self, data: Mapping[str, Any] | None = None, *, kind: Kind) -> None:
-        super().__init__(data)
+    def __init__(self, data: Mapping[str, Any] | None = None, *, kind: Kind, by: User) -> None:
+        super().__init__(data, by=by)
         self.kind = kind
         self.fields |= self._source_fields()
         if kind.may_be_pivot:
@@ -171,6 +174,7 @@ class RegisterForm(forms.Form):
                 required=False,
                 help_text=_("It writes an English stabiliser and a separator before each caption. Both are kept."),
             )
+        self.put_owner_last()
         options = _option_fields()
         self.fields |= {name: options[name] for name in kind.options}
         for name, text in kind.helps.items():
@@ -234,7 +238,7 @@ class RegisterForm(forms.Form):
         return any(field.field.required or field.errors for field in self.option_fields())
 
     def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or {}
+        cleaned = super().clean()
         if self.kind.source == FOLDER_OR_HUB and not self.errors:
             self._clean_folder(cleaned)
         return cleaned
@@ -258,6 +262,8 @@ class RegisterForm(forms.Form):
         found = {
             "name": cleaned["name"],
             "description": cleaned["description"],
+            "project": cleaned["project"],
+            "is_shared": cleaned["is_shared"],
             "source": cleaned.get("source") or cleaned.get("folder") or cleaned.get("elsewhere") or "",
             "options": options | cleaned.get("more", {}),
         }
@@ -270,7 +276,7 @@ class RegisterForm(forms.Form):
         return languages_option(lines)
 
 
-class TranslatedModelForm(forms.Form):
+class TranslatedModelForm(OwnerForm):
     """A model whose captions are another one's English captions, translated by a machine."""
 
     name = forms.CharField(
@@ -280,9 +286,22 @@ class TranslatedModelForm(forms.Form):
     )
     description = forms.CharField(label=_("Description"), required=False, widget=forms.Textarea({"rows": 2}))
     english_model = forms.ModelChoiceField(
-        english_models(),
+        CaptioningModel.objects.none(),
         label=_("English captions by"),
         empty_label=_("Choose…"),
         help_text=_("Those that are there when it is run: of a picture without one there is nothing to translate."),
     )
-    translator = forms.ModelChoiceField(translators(), label=_("Translated by"), empty_label=_("Choose…"))
+    translator = forms.ModelChoiceField(Translator.objects.none(), label=_("Translated by"), empty_label=_("Choose…"))
+
+    def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
+        super().__init__(*args, by=by, **kwargs)
+        english: Any = self.fields["english_model"]
+        english.queryset = english_models(by)
+        translator: Any = self.fields["translator"]
+        translator.queryset = translators(by)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if not self.errors:
+            self.check_usable(cleaned, "english_model", "translator")
+        return cleaned

@@ -11,25 +11,29 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from corpus.models import Collection
+from corpus.permissions import collections_to_use
 from inference.backends.captioners import Decoding
 from inference.forms.captions import MODEL_NAME_CHARACTERS
 from inference.forms.decoding import DecodingForm
 from inference.models import IMPORTED, CaptioningModel
+from inference.permissions import models_for
 from inference.selectors.models import counts_in
 from languages.models import Language
+from people.models import User
+from people.owner_forms import OWNER_FIELDS, OwnerForm
 
 
 class RunChoiceForm(forms.Form):
     """The first step."""
 
     model = forms.ModelChoiceField(
-        CaptioningModel.objects.exclude(backend=IMPORTED),
+        CaptioningModel.objects.none(),
         label=_("Model"),
         empty_label=_("Choose…"),
         error_messages={"invalid_choice": _("There is no such model that can be run. Choose another one.")},
     )
     collection = forms.ModelChoiceField(
-        Collection.objects.order_by("name"),
+        Collection.objects.none(),
         to_field_name="slug",
         label=_("Collection"),
         empty_label=_("Choose…"),
@@ -37,13 +41,20 @@ class RunChoiceForm(forms.Form):
         error_messages={"invalid_choice": _("There is no such collection. Choose another one.")},
     )
 
+    def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choices = {"model": models_for(by).exclude(backend=IMPORTED), "collection": collections_to_use(by)}
+        for name, found in choices.items():
+            field: Any = self.fields[name]
+            field.queryset = found.order_by("name")
+
     @property
     def has_models(self) -> bool:
-        return CaptioningModel.objects.exclude(backend=IMPORTED).exists()
+        return bool(self.fields["model"].queryset.exists())  # type: ignore[attr-defined]
 
     @property
     def has_collections(self) -> bool:
-        return Collection.objects.exists()
+        return bool(self.fields["collection"].queryset.exists())  # type: ignore[attr-defined]
 
 
 class LanguageChoices(forms.CheckboxSelectMultiple):
@@ -60,7 +71,7 @@ class LanguageChoices(forms.CheckboxSelectMultiple):
         return option
 
 
-class RunForm(DecodingForm):
+class RunForm(DecodingForm, OwnerForm):
     """The second step. `codes`: the languages that the model can write, with its own code for each."""
 
     def __init__(
@@ -71,8 +82,10 @@ class RunForm(DecodingForm):
         collection: Collection,
         images: int,
         codes: Mapping[str, str],
+        by: User,
     ) -> None:
-        super().__init__(data, of=Decoding.from_stored(model.decoding), is_pivot=model.is_pivot)
+        decoding = Decoding.from_stored(model.decoding)
+        super().__init__(data, of=decoding, is_pivot=model.is_pivot, by=by, parts=[model, collection])
         languages, counts = Language.objects.all(), counts_in(model, collection)
         self.codes = codes
         self.by_tag = {language.tag: language for language in languages}
@@ -99,6 +112,7 @@ class RunForm(DecodingForm):
             ),
         )
         self.fields = {"languages": field, **self.fields, "name": name}
+        self.put_owner_last()
 
     def clean_languages(self) -> list[Language]:
         tags = self.cleaned_data["languages"]
@@ -111,6 +125,11 @@ class RunForm(DecodingForm):
         """What a run is started with, of a form that is valid."""
         given = self.cleaned_data
         return {"languages": given["languages"], "decoding": self.decoding, "name": given["name"]}
+
+    @property
+    def owner(self) -> dict[str, Any]:
+        """Whose it will be, of a form that is valid."""
+        return {name: self.cleaned_data[name] for name in OWNER_FIELDS}
 
     @staticmethod
     def _label(language: Language, code: str, count: int, images: int) -> str:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from corpus.models import Collection, Image
+from corpus.permissions import collections_to_use
 from corpus.services.images import sha256_of
 from inference.backends.captioners import Decoding
 from inference.forms.decoding import DecodingForm
@@ -30,7 +31,7 @@ class TryForm(DecodingForm):
     """`codes`: the languages that the model can write, with its own code for each."""
 
     collection = forms.ModelChoiceField(
-        Collection.objects.order_by("name"),
+        Collection.objects.none(),
         to_field_name="slug",
         label=_("Collection"),
         required=False,
@@ -67,6 +68,8 @@ class TryForm(DecodingForm):
             initial={"languages": [usual], **initial},
         )
         self.viewer, self.by_tag = viewer, able
+        collections: Any = self.fields["collection"]
+        collections.queryset = collections_to_use(viewer).order_by("name")
         field: Any = self.fields["languages"]
         field.choices = [(tag, f"{language.name} [{codes[tag]}]") for tag, language in able.items()]
 
@@ -100,7 +103,7 @@ class TryForm(DecodingForm):
         return about | {"decoding": self.decoding}
 
     def _named(self, key: str, collection: Collection | None) -> Image | None:
-        found = images_named([key], collection)[key]
+        found = images_named([key], collection, among=collections_to_use(self.viewer))[key]
         if len(found) == 1:
             return found[0]
         if found:

@@ -58,10 +58,10 @@ def set_line(found: EmbeddingSet) -> SetLine:
     return SetLine(found=found, subject=subject_of(found), size="" if size is None else filesizeformat(size))
 
 
-def encoder_lines() -> list[tuple[Encoder, str]]:
+def encoder_lines(viewer: User) -> list[tuple[Encoder, str]]:
     """Each encoder with what its kind is called."""
     titles = {name: one.title for name, one in encoders().items()}
-    return [(encoder, titles.get(encoder.backend, encoder.backend)) for encoder in selectors.encoders()]
+    return [(encoder, titles.get(encoder.backend, encoder.backend)) for encoder in selectors.encoders(viewer)]
 
 
 def subject_of(found: EmbeddingSet) -> str:

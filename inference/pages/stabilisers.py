@@ -13,6 +13,7 @@ from corpus.pages.plots import BarPlot, bar_plot
 from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel
 from inference.selectors.stabilisers import Tally, tallies
+from people.models import User
 
 MEAN_DIGITS = 2
 
@@ -42,9 +43,9 @@ class StabilisersPage:
     """Whether every image of every collection has exactly one."""
 
 
-def stabilisers_page(model: CaptioningModel, *, collection: str) -> StabilisersPage | None:
+def stabilisers_page(model: CaptioningModel, viewer: User, *, collection: str) -> StabilisersPage | None:
     """None where there are no stabilisers. A collection that is not there is taken for the one with most images."""
-    found = tallies(model)
+    found = tallies(model, viewer)
     if not found:
         return None
     largest = max(found, key=lambda tally: tally.total)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection as AnyOf
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from inference.models import Worker
 from inference.pages.units import duration_text, rate_text, share
+from inference.permissions import runs_for
 from inference.selectors.workers import NO_PYTORCH, QueueRow, WorkerRow, queue_rows
+from people.models import User
 
 
 @dataclass(frozen=True)
 class WorkerLine:
     worker: Worker
+    is_run_shown: bool
+    """Whether the viewer may see what it works on."""
     is_there: bool
     queues: Sequence[str]
     silent: str
@@ -32,8 +37,10 @@ class WorkersPage:
     queues: Sequence[QueueRow]
 
 
-def workers_page(rows: Sequence[WorkerRow]) -> WorkersPage:
-    lines = [worker_line(row) for row in rows]
+def workers_page(rows: Sequence[WorkerRow], viewer: User) -> WorkersPage:
+    runs = {row.worker.run_id for row in rows if row.worker.run_id is not None}
+    seen = set(runs_for(viewer).filter(pk__in=runs).values_list("pk", flat=True))
+    lines = [worker_line(row, seen) for row in rows]
     return WorkersPage(
         there=[line for line in lines if line.is_there],
         gone=[line for line in lines if not line.is_there],
@@ -41,10 +48,12 @@ def workers_page(rows: Sequence[WorkerRow]) -> WorkersPage:
     )
 
 
-def worker_line(row: WorkerRow) -> WorkerLine:
+def worker_line(row: WorkerRow, seen: AnyOf[int] = ()) -> WorkerLine:
+    """`seen`: the runs that the viewer may see."""
     worker = row.worker
     return WorkerLine(
         worker=worker,
+        is_run_shown=worker.run_id in seen,
         is_there=row.is_there,
         queues=row.queues,
         silent=duration_text(timedelta(seconds=row.silent_s)),

@@ -16,6 +16,7 @@ from corpus.models import CollectionImage
 from corpus.selectors import Picture, picture_of
 from inference.exposure import in_hand
 from inference.models import EmbeddingSet, Encoder, ModelCaption, Precision
+from inference.permissions import embedding_sets_for, encoders_for
 from inference.selectors.embeddings import BLOCK_NUMBERS, Embeddings, nearest, open_set
 from inference.selectors.gallery import hidden_from
 from metrics.central import SAME_WITHIN
@@ -41,13 +42,14 @@ class SetImage:
     similarity: float | None = None
 
 
-def embedding_sets() -> QuerySet[EmbeddingSet]:
+def embedding_sets(viewer: User) -> QuerySet[EmbeddingSet]:
     """The newest first."""
-    return EmbeddingSet.objects.select_related("encoder", "run__collection", "captions_of", "language").order_by("-pk")
+    about = ("encoder", "run__collection", "run__project", "captions_of", "language")
+    return embedding_sets_for(viewer).select_related(*about).order_by("-pk")
 
 
-def encoders() -> QuerySet[Encoder]:
-    return Encoder.objects.order_by("name")
+def encoders(viewer: User) -> QuerySet[Encoder]:
+    return encoders_for(viewer).select_related("project").order_by("name")
 
 
 def bytes_of(found: EmbeddingSet) -> int | None:

@@ -19,6 +19,8 @@ from corpus.models import Collection
 from inference.files.vector_cache import cached
 from inference.models import CaptioningModel, EmbeddingSet, Encoder
 from metrics.central import most_central
+from people.models import Project
+from people.permissions import usable_in
 
 VECTORS_FILE, IDS_FILE = "vectors.npy", "ids.npy"
 COPY_BYTES = 1 << 20
@@ -149,9 +151,14 @@ def whole_sets(
     collections: Iterable[Collection] | None = None,
     captions_of: CaptioningModel | None = None,
     language: str | None = None,
+    project: Project | int | None = None,
 ) -> QuerySet[EmbeddingSet]:
-    """Sets that can be opened, the newest first: of images, or of a model's captions in a language."""
-    found = EmbeddingSet.objects.exclude(file="").filter(captions_of=captions_of, language=language)
+    """Sets that can be opened, the newest first: of images, or of a model's captions in a language.
+
+    Those that `project` may use, where it is given.
+    """
+    usable = [usable_in(project, path) for path in ("run__", "run__collection__", "encoder__")]
+    found = EmbeddingSet.objects.exclude(file="").filter(*usable, captions_of=captions_of, language=language)
     if encoder is not None:
         found = found.filter(encoder=encoder)
     if collections is not None:

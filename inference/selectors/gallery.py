@@ -115,10 +115,12 @@ def hidden_from(viewer: User, images: Iterable[int]) -> set[int]:
     return set(held.values_list("pk", flat=True))
 
 
-def usual_choice(collection: Collection) -> tuple[list[CaptioningModel], list[Language]]:
-    """Some of the models, and languages, in which the first images of `collection` are described."""
+def usual_choice(
+    collection: Collection, among: QuerySet[CaptioningModel]
+) -> tuple[list[CaptioningModel], list[Language]]:
+    """Some of the models `among` those there are, and languages, that describe the first images of `collection`."""
     first = CollectionImage.objects.filter(collection=collection).order_by("position", "pk")[:MOST_IMAGES]
-    captions = ModelCaption.objects.filter(image__in=[entry.image_id for entry in first])
+    captions = ModelCaption.objects.filter(image__in=[entry.image_id for entry in first], model__in=among.values("pk"))
     pairs = set(captions.values_list("model_id", "language_id"))
     models = CaptioningModel.objects.filter(pk__in={model for model, _language in pairs})[:USUAL_MODELS]
     chosen = {model.pk for model in models}
@@ -126,14 +128,15 @@ def usual_choice(collection: Collection) -> tuple[list[CaptioningModel], list[La
     return list(models), list(languages[:USUAL_LANGUAGES])
 
 
-def usual_collection() -> Collection | None:
-    """That of the newest caption, or the newest there is."""
-    newest = ModelCaption.objects.order_by("-pk").select_related("run__collection").first()
-    if newest is not None and newest.run is not None:
-        return newest.run.collection
+def usual_collection(among: QuerySet[Collection], models: QuerySet[CaptioningModel]) -> Collection | None:
+    """That of the newest caption by one of `models`, or the newest there is; of the collections `among`."""
+    captions = ModelCaption.objects.filter(model__in=models.values("pk"))
+    newest = captions.order_by("-pk").select_related("run").first()
+    if newest is not None and newest.run is not None and (of_run := among.filter(pk=newest.run.collection_id).first()):
+        return of_run
     # An image may be in several: in those that were made of others it is later.
-    described = Collection.objects.filter(entries__image=newest.image_id).order_by("pk").first() if newest else None
-    return described or Collection.objects.order_by("-pk").first()
+    described = among.filter(entries__image=newest.image_id).order_by("pk").first() if newest else None
+    return described or among.order_by("-pk").first()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ from django.db.models import Count, Max, Q, QuerySet
 from corpus.models import Collection
 from inference.backends.captioners import Decoding
 from inference.models import GOING, CaptioningModel, ModelCaption, Run, Translator
+from inference.permissions import models_for, runs_for, translators_for
 from languages.models import Language
+from people.models import User
 
 KEPT_S = 300
 """On PostgreSQL a caption may become visible after a later one. Counts that lack it are kept no longer than this."""
@@ -42,18 +44,17 @@ class ModelDetails:
     translated: Sequence[CaptioningModel]
 
 
-def models_named(text: str) -> QuerySet[CaptioningModel]:
-    """All models, or those whose name or source has `text`."""
-    found = CaptioningModel.objects.select_related("variant_of", "english_model")
+def models_named(text: str, viewer: User) -> QuerySet[CaptioningModel]:
+    """All models that `viewer` may see, or those of them whose name or source has `text`."""
+    found = models_for(viewer).select_related("variant_of", "english_model", "project")
     return found.filter(Q(name__icontains=text) | Q(source__icontains=text)) if text else found
 
 
-def model_rows(models: AnyOf[CaptioningModel]) -> list[ModelRow]:
+def model_rows(models: AnyOf[CaptioningModel], viewer: User) -> list[ModelRow]:
     """`models` with their counts, in few queries however many there are."""
     counts, languages = caption_counts([model.pk for model in models]), languages_by_tag()
-    going = dict(
-        Run.objects.filter(model__in=models, state__in=GOING).values_list("model").annotate(Count("pk")).order_by()
-    )
+    runs = runs_for(viewer).filter(model__in=models, state__in=GOING)
+    going = dict(runs.values_list("model").annotate(Count("pk")).order_by())
     return [
         ModelRow(
             model=model,
@@ -65,17 +66,18 @@ def model_rows(models: AnyOf[CaptioningModel]) -> list[ModelRow]:
     ]
 
 
-def model_details(model: CaptioningModel) -> ModelDetails:
+def model_details(model: CaptioningModel, viewer: User) -> ModelDetails:
+    """Of its runs and relatives those that `viewer` may see."""
     counts = caption_counts([model.pk]).get(model.pk, {})
-    runs = Run.objects.filter(model=model).select_related("collection").prefetch_related("languages")
+    runs = runs_for(viewer).filter(model=model).select_related("collection").prefetch_related("languages")
     return ModelDetails(
         model=model,
         captions=_named(counts, languages_by_tag()),
         total=sum(counts.values()),
         runs=list(runs[:NEWEST_RUNS]),
         more_runs=max(0, runs.count() - NEWEST_RUNS),
-        variants=list(model.variants.order_by("name")),
-        translated=list(model.translated_models.order_by("name")),
+        variants=list(models_for(viewer).filter(variant_of=model).order_by("name")),
+        translated=list(models_for(viewer).filter(english_model=model).order_by("name")),
     )
 
 
@@ -104,13 +106,13 @@ def languages_by_tag() -> dict[str, Language]:
     return Language.objects.in_bulk()
 
 
-def english_models() -> QuerySet[CaptioningModel]:
+def english_models(viewer: User) -> QuerySet[CaptioningModel]:
     """Those whose English captions can be translated: not those that are translations themselves."""
-    return CaptioningModel.objects.filter(english_model=None).order_by("name")
+    return models_for(viewer).filter(english_model=None).order_by("name")
 
 
-def translators() -> QuerySet[Translator]:
-    return Translator.objects.order_by("name")
+def translators(viewer: User) -> QuerySet[Translator]:
+    return translators_for(viewer).order_by("name")
 
 
 def _named(counts: Mapping[str, int], languages: Mapping[str, Language]) -> list[tuple[Language, int]]:

@@ -10,6 +10,7 @@ from django.db.models import Count, QuerySet
 
 from inference import exposure
 from inference.models import GOING, CaptioningModel, Run, RunEvent, RunFailure, RunState
+from inference.permissions import models_for, runs_for
 from inference.selectors.workers import WorkerRow, worker_rows
 from people.models import User
 
@@ -57,14 +58,14 @@ class Log:
         return self.lines[-1].pk if self.lines else 0
 
 
-def runs(model: CaptioningModel | None = None) -> QuerySet[Run]:
-    """All runs, or those of `model`, the newest first."""
-    found = Run.objects.select_related("model", "encoder", "collection").prefetch_related("languages")
+def runs(viewer: User, model: CaptioningModel | None = None) -> QuerySet[Run]:
+    """All runs that `viewer` may see, or those of `model`, the newest first."""
+    found = runs_for(viewer).select_related("model", "encoder", "collection", "project").prefetch_related("languages")
     return found if model is None else found.filter(model=model)
 
 
-def model_of_runs(model_id: int) -> CaptioningModel | None:
-    return CaptioningModel.objects.filter(pk=model_id).first()
+def model_of_runs(model_id: int, viewer: User) -> CaptioningModel | None:
+    return models_for(viewer).filter(pk=model_id).first()
 
 
 def run_rows(runs: Sequence[Run], *, now: datetime) -> list[RunRow]:

@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.models import Count, QuerySet
 
 from corpus.models import Collection, CollectionImage
+from corpus.permissions import collections_to_use
 from corpus.rules.downloads import BYTE_ORDER_MARK, csv_line, in_pieces
 from inference.exposure import in_hand
 from inference.models import CaptioningModel, ModelCaption
@@ -54,14 +55,14 @@ class Tally:
         return self.total - self.images[1]
 
 
-def tallies(model: CaptioningModel) -> list[Tally]:
-    """One for each collection with stabilisers of `model`; it is the database that counts.
+def tallies(model: CaptioningModel, viewer: User) -> list[Tally]:
+    """One for each collection of `viewer` with stabilisers of `model`; it is the database that counts.
 
     Anew once a caption of whatever model has come: of some million it takes seconds.
     """
     newest = ModelCaption.objects.order_by("-pk").values_list("pk", flat=True).first()
     rows = cache.get_or_set(f"stabilisers-{model.pk}-{newest}", lambda: _counted(model), KEPT_S) or []
-    collections = Collection.objects.in_bulk({row[0] for row in rows})
+    collections = collections_to_use(viewer).in_bulk({row[0] for row in rows})
     found = {pk: Tally(collection) for pk, collection in collections.items()}
     for collection, stabilisers, images, captions in rows:
         if collection not in found:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.core.files.storage import default_storage
 from django.db.models import QuerySet
 
-from corpus.models import CollectionImage, JobState
+from corpus.models import CollectionImage, Image, JobState
+from corpus.permissions import collections_to_use
 from corpus.rules.derive import derive
 from corpus.rules.pictures import HEAD_BYTES, sniffed
 from corpus.selectors import SHOWN_SIZE, Picture, picture_of
@@ -52,11 +53,12 @@ class TrialDetails:
 def trial_details(trial: Trial, viewer: User) -> TrialDetails:
     image = trial.image
     is_hidden = image is not None and bool(hidden_from(viewer, [image.pk]))
+    entry = None if image is None or is_hidden else _entry_of(image.pk, viewer)
     took = trial.finished_at - trial.created_at if trial.finished_at else None
     return TrialDetails(
         trial=trial,
-        picture=picture_of(image, viewer) if image is not None and not is_hidden else None,
-        key="" if image is None or is_hidden else _key_of(image.pk),
+        picture=_picture(image, viewer, is_known=entry is not None) if image is not None and not is_hidden else None,
+        key=entry.key if entry else "",
         is_hidden=is_hidden,
         tried=[] if is_hidden else _tried(trial),
         seconds=None if took is None else took.total_seconds(),
@@ -85,9 +87,15 @@ def upload_of(trial: Trial) -> bytes | None:
         return None
 
 
-def _key_of(image_id: int) -> str:
-    keys = CollectionImage.objects.filter(image=image_id).order_by("-pk").values_list("key", flat=True)
-    return keys.first() or ""
+def _entry_of(image_id: int, viewer: User) -> CollectionImage | None:
+    """The newest entry among the collections of `viewer`: who sent a file need not be told who else has it."""
+    found = CollectionImage.objects.filter(image=image_id, collection__in=collections_to_use(viewer).values("pk"))
+    return found.order_by("-pk").first()
+
+
+def _picture(image: Image, viewer: User, *, is_known: bool) -> Picture:
+    found = picture_of(image, viewer)
+    return found if is_known else replace(found, author="", licence="", licence_url="")
 
 
 def _tried(trial: Trial) -> list[Tried]:

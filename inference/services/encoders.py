@@ -14,7 +14,9 @@ from inference.backends.registry import encoder_named, encoders
 from inference.models import Encoder
 from inference.services import loading
 from inference.services.workers import DEFAULT
-from people.models import User
+from people.models import Project, User
+from people.ownership import is_name_taken
+from people.permissions import usable_in
 
 
 def register(
@@ -24,6 +26,8 @@ def register(
     source: str = "",
     options: Mapping[str, Any] | None = None,
     description: str = "",
+    project: Project | None = None,
+    is_shared: bool = False,
     by: User | None,
 ) -> Encoder:
     """An encoder that runs and scores may name. Nothing is loaded.
@@ -40,18 +44,25 @@ def register(
         encoder_named(backend).check(Spec(name, source, dict(options or {})))
     except BackendRefused as refused:
         raise EncoderRefused(str(refused)) from refused
+    made = Encoder(
+        name=name,
+        backend=backend,
+        source=source,
+        options=dict(options or {}),
+        description=description,
+        project=project,
+        is_shared=is_shared,
+        created_by=by,
+    )
+    taken = EncoderRefused(_("There is an encoder named “%(name)s” already.") % {"name": name})
+    if is_name_taken(made):
+        raise taken
     try:
         with transaction.atomic():
-            return Encoder.objects.create(
-                name=name,
-                backend=backend,
-                source=source,
-                options=dict(options or {}),
-                description=description,
-                created_by=by,
-            )
+            made.save(force_insert=True)
     except IntegrityError as error:
-        raise EncoderRefused(_("There is an encoder named “%(name)s” already.") % {"name": name}) from error
+        raise taken from error
+    return made
 
 
 def spec_of(encoder: Encoder) -> Spec:
@@ -74,12 +85,12 @@ def subjects_of(encoder: Encoder) -> frozenset[Subject]:
         return frozenset()
 
 
-def visual_encoders() -> list[Encoder]:
-    """Those that bring captions into a space of image features."""
+def visual_encoders(project: Project | None = None) -> list[Encoder]:
+    """Those that bring captions into a space of image features; that `project` may use, where it is given."""
     there = encoders()
     return [
         one
-        for one in Encoder.objects.order_by("name")
+        for one in Encoder.objects.filter(usable_in(project)).order_by("name")
         if one.backend in there and there[one.backend].is_visual and Subject.CAPTIONS in subjects_of(one)
     ]
 

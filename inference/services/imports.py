@@ -14,9 +14,11 @@ from typing import IO, Any
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
+from corpus.permissions import collections_in
 from corpus.rules.records import BrokenRecord, Record, count_lines, json_records
 from corpus.services import jobs
 from corpus.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
@@ -25,7 +27,7 @@ from inference.models import CaptioningModel, ModelCaption
 from inference.rules.captions import CaptionLine, CaptionRefused, caption_line
 from inference.services.lookup import images_named
 from languages.models import Language
-from people.models import User
+from people.models import Project, User
 
 log = logging.getLogger(__name__)
 
@@ -37,20 +39,36 @@ TRIES = 3
 
 
 def start_upload(
-    *, model: str, language: Language, collection: Collection | None, upload: UploadedFile[Any], by: User
+    *,
+    model: str,
+    language: Language,
+    collection: Collection | None,
+    project: Project | None = None,
+    is_shared: bool = False,
+    upload: UploadedFile[Any],
+    by: User,
 ) -> ImportJob:
-    """Put the file that a browser sent where a worker finds it, and a job on the list."""
+    """Put the file that a browser sent where a worker finds it, and a job on the list.
+
+    `project` and `is_shared` are of the model, where it is made.
+    """
     folder, names = keep_waiting([upload])
-    return ImportJob.objects.create(
-        **_about(model, language, collection), source_name=names[0], folder=folder, created_by=by
-    )
+    about = _about(model, language, collection, project, is_shared=is_shared)
+    return ImportJob.objects.create(**about, source_name=names[0], folder=folder, created_by=by)
 
 
 def import_path(
-    *, path: Path, model: str, language: Language, collection: Collection | None, clock: Clock
+    *,
+    path: Path,
+    model: str,
+    language: Language,
+    collection: Collection | None,
+    project: Project | None = None,
+    clock: Clock,
 ) -> ImportJob:
-    """Import a file of this machine here and now."""
-    job = jobs.start_inline(path, **_about(model, language, collection), clock=clock)
+    """Import a file of this machine here and now; a model that is made is of `project`, or shared with all."""
+    about = _about(model, language, collection, project, is_shared=project is None)
+    job = jobs.start_inline(path, **about, clock=clock)
     _run(job, lambda: path.open("rb"), clock=clock)
     job.refresh_from_db()
     return job
@@ -65,11 +83,14 @@ def run_import(*, job_id: int, clock: Clock) -> None:
     jobs.run(job_id=job_id, kind=ImportKind.CAPTIONS, clock=clock, work=work)
 
 
-def _about(model: str, language: Language, collection: Collection | None) -> dict[str, Any]:
+def _about(
+    model: str, language: Language, collection: Collection | None, project: Project | None, *, is_shared: bool
+) -> dict[str, Any]:
     return {
         "kind": ImportKind.CAPTIONS,
         "collection": collection,
-        "options": {"model": model, "language": language.tag},
+        "project": project,
+        "options": {"model": model, "language": language.tag, "is_shared": is_shared},
     }
 
 
@@ -79,19 +100,19 @@ def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
         ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
         records = (record for record in json_records(file) if record.number > last)
         while chunk := list(islice(records, LINES_PER_TRANSACTION)):
-            job.lease_until = _take(job, job.options["model"], chunk, clock=clock)
+            job.lease_until = _take(job, chunk, clock=clock)
 
 
-def _take(job: ImportJob, model: str, chunk: list[Record | BrokenRecord], *, clock: Clock) -> datetime:
+def _take(job: ImportJob, chunk: list[Record | BrokenRecord], *, clock: Clock) -> datetime:
     """Take the lines together, or one by one where that fails, so that only those that cannot be taken are left out."""
     try:
-        return _take_whole(job, model, chunk, clock=clock)
+        return _take_whole(job, chunk, clock=clock)
     except NOT_OF_ONE_FILE:
         raise
     except Exception as error:
         if len(chunk) > 1:
             for record in chunk:
-                job.lease_until = until = _take(job, model, [record], clock=clock)
+                job.lease_until = until = _take(job, [record], clock=clock)
             return until
         number = chunk[0].number
         log.exception("Import %s: line %s could not be taken.", job.pk, number)
@@ -100,18 +121,18 @@ def _take(job: ImportJob, model: str, chunk: list[Record | BrokenRecord], *, clo
             return jobs.report(job, [row], now=clock())
 
 
-def _take_whole(job: ImportJob, model: str, chunk: list[Record | BrokenRecord], *, clock: Clock) -> datetime:
+def _take_whole(job: ImportJob, chunk: list[Record | BrokenRecord], *, clock: Clock) -> datetime:
     for tries_left in reversed(range(TRIES)):
         try:
             with transaction.atomic():
-                return jobs.report(job, list(_rows(job, model, chunk)), now=clock())
+                return jobs.report(job, list(_rows(job, chunk)), now=clock())
         except IntegrityError:
             if not tries_left:
                 raise
     raise AssertionError("not reached")
 
 
-def _rows(job: ImportJob, model: str, chunk: list[Record | BrokenRecord]) -> Iterator[ImportRow]:
+def _rows(job: ImportJob, chunk: list[Record | BrokenRecord]) -> Iterator[ImportRow]:
     lines: dict[int, CaptionLine] = {}
     rows: dict[int, ImportRow] = {}
     for record in chunk:
@@ -125,8 +146,10 @@ def _rows(job: ImportJob, model: str, chunk: list[Record | BrokenRecord]) -> Ite
         except CaptionRefused as refused:
             name = refused.reference or _nameless(record.number)
             rows[record.number] = jobs.row(job, record.number, name, Outcome.REJECTED, str(refused))
-    found = images_named({line.reference for line in lines.values()}, job.collection)
-    there = _there(model, job.options["language"], [image.pk for images in found.values() for image in images])
+    among = collections_in(job.project, by=job.created_by)
+    found = images_named({line.reference for line in lines.values()}, job.collection, among=among)
+    by = model_to_fill(job.options["model"], job.project, by=job.created_by)
+    there = _there(by, job.options["language"], [image.pk for images in found.values() for image in images])
     fresh: list[tuple[Image, str]] = []
     for number, line in lines.items():
         images = found[line.reference]
@@ -137,7 +160,7 @@ def _rows(job: ImportJob, model: str, chunk: list[Record | BrokenRecord]) -> Ite
             fresh.append((image, line.text))
         rows[number] = jobs.row(job, number, line.reference, outcome, reason, image)
     if fresh:
-        by, _is_new = CaptioningModel.objects.get_or_create(name=model)
+        by = by or _made(job)
         # In the order in which runs store them, so that neither waits for the other's for ever.
         fresh.sort(key=lambda pair: pair[0].pk)
         ModelCaption.objects.bulk_create(
@@ -146,8 +169,22 @@ def _rows(job: ImportJob, model: str, chunk: list[Record | BrokenRecord]) -> Ite
     yield from (rows[record.number] for record in chunk)
 
 
-def _there(model: str, language: str, image_ids: Iterable[int]) -> dict[int, str]:
-    captions = ModelCaption.objects.filter(model__name=model, language_id=language, image_id__in=list(image_ids))
+def model_to_fill(name: str, project: Project | None, *, by: User | None) -> CaptioningModel | None:
+    """The model of this name that an import for `project` adds to; without one, a shared one, or one that `by` made."""
+    of = Q(project=project) if project else Q(is_shared=True) | Q(project=None, created_by=by)
+    return CaptioningModel.objects.filter(of, name=name).order_by("is_shared").first()
+
+
+def _made(job: ImportJob) -> CaptioningModel:
+    is_shared = bool(job.options.get("is_shared"))
+    about = {"project": job.project, "is_shared": is_shared, "created_by": job.created_by}
+    return CaptioningModel.objects.create(name=job.options["model"], **about)
+
+
+def _there(model: CaptioningModel | None, language: str, image_ids: Iterable[int]) -> dict[int, str]:
+    if model is None:
+        return {}
+    captions = ModelCaption.objects.filter(model=model, language_id=language, image_id__in=list(image_ids))
     return dict(captions.values_list("image_id", "text"))
 
 

@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from corpus.models import Collection, CollectionImage, Image
 from inference.rules.captions import names_of
 
 
-def images_named(references: Iterable[str], collection: Collection | None) -> dict[str, list[Image]]:
+def images_named(
+    references: Iterable[str], collection: Collection | None, *, among: QuerySet[Collection] | None = None
+) -> dict[str, list[Image]]:
     """The images each reference may mean: by key, else by file name, else by SHA-256.
 
-    One image is an answer; none is unknown; several are ambiguous.
+    Looked for in `collection`, or in those `among` which it may be; in all there are where neither is said. One image
+    is an answer; none is unknown; several are ambiguous.
     """
     names = {reference: names_of(reference) for reference in references}
     wanted = {name for several in names.values() for name in several}
-    by_key, by_file = _entries(wanted, collection)
+    within = _within(collection, among)
+    by_key, by_file = _entries(wanted, within)
     digests = [name.lower() for name in wanted if len(name) == 64]
     pictures = Image.objects.filter(sha256__in=digests)
-    if collection is not None:
-        pictures = pictures.filter(entries__collection=collection)
+    if within is not None:
+        pictures = pictures.filter(Exists(within.filter(image=OuterRef("pk"))))
     by_digest = {image.sha256: {image.pk: image} for image in pictures}
     found: dict[str, list[Image]] = {}
     for reference, candidates in names.items():
@@ -32,10 +36,15 @@ def images_named(references: Iterable[str], collection: Collection | None) -> di
     return found
 
 
-def _entries(names: set[str], collection: Collection | None) -> tuple[dict[str, dict[int, Image]], ...]:
-    entries = CollectionImage.objects.filter(Q(key__in=names) | Q(file_name__in=names)).select_related("image")
+def _within(collection: Collection | None, among: QuerySet[Collection] | None) -> QuerySet[CollectionImage] | None:
     if collection is not None:
-        entries = entries.filter(collection=collection)
+        return CollectionImage.objects.filter(collection=collection)
+    return None if among is None else CollectionImage.objects.filter(collection__in=among.values("pk"))
+
+
+def _entries(names: set[str], within: QuerySet[CollectionImage] | None) -> tuple[dict[str, dict[int, Image]], ...]:
+    entries = CollectionImage.objects.all() if within is None else within
+    entries = entries.filter(Q(key__in=names) | Q(file_name__in=names)).select_related("image")
     by_key: dict[str, dict[int, Image]] = defaultdict(dict)
     by_file: dict[str, dict[int, Image]] = defaultdict(dict)
     for entry in entries:

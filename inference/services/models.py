@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db import IntegrityError, transaction
@@ -11,7 +12,8 @@ from django.utils.translation import gettext as _
 from inference.backends import registry
 from inference.backends.captioners import BackendRefused, Spec
 from inference.models import TRANSLATED, CaptioningModel, Translator
-from people.models import User
+from people.models import Project, User
+from people.ownership import OwnerRefusedError, change_owner, is_name_taken
 
 Row = TypeVar("Row", CaptioningModel, Translator)
 
@@ -24,6 +26,8 @@ def register_model(
     options: Mapping[str, Any] | None = None,
     is_pivot: bool = False,
     description: str = "",
+    project: Project | None = None,
+    is_shared: bool = False,
     by: User | None,
 ) -> CaptioningModel:
     """A model that runs may name.
@@ -46,13 +50,22 @@ def register_model(
             options=dict(spec.options),
             is_pivot=is_pivot,
             description=description,
+            project=project,
+            is_shared=is_shared,
             created_by=by,
         )
     )
 
 
 def register_translated_model(
-    *, name: str, english_model: CaptioningModel, translator: Translator, description: str = "", by: User | None
+    *,
+    name: str,
+    english_model: CaptioningModel,
+    translator: Translator,
+    description: str = "",
+    project: Project | None = None,
+    is_shared: bool = False,
+    by: User | None,
 ) -> CaptioningModel:
     """A model whose captions are the English ones of another, translated by a machine.
 
@@ -69,6 +82,8 @@ def register_translated_model(
             english_model=english_model,
             translator=translator,
             description=description,
+            project=project,
+            is_shared=is_shared,
             created_by=by,
         )
     )
@@ -81,6 +96,8 @@ def register_translator(
     source: str = "",
     options: Mapping[str, Any] | None = None,
     description: str = "",
+    project: Project | None = None,
+    is_shared: bool = False,
     by: User | None,
 ) -> Translator:
     """
@@ -100,15 +117,37 @@ def register_translator(
             source=source,
             options=dict(spec.options),
             description=description,
+            project=project,
+            is_shared=is_shared,
             created_by=by,
         )
     )
 
 
+def give_model(
+    *, model: CaptioningModel, project: Project | None, is_shared: bool, by: User | None, now: datetime
+) -> None:
+    """Change whose it and its variants are.
+
+    Raises
+    ------
+    people.ownership.OwnerRefusedError
+        Also where what it translates from or with is not as widely shared.
+    """
+    for part in (model.english_model, model.translator):
+        if part is not None and not part.is_shared and (is_shared or part.project_id != (project and project.pk)):
+            raise OwnerRefusedError(_("“%(name)s”, which it is made of, is not shared with all.") % {"name": part})
+    change_owner(things=model.family(), project=project, is_shared=is_shared, by=by, now=now)
+
+
 def _kept(row: Row) -> Row:
+    taken = BackendRefused(_("The name “%(name)s” is taken already.") % {"name": row.name})
+    # What is shared with all may be used beside what is one's own, and goes by its name, too.
+    if is_name_taken(row):
+        raise taken
     try:
         with transaction.atomic():
             row.save(force_insert=True)
     except IntegrityError as error:
-        raise BackendRefused(_("The name “%(name)s” is taken already.") % {"name": row.name}) from error
+        raise taken from error
     return row

@@ -28,13 +28,15 @@ from inference.models import (
     RunFailure,
     RunState,
 )
+from inference.permissions import runs_for
 from inference.rules.runs import chunks_of, unpack_ids, variant_name
 from inference.services import chunks, encoders, workers
 from inference.services.captioning import ENGLISH
 from inference.services.loading import backend_of, spec_of, translator_spec_of
 from inference.services.progress import say
 from languages.models import Language
-from people.models import User
+from people.models import Project, User
+from people.ownership import OwnerRefusedError, change_owner, is_name_taken
 
 TOLD_OF_AT_ONCE = 200
 """Runs of which a sweep tells: with thousands, it would take longer than until the next one."""
@@ -51,6 +53,8 @@ def start(
     languages: Some[Language],
     decoding: Decoding,
     name: str = "",
+    project: Project | None = None,
+    is_shared: bool = False,
     by: User | None,
     now: datetime,
 ) -> Run:
@@ -70,7 +74,7 @@ def start(
         model = _model_for(model, decoding, name=name, by=by)
         image_ids = _images_of(collection)
         tags = [language.pk for language in languages]
-        _check_not_under_way(model, collection, tags)
+        _check_not_under_way(model, collection, tags, by)
         there = _there(model, collection, tags)
         notes = _check_english(model, collection) if model.backend == TRANSLATED else []
         total, already = len(image_ids) * len(tags), sum(there.values())
@@ -83,6 +87,8 @@ def start(
             collection=collection,
             decoding=decoding.stored(),
             queue=queue,
+            project=project,
+            is_shared=is_shared,
             created_by=by,
         )
         run.languages.set(languages)
@@ -100,6 +106,8 @@ def start_embeddings(
     captions_of: CaptioningModel | None = None,
     language: Language | None = None,
     precision: str,
+    project: Project | None = None,
+    is_shared: bool = False,
     by: User | None,
     now: datetime,
 ) -> Run:
@@ -124,6 +132,7 @@ def start_embeddings(
     with transaction.atomic():
         image_ids = _images_of(collection)
         about = {"encoder": encoder, "collection": collection, "queue": backend.queue, "created_by": by}
+        about |= {"project": project, "is_shared": is_shared}
         run = create_run(to_do=image_ids, total=len(image_ids), already=0, now=now, **about)
         EmbeddingSet.objects.create(
             encoder=encoder, run=run, captions_of=captions_of, language=language, precision=precision, created_at=now
@@ -203,23 +212,31 @@ def _model_for(model: CaptioningModel, decoding: Decoding, *, name: str, by: Use
         if one.decoding and Decoding.from_stored(one.decoding) == decoding:
             return one
     name = name.strip() or variant_name(base.name, stored, Decoding.from_stored(base.decoding).stored())
-    if len(name) > 120 or CaptioningModel.objects.filter(name=name).exists():
+    kept = ("description", "backend", "source", "options", "is_pivot", "english_model_id", "translator_id")
+    # It belongs to whom the model does.
+    values = {field: getattr(base, field) for field in (*kept, "project_id", "is_shared")}
+    made = CaptioningModel(name=name, variant_of=base, decoding=stored, created_by=by, **values)
+    if len(name) > 120 or is_name_taken(made):
         raise RunRefused(
             _("With another decoding it is another model: give it a name that none has, of 120 characters at most.")
         )
-    kept = ("description", "backend", "source", "options", "is_pivot", "english_model_id", "translator_id")
-    values = {field: getattr(base, field) for field in kept}
-    return CaptioningModel.objects.create(name=name, variant_of=base, decoding=stored, created_by=by, **values)
+    made.save(force_insert=True)
+    return made
 
 
-def _check_not_under_way(model: CaptioningModel, collection: Collection, tags: Sequence[str]) -> None:
+def _check_not_under_way(model: CaptioningModel, collection: Collection, tags: Sequence[str], by: User | None) -> None:
     rivals = Run.objects.filter(model=model, collection=collection, languages__in=tags)
     rival = rivals.filter(state__in=[*GOING, RunState.PAUSED]).first()
-    if rival is not None:
+    if rival is None:
+        return
+    if by is not None and not runs_for(by).filter(pk=rival.pk).exists():
         raise RunRefused(
-            _("Run %(number)s makes captions of these images by this model already. Resume or cancel that one.")
-            % {"number": rival.pk}
+            _("A run of another project makes captions of these images by this model already. Wait until it is done.")
         )
+    raise RunRefused(
+        _("Run %(number)s makes captions of these images by this model already. Resume or cancel that one.")
+        % {"number": rival.pk}
+    )
 
 
 def _there(model: CaptioningModel, collection: Collection, tags: Sequence[str]) -> Mapping[int, int]:
@@ -240,6 +257,21 @@ def _check_english(model: CaptioningModel, collection: Collection) -> list[str]:
     if not lacking:
         return []
     return [_("%(count)s images have no English caption of “%(name)s”: they will fail.") % about]
+
+
+def give(*, run: Run, project: Project | None, is_shared: bool, by: User | None, now: datetime) -> None:
+    """Change whose it is.
+
+    Raises
+    ------
+    people.ownership.OwnerRefusedError
+        Also where the project may not use what it is made of.
+    """
+    sets = EmbeddingSet.objects.filter(run=run).select_related("captions_of")
+    for part in (run.collection, run.model, run.encoder, *(one.captions_of for one in sets)):
+        if part is not None and not part.is_shared and (is_shared or part.project_id != (project and project.pk)):
+            raise OwnerRefusedError(_("“%(name)s”, which it is made of, is not shared with all.") % {"name": part})
+    change_owner(things=[run], project=project, is_shared=is_shared, by=by, now=now)
 
 
 def pause(*, run: Run, now: datetime) -> None:

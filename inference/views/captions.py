@@ -24,24 +24,28 @@ from people.requests import user_of
 def captions_import(request: HttpRequest) -> HttpResponse:
     check_manager(request.user)
     if request.method != "POST":
-        return _form_page(request, CaptionsForm(initial={"collection": request.GET.get("collection")}))
+        return _form_page(request, _form(request, initial={"collection": request.GET.get("collection")}))
     try:
         receive(request)
     except TooMuchSent as error:
-        return _form_page(request, CaptionsForm(), status=413, error=str(error))
+        return _form_page(request, _form(request), status=413, error=str(error))
     return _captions_import(request)
 
 
 @csrf_protect
 def _captions_import(request: HttpRequest) -> HttpResponse:
-    form = CaptionsForm(request.POST, request.FILES)
+    form = _form(request, request.POST, request.FILES)
     if not form.is_valid():
         return _form_page(request, form, status=422)
     given = form.cleaned_data
-    about = {name: given[name] for name in ("model", "language", "collection")}
+    about = {name: given[name] for name in ("model", "language", "collection", "project", "is_shared")}
     job = start_upload(**about, upload=given["file"], by=user_of(request))
     ask_for_caption_import(job.pk)
     return redirect("corpus:import-show", job.pk)
+
+
+def _form(request: HttpRequest, *sent: Any, **more: Any) -> CaptionsForm:
+    return CaptionsForm(*sent, by=user_of(request), **more)
 
 
 def _form_page(request: HttpRequest, form: CaptionsForm, **extra: Any) -> HttpResponse:

@@ -31,8 +31,8 @@ SETS_PER_PAGE = 50
 @login_required
 def embedding_list(request: HttpRequest) -> HttpResponse:
     check_researcher(request.user)
-    page = Paginator(selectors.embedding_sets(), SETS_PER_PAGE).get_page(request.GET.get("page"))
-    context = {"page": page, "lines": [set_line(found) for found in page], "encoders": encoder_lines()}
+    page = Paginator(selectors.embedding_sets(user_of(request)), SETS_PER_PAGE).get_page(request.GET.get("page"))
+    context = {"page": page, "lines": [set_line(found) for found in page], "encoders": encoder_lines(user_of(request))}
     return render(request, "inference/embeddings.html", context)
 
 
@@ -40,7 +40,7 @@ def embedding_list(request: HttpRequest) -> HttpResponse:
 @login_required
 def encoder_create(request: HttpRequest) -> HttpResponse:
     check_researcher(request.user)
-    form = EncoderForm(request.POST if request.method == "POST" else None)
+    form = EncoderForm(request.POST if request.method == "POST" else None, by=user_of(request))
     if form.is_valid():
         try:
             made = encoders.register(**form.cleaned_data, by=user_of(request))
@@ -57,7 +57,7 @@ def encoder_create(request: HttpRequest) -> HttpResponse:
 def embedding_create(request: HttpRequest) -> HttpResponse:
     check_researcher(request.user)
     asked = {name: request.GET.get(name, "") for name in ("encoder", "collection")}
-    form = EmbeddingForm(request.POST if request.method == "POST" else None, initial=asked)
+    form = EmbeddingForm(request.POST if request.method == "POST" else None, initial=asked, by=user_of(request))
     if form.is_valid():
         try:
             run = runs.start_embeddings(**form.cleaned_data, by=user_of(request), now=timezone.now())

@@ -18,7 +18,7 @@ from people.requests import is_htmx, user_of
 def gallery(request: HttpRequest) -> HttpResponse:
     """Asked for by the page's script, only the images that follow."""
     check_researcher(request.user)
-    form = GalleryForm(request.GET)
+    form = GalleryForm(request.GET, by=user_of(request))
     if not form.is_valid():
         return render(request, "inference/gallery.html", {"form": form})
     asked = form.asked()

@@ -12,6 +12,7 @@ from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -28,9 +29,11 @@ from inference.forms.models import (
 from inference.models import TRANSLATED, CaptioningModel, Translator
 from inference.pages.kinds import broken_packages, model_kinds, translator_kinds
 from inference.pages.models import model_lines, model_page
-from inference.permissions import check_researcher, model_for
+from inference.permissions import check_researcher, may_change_model, model_for, model_to_change
 from inference.selectors.models import model_details, model_rows, models_named, translators
 from inference.services import models as services
+from people.owner_forms import ChangeOwnerForm
+from people.ownership import OwnerRefusedError
 from people.permissions import manages_anything
 from people.requests import user_of
 
@@ -46,8 +49,8 @@ def model_list(request: HttpRequest) -> HttpResponse:
     check_researcher(request.user)
     # PostgreSQL cannot be asked for a NUL, nor SQLite for what is very long.
     asked = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_QUERY]
-    page = Paginator(models_named(asked), MODELS_PER_PAGE).get_page(request.GET.get("page"))
-    lines = model_lines(model_rows(list(page)))
+    page = Paginator(models_named(asked, user_of(request)), MODELS_PER_PAGE).get_page(request.GET.get("page"))
+    lines = model_lines(model_rows(list(page), user_of(request)))
     context = {"page": page, "lines": lines, "asked": asked, "imports": manages_anything(request.user)}
     return render(request, "inference/models.html", context)
 
@@ -56,8 +59,26 @@ def model_list(request: HttpRequest) -> HttpResponse:
 @login_required
 def model_show(request: HttpRequest, model_id: int) -> HttpResponse:
     model = model_for(request.user, model_id)
-    context = {"model": model, "page": model_page(model_details(model)), "imports": manages_anything(request.user)}
+    context = {"model": model, "page": model_page(model_details(model, user_of(request)))}
+    context["may_change"] = may_change_model(request.user, model)
     return render(request, "inference/model.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def model_owner(request: HttpRequest, model_id: int) -> HttpResponse:
+    """Give the model, with its variants, to another project, or share it."""
+    model, by = model_to_change(request.user, model_id), user_of(request)
+    form = ChangeOwnerForm(request.POST or None, thing=model, by=by)
+    if form.is_valid():
+        try:
+            services.give_model(model=model, **form.cleaned_data, by=by, now=timezone.now())
+        except OwnerRefusedError as refused:
+            form.add_error(None, str(refused))
+        else:
+            messages.success(request, _("It is saved whose this model is."))
+            return redirect("inference:model-show", model_id)
+    return render(request, "inference/model_owner.html", {"model": model, "form": form}, status=_status(form))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -72,7 +93,7 @@ def model_create(request: HttpRequest) -> HttpResponse:
         context = {"kinds": model_kinds(), "broken": broken_packages(), "imports": manages_anything(request.user)}
         return render(request, "inference/model_kinds.html", context)
     backend = registry.backends()[name]
-    form = RegisterForm(request.POST or None, kind=KINDS.get(name, OF_ANOTHER_PACKAGE))
+    form = RegisterForm(request.POST or None, kind=KINDS.get(name, OF_ANOTHER_PACKAGE), by=user_of(request))
     made = _registered(form, services.register_model, name, request)
     if made is not None:
         return redirect("inference:model-show", made.pk)
@@ -81,7 +102,7 @@ def model_create(request: HttpRequest) -> HttpResponse:
 
 
 def _create_translated(request: HttpRequest) -> HttpResponse:
-    form = TranslatedModelForm(request.POST or None)
+    form = TranslatedModelForm(request.POST or None, by=user_of(request))
     if form.is_valid():
         try:
             made = services.register_translated_model(**form.cleaned_data, by=user_of(request))
@@ -89,7 +110,7 @@ def _create_translated(request: HttpRequest) -> HttpResponse:
             form.add_error(None, str(refused))
         else:
             return redirect("inference:model-show", made.pk)
-    context = {"form": form, "has_translators": translators().exists()}
+    context = {"form": form, "has_translators": translators(user_of(request)).exists()}
     return render(request, "inference/translated_create.html", context, status=_status(form))
 
 
@@ -101,7 +122,9 @@ def translator_create(request: HttpRequest) -> HttpResponse:
     if name not in registry.translators():
         return render(request, "inference/translator_kinds.html", {"kinds": translator_kinds()})
     backend = registry.translators()[name]
-    form = RegisterForm(request.POST or None, kind=TRANSLATOR_KINDS.get(name, OF_ANOTHER_TRANSLATOR))
+    form = RegisterForm(
+        request.POST or None, kind=TRANSLATOR_KINDS.get(name, OF_ANOTHER_TRANSLATOR), by=user_of(request)
+    )
     made = _registered(form, services.register_translator, name, request)
     if made is not None:
         messages.success(request, _("The translator is registered. Now say whose English captions it translates."))

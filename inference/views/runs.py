@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -22,9 +23,11 @@ from inference.pages.failures import failures_page
 from inference.pages.models import ability_of
 from inference.pages.planning import run_plan
 from inference.pages.runs import RunPage, decoding_lines, run_page
-from inference.permissions import check_researcher, run_for
+from inference.permissions import check_researcher, may_give_run, may_steer, run_for, run_to_give, run_to_steer
 from inference.selectors import runs as selectors
 from inference.services import runs as services
+from people.owner_forms import ChangeOwnerForm
+from people.ownership import OwnerRefusedError
 from people.requests import is_htmx, user_of
 
 RUNS_PER_PAGE = 50
@@ -38,8 +41,8 @@ NUMBER = re.compile(r"\d{1,18}", re.ASCII)
 def run_list(request: HttpRequest) -> HttpResponse:
     check_researcher(request.user)
     asked = request.GET.get("model", "")
-    model = selectors.model_of_runs(int(asked)) if NUMBER.fullmatch(asked) else None
-    page = Paginator(selectors.runs(model), RUNS_PER_PAGE).get_page(request.GET.get("page"))
+    model = selectors.model_of_runs(int(asked), user_of(request)) if NUMBER.fullmatch(asked) else None
+    page = Paginator(selectors.runs(user_of(request), model), RUNS_PER_PAGE).get_page(request.GET.get("page"))
     rows = selectors.run_rows(list(page), now=timezone.now())
     return render(request, "inference/runs.html", {"page": page, "rows": rows, "model": model})
 
@@ -50,7 +53,7 @@ def run_create(request: HttpRequest) -> HttpResponse:
     """Two steps in one address, as the second depends on model and collection."""
     check_researcher(request.user)
     is_asked = "model" in request.GET and "collection" in request.GET
-    chosen = RunChoiceForm(request.GET if is_asked else None, initial=request.GET.dict())
+    chosen = RunChoiceForm(request.GET if is_asked else None, initial=request.GET.dict(), by=user_of(request))
     if not chosen.is_valid():
         context = {"form": chosen, "has_models": chosen.has_models, "has_collections": chosen.has_collections}
         return render(request, "inference/run_choice.html", context)
@@ -59,7 +62,8 @@ def run_create(request: HttpRequest) -> HttpResponse:
 
 def _create(request: HttpRequest, model: CaptioningModel, collection: Collection) -> HttpResponse:
     ability, images = ability_of(model), collection.entries.count()
-    form = RunForm(request.POST or None, model=model, collection=collection, images=images, codes=ability.codes)
+    about: dict[str, Any] = {"model": model, "collection": collection, "images": images, "codes": ability.codes}
+    form = RunForm(request.POST or None, **about, by=user_of(request))
     plan = None
     if form.is_valid():
         plan = run_plan(model=model, collection=collection, images=images, **form.about)
@@ -74,7 +78,8 @@ def _create(request: HttpRequest, model: CaptioningModel, collection: Collection
 def _started(request: HttpRequest, form: RunForm, model: CaptioningModel, collection: Collection) -> Run | None:
     """The run; None where it is refused, and the form says why."""
     try:
-        run = services.start(model=model, collection=collection, by=user_of(request), now=timezone.now(), **form.about)
+        about = {"model": model, "collection": collection, **form.about, **form.owner}
+        run = services.start(**about, by=user_of(request), now=timezone.now())
     except services.RunRefused as refused:
         form.add_error(None, str(refused))
         return None
@@ -88,7 +93,26 @@ def run_show(request: HttpRequest, run_id: int) -> HttpResponse:
     run = run_for(request.user, run_id)
     page = _page(run, is_whole=request.GET.get("log") == WHOLE_LOG)
     context = {"run": run, "page": page, "decoding": decoding_lines(run.decoding)}
+    context |= {"may_steer": may_steer(request.user, run), "may_give": may_give_run(request.user, run)}
     return render(request, "inference/run.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def run_owner(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Give the run, with the vectors that it made, to another project, or share it."""
+    run, by = run_to_give(request.user, run_id), user_of(request)
+    form = ChangeOwnerForm(request.POST or None, thing=run, by=by)
+    if form.is_valid():
+        try:
+            services.give(run=run, **form.cleaned_data, by=by, now=timezone.now())
+        except OwnerRefusedError as refused:
+            form.add_error(None, str(refused))
+        else:
+            messages.success(request, _("It is saved whose this run is."))
+            return redirect("inference:run-show", run_id)
+    context = {"run": run, "form": form}
+    return render(request, "inference/run_owner.html", context, status=422 if form.is_bound else 200)
 
 
 @require_safe
@@ -113,7 +137,7 @@ def run_failures(request: HttpRequest, run_id: int) -> HttpResponse:
     failures = selectors.failures_of(run, user_of(request))
     page = Paginator(failures, FAILURES_PER_PAGE).get_page(request.GET.get("page"))
     context = {"run": run, "page": page, "failures": failures_page(run, page, failures, user_of(request))}
-    context["can_retry"] = run.failed and run.state not in GOING
+    context["can_retry"] = run.failed and run.state not in GOING and may_steer(request.user, run)
     return render(request, "inference/run_failures.html", context)
 
 
@@ -142,7 +166,7 @@ def run_retry(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 def _do(request: HttpRequest, run_id: int, action: Callable[..., object], said: str) -> HttpResponse:
-    run = run_for(request.user, run_id)
+    run = run_to_steer(request.user, run_id)
     try:
         action(run=run, now=timezone.now())
     except services.RunRefused as refused:

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from corpus.models import Collection
+from corpus.permissions import collections_to_use
 from corpus.rules.downloads import CSV_TYPE
 from inference.pages.stabilisers import stabilisers_page
 from inference.permissions import model_for
@@ -19,7 +19,7 @@ from people.requests import user_of
 @login_required
 def model_stabilisers(request: HttpRequest, model_id: int) -> HttpResponse:
     model = model_for(request.user, model_id)
-    page = stabilisers_page(model, collection=request.GET.get("collection", ""))
+    page = stabilisers_page(model, user_of(request), collection=request.GET.get("collection", ""))
     return render(request, "inference/stabilisers.html", {"model": model, "page": page})
 
 
@@ -27,7 +27,7 @@ def model_stabilisers(request: HttpRequest, model_id: int) -> HttpResponse:
 @login_required
 def stabilisers_export(request: HttpRequest, model_id: int, slug: str) -> StreamingHttpResponse:
     model = model_for(request.user, model_id)
-    collection = get_object_or_404(Collection, slug=slug)
+    collection = get_object_or_404(collections_to_use(request.user), slug=slug)
     response = StreamingHttpResponse(stabilisers_table(model, collection, user_of(request)), content_type=CSV_TYPE)
     response["Content-Disposition"] = f'attachment; filename="stabilisers-{model.pk}-{collection.slug}.csv"'
     return response

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from inference.pages.workers import workers_page
 from inference.permissions import check_researcher
 from inference.selectors.workers import worker_rows
-from people.requests import is_htmx
+from people.requests import is_htmx, user_of
 
 
 @require_safe
@@ -19,5 +19,5 @@ from people.requests import is_htmx
 def worker_list(request: HttpRequest) -> HttpResponse:
     """The whole page, or the part of it that asks for itself again."""
     check_researcher(request.user)
-    context = {"page": workers_page(worker_rows(now=timezone.now()))}
+    context = {"page": workers_page(worker_rows(now=timezone.now()), user_of(request))}
     return render(request, "inference/_workers.html" if is_htmx(request) else "inference/workers.html", context)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.db.models import Count, QuerySet
 
 from inference.models import CaptioningModel, EmbeddingSet, ModelCaption, WordVectorSet
+from inference.permissions import models_in
 from inference.selectors.embeddings import whole_sets
 from people.models import Project
 from scoring.models import Reference, ReferenceKind, ReferenceSet
@@ -30,12 +31,12 @@ def reference_sets(project: Project) -> QuerySet[ReferenceSet]:
 
 
 def coverage_of(references: ReferenceSet) -> list[Coverage]:
-    """Models with at least one caption in the language of the references, those that describe most images first."""
+    """Models of the project with a caption in the language of the references, those that describe most images first."""
     of_set = Reference.objects.filter(reference_set=references).values("image")
     there = ModelCaption.objects.filter(language=references.language_id, image__in=of_set).order_by()
     counts = dict(there.values_list("model").annotate(Count("pk")))
-    models = CaptioningModel.objects.in_bulk(counts)
-    found = [Coverage(models[model], images) for model, images in counts.items()]
+    models = models_in(references.project_id).in_bulk(counts)
+    found = [Coverage(model, counts[pk]) for pk, model in models.items()]
     return sorted(found, key=lambda row: (-row.images, row.model.name))
 
 
@@ -48,7 +49,7 @@ def vectors_for(references: ReferenceSet) -> QuerySet[WordVectorSet]:
 
 def features_for(references: ReferenceSet) -> QuerySet[EmbeddingSet]:
     """Vectors of images of the collection that the references are of."""
-    return whole_sets(collections=[references.collection])
+    return whole_sets(collections=[references.collection], project=references.project_id)
 
 
 def english_for(references: ReferenceSet) -> QuerySet[ReferenceSet]:

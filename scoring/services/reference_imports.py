@@ -110,7 +110,7 @@ def _about(
 ) -> dict[str, Any]:
     options = {"project": project.pk, "language": language.tag if language else ""}
     options |= {"name": name, "kind": str(kind), "source": source}
-    return {"kind": ImportKind.REFERENCES, "collection": collection, "options": options}
+    return {"kind": ImportKind.REFERENCES, "collection": collection, "project": project, "options": options}
 
 
 def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:

@@ -33,11 +33,13 @@ class Visual:
         self.english = _english_of(scoring, material)
         self.english_encoder = scoring.english_encoder or encoder
         # Those in 16 bits would give another figure than the captions themselves do.
-        self.sets = list(
-            whole_sets(encoder=encoder, captions_of=scoring.model, language=scoring.references.language_id).filter(
-                precision=Precision.FLOAT32
-            )[:SETS_LOOKED_AT]
+        sets = whole_sets(
+            encoder=encoder,
+            captions_of=scoring.model,
+            language=scoring.references.language_id,
+            project=scoring.project_id,
         )
+        self.sets = list(sets.filter(precision=Precision.FLOAT32)[:SETS_LOOKED_AT])
         self.facts: dict[Encoder, TextVectors] = {}
 
     def projections(self, metric: str) -> Projections:

@@ -40,17 +40,17 @@ def reference_list(request: HttpRequest, slug: str) -> HttpResponse:
 def references_import(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     if request.method != "POST":
-        return _form_page(request, project, ReferencesForm())
+        return _form_page(request, project, ReferencesForm(project=project))
     try:
         receive(request)
     except TooMuchSent as error:
-        return _form_page(request, project, ReferencesForm(), status=413, error=str(error))
+        return _form_page(request, project, ReferencesForm(project=project), status=413, error=str(error))
     return _references_import(request, project)
 
 
 @csrf_protect
 def _references_import(request: HttpRequest, project: Project) -> HttpResponse:
-    form = ReferencesForm(request.POST, request.FILES)
+    form = ReferencesForm(request.POST, request.FILES, project=project)
     if not form.is_valid():
         return _form_page(request, project, form, status=422)
     given = dict(form.cleaned_data)

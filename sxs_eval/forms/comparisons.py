@@ -12,8 +12,10 @@ from django.utils.translation import ngettext
 
 from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hold_field, hours, is_open_field
 from corpus.models import Collection
+from corpus.permissions import collections_in
 from inference.models import CaptioningModel
 from languages.models import Language
+from people.models import Project
 from sxs_eval.models import Comparison, EqualCaptions, Scale
 from sxs_eval.selectors.setup import LanguageCoverage
 from sxs_eval.services.comparisons import PoolSettings, Setting
@@ -31,12 +33,16 @@ class CollectionForm(forms.Form):
 
     collection = forms.ModelChoiceField(
         label=_("Collection"),
-        queryset=Collection.objects.all(),
+        queryset=Collection.objects.none(),
         to_field_name="slug",
         empty_label=_("Choose…"),
         help_text=_("Whose images the captions are of."),
         error_messages={"invalid_choice": _("There is no such collection any more. Choose another.")},
     )
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["collection"].queryset = collections_in(project)  # type: ignore[attr-defined]
 
 
 class ModelsForm(forms.Form):

@@ -19,7 +19,9 @@ from django.utils.translation import ngettext
 
 from allocation.forms import HIGHEST_REPLICATION
 from corpus.models import Collection, CollectionImage
+from corpus.permissions import collections_in
 from languages.rules import MalformedTag, canonical_tag
+from people.models import Project
 from sxs_eval.files.scores import MOST_BYTES, ScoreFile, ScoresRefused, parse_scores
 from sxs_eval.forms.comparisons import LARGEST_SEED, MOST_ATTENTION_PERCENT
 from sxs_eval.models import Scale
@@ -86,7 +88,7 @@ class PlanForm(forms.Form):
     )
     collection = forms.ModelChoiceField(
         label=_("Collection"),
-        queryset=Collection.objects.all(),
+        queryset=Collection.objects.none(),
         to_field_name="slug",
         empty_label=_("Choose…"),
         help_text=_("Whose images the captions are of."),
@@ -124,12 +126,14 @@ class PlanForm(forms.Form):
         data: QueryDict | None = None,
         files: MultiValueDict[str, UploadedFile[bytes]] | None = None,
         *,
+        project: Project,
         measured: Pace,
         initial: Mapping[str, Any] | None = None,
     ) -> None:
         self._upload_problem = ""
         super().__init__(self._with_upload(data, files), initial=dict(initial or {}))
         self.measured = measured
+        self.fields["collection"].queryset = collections_in(project)  # type: ignore[attr-defined]
         self.fields["pace"].help_text = self._pace_help()
 
     def _pace_help(self) -> str:

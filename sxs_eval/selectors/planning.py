@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 
 from corpus.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
+from inference.permissions import models_in
 from languages.models import Language
 from people.models import Project
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Standing, StandingState
@@ -112,7 +113,9 @@ def plan_rows(
     """`pairs` with what is here for each of them; no caption is read for it."""
     names = {name for pair in pairs for name in (pair.base, pair.test)}
     tags = {pair.language for pair in pairs}
-    models = {model.name: model for model in CaptioningModel.objects.filter(name__in=names)}
+    # What is the project's own comes last, and wins where something shared has its name.
+    named = models_in(project).filter(name__in=names)
+    models = {model.name: model for model in sorted(named, key=lambda model: model.project_id == project.pk)}
     languages = Language.objects.in_bulk(tags)
     described = _Described(collection, models.values(), tags)
     existing = existing_comparisons(

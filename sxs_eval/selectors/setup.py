@@ -9,6 +9,7 @@ from django.db.models import Count, Exists, OuterRef
 
 from corpus.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
+from inference.permissions import models_in
 from languages.models import Language
 from people.models import Project
 from sxs_eval.models import Comparison
@@ -23,10 +24,10 @@ class LanguageCoverage:
     is_there: bool
 
 
-def models_with_captions(collection: Collection) -> list[tuple[CaptioningModel, int]]:
-    """The models that describe images of `collection`, and in how many languages."""
+def models_with_captions(project: Project, collection: Collection) -> list[tuple[CaptioningModel, int]]:
+    """The models of `project` that describe images of `collection`, and in how many languages."""
     in_collection = CollectionImage.objects.filter(collection=collection, image=OuterRef("image"))
-    captions = ModelCaption.objects.filter(Exists(in_collection))
+    captions = ModelCaption.objects.filter(Exists(in_collection), model__in=models_in(project).values("pk"))
     counts = dict(captions.values_list("model").annotate(Count("language", distinct=True)).order_by())
     return [(model, counts[model.pk]) for model in CaptioningModel.objects.filter(pk__in=counts)]
 

@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from corpus.models import Collection
+from corpus.permissions import collections_in
 from languages.models import Language
 from people.markdown import to_html
 from people.models import Project, Role
@@ -55,12 +56,12 @@ def comparisons_progress(request: HttpRequest, slug: str) -> HttpResponse:
 def comparison_create(request: HttpRequest, slug: str) -> HttpResponse:
     """Three steps in one address, as each depends on the one before: collection, models, all the rest."""
     project = project_for(request.user, slug, *READERS)
-    chosen = CollectionForm(request.GET if "collection" in request.GET else None)
+    chosen = CollectionForm(request.GET if "collection" in request.GET else None, project=project)
     if not chosen.is_valid():
-        context = {"project": project, "form": chosen, "collections": Collection.objects.exists()}
+        context = {"project": project, "form": chosen, "collections": collections_in(project).exists()}
         return render(request, "sxs_eval/comparison_collection.html", context)
     collection: Collection = chosen.cleaned_data["collection"]
-    described = setup.models_with_captions(collection)
+    described = setup.models_with_captions(project, collection)
     is_asked = {"base", "test"} & request.GET.keys()
     models = ModelsForm(request.GET if is_asked else None, models=described, initial={"collection": collection.slug})
     if not models.is_valid():

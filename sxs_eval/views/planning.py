@@ -35,9 +35,9 @@ def plan_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     measured = measured_pace(project)
     if request.method != "POST":
-        form = PlanForm(measured=measured, initial={"seed": SystemRandom().getrandbits(SEED_BITS)})
+        form = PlanForm(project=project, measured=measured, initial={"seed": SystemRandom().getrandbits(SEED_BITS)})
         return _page(request, project, form)
-    form = PlanForm(request.POST, request.FILES, measured=measured)
+    form = PlanForm(request.POST, request.FILES, project=project, measured=measured)
     if not form.is_valid():
         return _page(request, project, form, status=422)
     rows = _rows(project, form)

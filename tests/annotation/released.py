@@ -64,7 +64,7 @@ class Campaign:
         for person in self.people.values():
             Consent.objects.create(text=text, user=person, given_at=NOW)
         self.collection = self._collection()
-        self.model = CaptioningModel.objects.create(name=f"{slug}-blip")
+        self.model = CaptioningModel.objects.create(is_shared=True, name=f"{slug}-blip")
         self.english = {
             entry.key: ModelCaption.objects.create(
                 model=self.model, image=entry.image, language_id="en", text=f"a {entry.key} in the sun"
@@ -113,7 +113,7 @@ class Campaign:
             make_image(f"{self.slug} gone {number}").delete()
 
     def _collection(self) -> Collection:
-        made = Collection.objects.create(slug=f"{self.slug}-pictures", name="Pictures of harbours")
+        made = Collection.objects.create(is_shared=True, slug=f"{self.slug}-pictures", name="Pictures of harbours")
         for position, key in self.ordered(list(enumerate(KEYS, start=1))):
             image = make_image(
                 f"{self.slug} {key}",

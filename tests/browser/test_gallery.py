@@ -27,7 +27,7 @@ def researcher() -> User:
     Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
     make_pictures(collection)
     alpha = make_captioner(collection, "Alpha", text="Alpha says")
-    pivot = CaptioningModel.objects.create(name="Beta", is_pivot=True)
+    pivot = CaptioningModel.objects.create(is_shared=True, name="Beta", is_pivot=True)
     for entry in collection.entries.all():
         for tag, text in (("ja", JAPANESE), ("ar", ARABIC)):
             about = {"image_id": entry.image_id, "language_id": tag, "text": text}
@@ -69,7 +69,7 @@ def test_images_follow_in_place_and_a_stabiliser_is_shown_when_asked_for(
 def test_a_trial_is_followed_to_its_end(
     live_server: Any, page: Page, context: BrowserContext, researcher: User
 ) -> None:
-    model = CaptioningModel.objects.create(name="Colours", backend="palette")
+    model = CaptioningModel.objects.create(is_shared=True, name="Colours", backend="palette")
     sign_in(context, researcher, live_server.url)
     page.goto(f"{live_server.url}/models/{model.pk}/try/")
     page.get_by_label("Or a picture of your own").set_input_files(

@@ -181,7 +181,7 @@ def test_no_page_has_a_barrier(
     image = collection.entries.all()[0].image
     RunFailure.objects.create(run=run, image=image, language_id="de", reason="Cut off.", at=timezone.now())
     make_worker(run=run, device_memory=2**30, device_memory_total=2**32, device_busy=0.5, rate=2.0)
-    CaptioningModel.objects.create(name="Imported")
+    CaptioningModel.objects.create(is_shared=True, name="Imported")
     sign_in(context, researcher, live_server.url)
     chosen = f"models/runs/new/?model={run.model_id}&collection={collection.slug}"
     own = f"models/runs/{run.pk}/"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from datetime import timedelta
 
 import pytest
@@ -18,6 +19,8 @@ from corpus.rules import limits
 from corpus.rules.sizes import sizes_of
 from corpus.selectors import picture_of
 from corpus.services import files, images, imports
+from corpus.services.collections import create_collection
+from people.models import Project
 from tests.corpus.pictures import picture
 from tests.factories import NOW, make_annotator, make_collection, make_image, make_project, make_round, make_user
 
@@ -48,8 +51,15 @@ def sent(monkeypatch):
     return sent
 
 
+@pytest.fixture
+def collection(manager):
+    """The manager's own."""
+    return make_collection(project=Project.objects.get(created_by=manager), is_shared=False)
+
+
 def make_job(collection: Collection, **fields) -> ImportJob:
-    job = ImportJob.objects.create(collection=collection, kind="images", source_name="pictures.zip", **fields)
+    about = {"collection": collection, "project": collection.project, "kind": "images"}
+    job = ImportJob.objects.create(**about, source_name="pictures.zip", **fields)
     job.rows.create(number=1, name="=1+1.jpg", outcome=Outcome.ADDED)
     job.rows.create(number=2, name="b.jpg", outcome=Outcome.REJECTED, reason="It is broken.")
     return job
@@ -68,8 +78,7 @@ def addresses(collection: Collection, job: ImportJob) -> list[str]:
 
 
 @pytest.mark.django_db
-def test_managers_see_the_pages_and_nobody_else_does(client_of, manager):
-    collection = make_collection()
+def test_managers_see_the_pages_and_nobody_else_does(client_of, manager, collection):
     job = make_job(collection, state=JobState.DONE)
     round = make_round(collection=collection)
     outsiders = [make_user("outsider"), make_annotator(round)]
@@ -108,10 +117,24 @@ def test_what_is_not_there_is_not_there_for_managers_either(client_of, manager):
 @pytest.mark.django_db
 def test_a_collection_gets_an_address_of_its_own(client_of, manager):
     client = client_of(manager)
-    for name, slug in (("New", "new-2"), ("Häfen im Norden", "hafen-im-norden"), ("港", "collection")):
+    for name, slug in (("New", "new"), ("Häfen im Norden", "hafen-im-norden"), ("港", "collection")):
         response = client.post(reverse("corpus:collection-create"), {"name": name, "description": "x"})
-        assert response["Location"] == reverse("corpus:images-add", args=[slug])
-    assert Collection.objects.get(slug="new-2").created_by == manager
+        made = Collection.objects.get(name=name)
+        assert response["Location"] == reverse("corpus:images-add", args=[made.slug])
+        assert re.fullmatch(rf"{slug}-[a-z2-9]{{8}}", made.slug)
+        assert made.created_by == manager
+
+
+@pytest.mark.django_db
+def test_addresses_of_shared_collections_are_numbered():
+    made = [create_collection(name=name, is_shared=True) for name in ("New", "Häfen", "Häfen")]
+    assert [collection.slug for collection in made] == ["new-2", "hafen", "hafen-2"]
+
+
+@pytest.mark.django_db
+def test_a_name_is_given_once(client_of, manager):
+    client = client_of(manager)
+    client.post(reverse("corpus:collection-create"), {"name": "New"})
 
     again = client.post(reverse("corpus:collection-create"), {"name": "New"})
     assert again.status_code == 422
@@ -140,7 +163,7 @@ def test_a_page_of_a_large_collection_asks_no_more_than_one_of_a_small_one(
     small, large = make_collection(images=1), make_collection(images=70)
     client = client_of(manager)
     for collection in (small, large):
-        with django_assert_max_num_queries(8):
+        with django_assert_max_num_queries(10):
             client.get(reverse("corpus:collection-show", args=[collection.slug]))
     second = client.get(reverse("corpus:collection-show", args=[large.slug]), {"page": 2})
     assert len(second.context["shown"]) == 10
@@ -148,9 +171,9 @@ def test_a_page_of_a_large_collection_asks_no_more_than_one_of_a_small_one(
 
 @pytest.mark.django_db
 def test_many_files_are_sent_and_imported_in_the_background(
-    client_of, manager, sent, django_capture_on_commit_callbacks
+    client_of, manager, collection, sent, django_capture_on_commit_callbacks
 ):
-    collection = make_collection(images=0)
+    collection.entries.all().delete()
     with django_capture_on_commit_callbacks(execute=True):
         response = client_of(manager).post(
             reverse("corpus:images-add", args=[collection.slug]),
@@ -179,15 +202,15 @@ def test_many_files_are_sent_and_imported_in_the_background(
 
 
 @pytest.mark.django_db
-def test_nothing_sent_is_told_in_the_form(client_of, manager):
-    response = client_of(manager).post(reverse("corpus:images-add", args=[make_collection().slug]), {})
+def test_nothing_sent_is_told_in_the_form(client_of, manager, collection):
+    response = client_of(manager).post(reverse("corpus:images-add", args=[collection.slug]), {})
     assert response.status_code == 422
     assert not ImportJob.objects.exists()
 
 
 @pytest.mark.django_db
-def test_too_much_at_once_is_told_clearly(client_of, manager, monkeypatch, settings):
-    address = reverse("corpus:images-add", args=[make_collection().slug])
+def test_too_much_at_once_is_told_clearly(client_of, manager, collection, monkeypatch, settings):
+    address = reverse("corpus:images-add", args=[collection.slug])
     two = {"pictures": [SimpleUploadedFile("a.jpg", picture()), SimpleUploadedFile("b.jpg", picture())]}
 
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 1
@@ -203,8 +226,8 @@ def test_too_much_at_once_is_told_clearly(client_of, manager, monkeypatch, setti
 
 
 @pytest.mark.django_db
-def test_a_form_from_elsewhere_is_refused(client_of, manager):
-    address = reverse("corpus:images-add", args=[make_collection().slug])
+def test_a_form_from_elsewhere_is_refused(client_of, manager, collection):
+    address = reverse("corpus:images-add", args=[collection.slug])
     client = client_of(manager, enforce_csrf_checks=True)
     content = {"pictures": SimpleUploadedFile("a.jpg", picture())}
     assert client.post(address, content).status_code == 403
@@ -215,8 +238,8 @@ def test_a_form_from_elsewhere_is_refused(client_of, manager):
 
 
 @pytest.mark.django_db
-def test_a_report_can_be_narrowed_and_downloaded(client_of, manager):
-    job = make_job(make_collection(), state=JobState.DONE)
+def test_a_report_can_be_narrowed_and_downloaded(client_of, manager, collection):
+    job = make_job(collection, state=JobState.DONE)
     client = client_of(manager)
 
     assert "b.jpg" in client.get(reverse("corpus:import-show", args=[job.pk])).text
@@ -235,8 +258,8 @@ def test_a_report_can_be_narrowed_and_downloaded(client_of, manager):
 
 
 @pytest.mark.django_db
-def test_progress_asks_for_itself_until_the_import_is_done(client_of, manager):
-    job = make_job(make_collection(), state=JobState.RUNNING, total=8, done=2)
+def test_progress_asks_for_itself_until_the_import_is_done(client_of, manager, collection):
+    job = make_job(collection, state=JobState.RUNNING, total=8, done=2)
     address = reverse("corpus:import-progress", args=[job.pk])
     client = client_of(manager)
 

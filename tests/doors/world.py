@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotation.models import Release
 from annotation.services import corrections
-from corpus.models import ImportJob, ImportKind, JobState
+from corpus.models import Collection, ImportJob, ImportKind, JobState
 from corpus.selectors import picture_of
 from gapgame.services import playing
 from inference.models import CaptioningModel, Encoder, Run, RunState, Trial
@@ -87,15 +87,24 @@ def make_world(media: Path) -> World:
     model = CaptioningModel.objects.first()
     assert model is not None
     run = Run.objects.create(
-        model=model, collection=seeded.main.collection, queue="gpu", state=RunState.DONE, total=1, created_at=now
+        is_shared=True,
+        model=model,
+        collection=seeded.main.collection,
+        queue="gpu",
+        state=RunState.DONE,
+        total=1,
+        created_at=now,
     )
     image = seeded.main.collection.entries.first().image
     trial = Trial.objects.create(model=model, image=image, created_at=now, created_by=manager)
     job = ImportJob.objects.create(
         kind=ImportKind.CAPTIONS, collection=seeded.main.collection, source_name="x.jsonl", state=JobState.DONE
     )
-    encoder = Encoder.objects.create(name="Colours", backend="sentences", signature="c-1")
+    encoder = Encoder.objects.create(is_shared=True, name="Colours", backend="sentences", signature="c-1")
     vectors = put_set(encoder, seeded.main.collection, [[1.0, float(number)] for number in range(9)])
+    for kind in (Collection, CaptioningModel, Encoder, Run):
+        kind.objects.update(project=project, is_shared=False)
+    ImportJob.objects.update(project=project)
     picture = picture_of(image, seeded.ann).large.split("/")
     known: dict[str, Sequence[object]] = {
         **seeded.known(),

@@ -7,7 +7,8 @@ from django.test import Client
 
 from inference import tasks
 from inference.models import Run
-from people.models import Role
+from people.models import Project, Role
+from tests.factories import make_project
 from tests.inference.fake_runs import before
 from tests.inference.watched import make_person, offer_fakes, start_run
 
@@ -27,15 +28,21 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.fixture
-def researcher(client: Client) -> Client:
-    client.force_login(make_person(Role.RESEARCHER))
+def project() -> Project:
+    """That of the researcher."""
+    return make_project()
+
+
+@pytest.fixture
+def researcher(client: Client, project: Project) -> Client:
+    client.force_login(make_person(Role.RESEARCHER, project))
     return client
 
 
 @pytest.fixture
-def run(fakes: None) -> Run:
-    """Waits for a worker."""
-    return start_run()
+def run(fakes: None, project: Project) -> Run:
+    """Waits for a worker; of the researcher's project, and shared with all."""
+    return start_run(project=project)
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def make_encoder(name: str = "Colours", **fields: Any) -> Encoder:
-    return Encoder.objects.create(name=name, **({"backend": MeanColoursBackend.name} | fields))
+    return Encoder.objects.create(is_shared=True, name=name, **({"backend": MeanColoursBackend.name} | fields))
 
 
 def paint(image: Image, colour: str, size: tuple[int, int] = (8, 6)) -> None:
@@ -101,7 +101,9 @@ def images_of(collection: Collection) -> list[Image]:
 
 
 def begin(encoder: Encoder, collection: Collection, *, precision: str = Precision.FLOAT32, **about: Any) -> Run:
-    return start_embeddings(encoder=encoder, collection=collection, precision=precision, by=None, now=NOW, **about)
+    return start_embeddings(
+        is_shared=True, encoder=encoder, collection=collection, precision=precision, by=None, now=NOW, **about
+    )
 
 
 def work(run: Run, *, later: timedelta = timedelta()) -> EmbeddingSet:
@@ -123,7 +125,13 @@ def put_set(encoder: Encoder, collection: Collection, vectors: Any, **about: Any
     order = np.argsort(ids)
     ids, rows = ids[order], np.array(vectors, dtype=np.float16)[order]
     run = Run.objects.create(
-        encoder=encoder, collection=collection, queue="gpu", state=RunState.DONE, created_at=NOW, started_at=NOW
+        is_shared=True,
+        encoder=encoder,
+        collection=collection,
+        queue="gpu",
+        state=RunState.DONE,
+        created_at=NOW,
+        started_at=NOW,
     )
     made = EmbeddingSet.objects.create(encoder=encoder, run=run, created_at=NOW, **about)
     made.rows, made.dimensions = rows.shape

@@ -37,12 +37,15 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def make_model(name: str = "Fake", *, is_pivot: bool = False, source: str = "", **options: Any) -> CaptioningModel:
-    return CaptioningModel.objects.create(name=name, backend="fake", source=source, is_pivot=is_pivot, options=options)
+    return CaptioningModel.objects.create(
+        is_shared=True, name=name, backend="fake", source=source, is_pivot=is_pivot, options=options
+    )
 
 
 def make_translated(english_model: CaptioningModel) -> CaptioningModel:
-    translator = Translator.objects.create(name="Fake translator", backend="fake")
+    translator = Translator.objects.create(is_shared=True, name="Fake translator", backend="fake")
     return CaptioningModel.objects.create(
+        is_shared=True,
         name=f"{english_model.name}, translated",
         backend="translated",
         english_model=english_model,
@@ -60,6 +63,7 @@ def make_run(
 ) -> Run:
     collection = make_collection(images) if isinstance(images, int) else images
     return runs.start(
+        is_shared=True,
         model=model or make_model(),
         collection=collection,
         languages=[make_language(tag) for tag in languages],

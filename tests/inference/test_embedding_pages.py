@@ -43,7 +43,7 @@ def collection():
 
 @pytest.fixture
 def encoder():
-    return Encoder.objects.create(name="Eyes", backend="mobilenet", signature="eyes-1", dimensions=2)
+    return Encoder.objects.create(is_shared=True, name="Eyes", backend="mobilenet", signature="eyes-1", dimensions=2)
 
 
 @pytest.fixture
@@ -56,7 +56,9 @@ def client():
 
 
 def make_set(encoder, collection, *, state=RunState.DONE, vectors=VECTORS, **about):
-    run = Run.objects.create(encoder=encoder, collection=collection, queue="gpu", state=state, created_at=NOW)
+    run = Run.objects.create(
+        is_shared=True, encoder=encoder, collection=collection, queue="gpu", state=state, created_at=NOW
+    )
     made = EmbeddingSet.objects.create(encoder=encoder, run=run, created_at=NOW, **about)
     if state == RunState.DONE:
         ids = np.array([entry.image_id for entry in collection.entries.order_by("position")][: len(vectors)])
@@ -210,7 +212,7 @@ def test_an_encoder_is_registered_and_what_it_does_not_take_is_told(client):
 
 
 def test_vectors_are_asked_for_and_the_run_is_shown(client, collection):
-    encoder = Encoder.objects.create(name="Sentences", backend="sentences")
+    encoder = Encoder.objects.create(is_shared=True, name="Sentences", backend="sentences")
     model, german = make_captioner(collection, "Alpha", language="de"), make_language("de")
     sent = {"encoder": encoder.pk, "collection": collection.slug, "captions_of": model.pk, "language": "de"}
     response = client.post(reverse("inference:embedding-create"), sent | {"precision": "float32"})
@@ -232,7 +234,7 @@ def test_vectors_are_asked_for_and_the_run_is_shown(client, collection):
     ],
 )
 def test_vectors_that_cannot_be_made_are_refused_with_the_reason(client, collection, change, says):
-    encoder = Encoder.objects.create(name="Sentences", backend="sentences")
+    encoder = Encoder.objects.create(is_shared=True, name="Sentences", backend="sentences")
     model = make_captioner(collection, "Alpha", language="de")
     sent = {"encoder": encoder.pk, "collection": collection.slug, "captions_of": model.pk, "language": "de"}
     response = client.post(reverse("inference:embedding-create"), sent | {"precision": "float16"} | change)

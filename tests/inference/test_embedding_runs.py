@@ -214,7 +214,7 @@ def test_a_worker_that_finds_the_parts_dropped_takes_what_another_put_together()
 
 
 def test_an_encoder_that_makes_no_vectors_of_these_is_refused_at_the_start():
-    texts = Encoder.objects.create(name="Sentences", backend="sentences")
+    texts = Encoder.objects.create(is_shared=True, name="Sentences", backend="sentences")
     with pytest.raises(RunRefused, match="makes no vectors of these"):
         begin(texts, painted_collection(1))
 

@@ -37,11 +37,12 @@ def server(settings: Any) -> Iterator[FakeEndpoint]:
 
 def make_model(**options: Any) -> CaptioningModel:
     about = {"model": "tiny-1", "retries": 0, "concurrency": 2, "read_s": 10, **options}
-    return register_model(name="Tiny", backend="endpoint", source="lab", options=about, by=None)
+    return register_model(is_shared=True, name="Tiny", backend="endpoint", source="lab", options=about, by=None)
 
 
 def begin(model: CaptioningModel, collection: Collection, *tags: str, **decoding: Any) -> Run:
     return runs.start(
+        is_shared=True,
         model=model,
         collection=collection,
         languages=[make_language(tag) for tag in tags],
@@ -154,9 +155,11 @@ def test_english_captions_are_translated_by_the_endpoint(server):
     server.always = lambda asked: Answer("A red door.")
     go(begin(english, collection, "en"))
     translator = register_translator(
-        name="Tiny translator", backend="endpoint", source="lab", options={"model": "tiny-2"}, by=None
+        is_shared=True, name="Tiny translator", backend="endpoint", source="lab", options={"model": "tiny-2"}, by=None
     )
-    model = register_translated_model(name="Tiny, translated", english_model=english, translator=translator, by=None)
+    model = register_translated_model(
+        is_shared=True, name="Tiny, translated", english_model=english, translator=translator, by=None
+    )
     server.always = lambda asked: Answer("Eine rote Tür." if asked.prompt.endswith("A red door.") else "?")
 
     run = go(begin(model, collection, "de"))
@@ -170,7 +173,7 @@ def test_english_captions_are_translated_by_the_endpoint(server):
 def test_palette_captions_a_collection_in_all_its_languages():
     loading.drop()
     collection = painted_collection(8)
-    model = register_model(name="Palette", backend="palette", by=None)
+    model = register_model(is_shared=True, name="Palette", backend="palette", by=None)
 
     run = go(begin(model, collection, "en", "ar", "ja"))
 

@@ -11,8 +11,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from corpus.models import CollectionImage
-from inference.models import ModelCaption
+from corpus.models import Collection, CollectionImage
+from inference.models import CaptioningModel, ModelCaption
 from inference.selectors import gallery as selectors
 from people.models import Membership, Role
 from tests.annotation.handing_in import take
@@ -212,4 +212,4 @@ def test_what_is_shown_first_is_the_collection_that_was_described_last(client, c
         collection=made_of_it, image=collection.entries.last().image, key="again", position=99
     )
 
-    assert selectors.usual_collection() == collection
+    assert selectors.usual_collection(Collection.objects.all(), CaptioningModel.objects.all()) == collection

@@ -211,11 +211,11 @@ def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
     monkeypatch.setattr(imports, "LINES_PER_TRANSACTION", 2)
     real, taken = imports._take, []
 
-    def dies_at_the_second(job, model, chunk, **more):
+    def dies_at_the_second(job, chunk, **more):
         taken.append([record.number for record in chunk])
         if len(taken) == 2:
             raise KeyboardInterrupt
-        return real(job, model, chunk, **more)
+        return real(job, chunk, **more)
 
     monkeypatch.setattr(imports, "_take", dies_at_the_second)
     with pytest.raises(KeyboardInterrupt):
@@ -237,7 +237,7 @@ def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
 def test_imports_at_the_same_time_take_each_caption_once(tmp_path):
     collection = make_collection(images=20)
     content = lines(*({"image": key, "caption": WORDS} for key in keys(collection)))
-    CaptioningModel.objects.create(name="m")
+    CaptioningModel.objects.create(is_shared=True, name="m")
     for name in "abcd":
         (tmp_path / name).mkdir()
 

@@ -58,8 +58,8 @@ class TestList:
         model = make_model("Fake one", is_pivot=True)
         make_running(start_run(model, collection))
         text = text_of(researcher.get(reverse("inference:model-list")))
-        assert "Imported one imported 3 German" in text
-        assert "Fake one pivot Fake 0 – 1 going" in text
+        assert "Imported one Shared with all imported 3 German" in text
+        assert "Fake one pivot Shared with all Fake 0 – 1 going" in text
 
     def test_of_many_languages_those_with_most_captions_are_named(self, researcher):
         collection = make_collection(2)
@@ -110,7 +110,7 @@ class TestList:
 
 class TestOne:
     def test_it_says_what_it_is_and_which_languages_it_writes_by_its_own_codes(self, researcher):
-        translator = Translator.objects.create(name="Fake translator", backend="fake")
+        translator = Translator.objects.create(is_shared=True, name="Fake translator", backend="fake")
         english = make_captioner(make_collection(1), "English")
         model = make_model("Both", backend="translated", english_model=english, translator=translator)
         text = text_of(researcher.get(show(model)))
@@ -272,7 +272,7 @@ class TestRegistering:
 
     def test_a_kind_that_needs_nothing_is_asked_for_a_name_alone(self, researcher):
         form = researcher.get(reverse("inference:model-create"), {"kind": "palette"}).context["form"]
-        assert set(form.fields) == {"name", "description"}
+        assert set(form.fields) == {"name", "description", "project"}
         register(researcher, "palette")
         assert CaptioningModel.objects.get().backend == "palette"
 
@@ -317,7 +317,7 @@ class TestTranslations:
         assert (model.backend, model.english_model, model.translator) == ("translated", english, translator)
 
     def test_a_translation_is_not_translated_again(self, researcher):
-        translator = Translator.objects.create(name="Fake translator", backend="fake")
+        translator = Translator.objects.create(is_shared=True, name="Fake translator", backend="fake")
         english = make_captioner(make_collection(1), "English")
         model = make_model("Both", backend="translated", english_model=english, translator=translator)
         response = register(researcher, "translated", english_model=model.pk, translator=translator.pk)

@@ -65,12 +65,14 @@ def client():
 class Rows:
     def __init__(self):
         self.collection = make_collection(images=2)
-        self.model = CaptioningModel.objects.create(name="Colours", backend="palette")
-        self.encoder = Encoder.objects.create(name="Eyes", backend="mobilenet")
-        self.translator = Translator.objects.create(name="T", backend="endpoint", source="lab", options={"model": "m"})
+        self.model = CaptioningModel.objects.create(is_shared=True, name="Colours", backend="palette")
+        self.encoder = Encoder.objects.create(is_shared=True, name="Eyes", backend="mobilenet")
+        self.translator = Translator.objects.create(
+            is_shared=True, name="T", backend="endpoint", source="lab", options={"model": "m"}
+        )
         about = {"collection": self.collection, "queue": "gpu", "created_at": NOW}
-        self.run = Run.objects.create(model=self.model, **about)
-        of_set = Run.objects.create(encoder=self.encoder, **about)
+        self.run = Run.objects.create(is_shared=True, model=self.model, **about)
+        of_set = Run.objects.create(is_shared=True, encoder=self.encoder, **about)
         self.set = EmbeddingSet.objects.create(encoder=self.encoder, run=of_set, created_at=NOW)
 
     def address(self, name):

@@ -75,7 +75,7 @@ def test_pictures_are_turned_upright_and_broken_ones_named(tmp_path):
 @pytest.mark.django_db
 def test_pictures_of_a_collection_go_by_their_keys(tmp_path):
     Image.new("RGB", (40, 20), "red").save(tmp_path / "red.png")
-    collection = Collection.objects.create(name="Colours", slug="colours")
+    collection = Collection.objects.create(is_shared=True, name="Colours", slug="colours")
     import_path(path=tmp_path, collection=collection, clock=timezone.now, announce=lambda image: None)
 
     [(key, picture)] = read_collection(collection)

@@ -174,7 +174,7 @@ class TestWatching:
             assert "inference_modelcaption" not in asked_of
             assert "inference_chunk" not in asked_of
             assert "corpus_collectionimage" not in asked_of
-            assert len(queries) <= 10
+            assert len(queries) <= 13
 
 
 class TestLog:

@@ -170,7 +170,7 @@ class TestStarting:
     def test_a_translated_model_says_how_many_pictures_have_no_english_caption(self, researcher, collection):
         english = make_captioner(collection, "English")
         ModelCaption.objects.filter(image=collection.entries.first().image).delete()
-        translator = Translator.objects.create(name="Fake translator", backend="fake")
+        translator = Translator.objects.create(is_shared=True, name="Fake translator", backend="fake")
         model = make_model("Translated", backend="translated", english_model=english, translator=translator)
         response = self.send(researcher, model, collection, count="1")
         assert "1 picture has no English caption by “English” and will fail." in text_of(response)

@@ -61,8 +61,8 @@ class TestSteering:
 
 class TestFailures:
     @pytest.fixture
-    def failed(self):
-        run = start_run(collection=make_collection(3), languages=("de",))
+    def failed(self, project):
+        run = start_run(collection=make_collection(3), languages=("de",), project=project)
         for number, entry in enumerate(run.collection.entries.all()):
             reason = "The file is cut off." if number else "It has no pixels."
             RunFailure.objects.create(run=run, image=entry.image, language_id="de", reason=reason, at=timezone.now())

@@ -67,7 +67,7 @@ def test_what_cannot_be_run_is_refused_with_what_to_do():
     assert "Import some" in refused(images=0, model=make_model("a"))
     assert "Choose a language" in refused(languages=[], model=make_model("b"))
     assert "There is no such model" in refused(model=make_model("c", source="nowhere"))
-    other = CaptioningModel.objects.create(name="d", backend="unheard-of")
+    other = CaptioningModel.objects.create(is_shared=True, name="d", backend="unheard-of")
     assert "No backend 'unheard-of'" in refused(model=other)
     assert not Run.objects.exists()
 

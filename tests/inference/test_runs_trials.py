@@ -152,7 +152,7 @@ def test_a_translated_model_is_tried_on_the_stored_caption_or_on_one_made_now(me
     store_picture(image)
     translator = imported.translated_models.get().translator
     both = CaptioningModel.objects.create(
-        name="Both", backend="translated", english_model=english, translator=translator
+        is_shared=True, name="Both", backend="translated", english_model=english, translator=translator
     )
     made = run(make_trial(both, tags=["de"], image=image))
     assert made.results["de"]["text"] == f"de of en caption of {image.sha256[:8]}"

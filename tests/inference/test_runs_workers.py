@@ -221,6 +221,7 @@ def test_two_runs_that_make_the_same_captions_at_once_keep_one_of_each():
     first = make_run(collection, model=model, languages=["de", "fr"])
     Run.objects.filter(pk=first.pk).update(state="paused")
     second = runs.start(
+        is_shared=True,
         model=model,
         collection=make_copy(collection),
         languages=list(first.languages.all()),

@@ -56,6 +56,7 @@ def models(settings, folder):
 
 def begin(model, collection, *tags, **decoding) -> Run:
     return runs.start(
+        is_shared=True,
         model=model,
         collection=collection,
         languages=[make_language(tag) for tag in tags],
@@ -66,7 +67,7 @@ def begin(model, collection, *tags, **decoding) -> Run:
 
 
 def made_by(backend: str, name: str):
-    return register_model(name=name, backend=backend, source=name, options={}, by=None)
+    return register_model(is_shared=True, name=name, backend=backend, source=name, options={}, by=None)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ def test_what_is_drawn_is_the_same_when_memory_allows_for_fewer_at_once(monkeypa
 def test_a_pivot_models_stabilisers_are_decoded_once_and_captions_follow_from_them():
     options = {"languages": {"de": "de", "fr": "fr"}, "prompts": {"fr": "french:"}}
     model = register_model(
-        name="Pivot", backend="encoder-decoder", source="pivot", options=options, is_pivot=True, by=None
+        is_shared=True, name="Pivot", backend="encoder-decoder", source="pivot", options=options, is_pivot=True, by=None
     )
     collection = painted_collection(4)
 
@@ -145,8 +146,10 @@ def test_a_pivot_models_stabilisers_are_decoded_once_and_captions_follow_from_th
 def test_english_captions_are_translated(name):
     english, collection = made_by("encoder-decoder", "blip"), painted_collection(5)
     go(begin(english, collection, "en"))
-    translator = register_translator(name=name, backend="seq2seq", source=name, options={}, by=None)
-    model = register_translated_model(name="Translated", english_model=english, translator=translator, by=None)
+    translator = register_translator(is_shared=True, name=name, backend="seq2seq", source=name, options={}, by=None)
+    model = register_translated_model(
+        is_shared=True, name="Translated", english_model=english, translator=translator, by=None
+    )
 
     run = go(begin(model, collection, "de", "fr"))
 

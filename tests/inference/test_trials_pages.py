@@ -49,7 +49,7 @@ DECODING = {
 
 @pytest.fixture
 def model():
-    return CaptioningModel.objects.create(name="Colours", backend="palette")
+    return CaptioningModel.objects.create(is_shared=True, name="Colours", backend="palette")
 
 
 @pytest.fixture
@@ -237,7 +237,7 @@ def test_a_model_whose_captions_come_from_files_cannot_be_tried(client):
     where = reverse("inference:model-try", args=[model.pk])
     for response in (client.get(where), ask(client, model, key="x")):
         assert "nothing to run" in text_of(response)
-    gone = CaptioningModel.objects.create(name="Gone", backend="gone")
+    gone = CaptioningModel.objects.create(is_shared=True, name="Gone", backend="gone")
     assert "cannot be run here" in text_of(client.get(reverse("inference:model-try", args=[gone.pk])))
     assert not Trial.objects.exists()
 

@@ -37,7 +37,7 @@ def make_person(role: Role | None, project: Project | None = None) -> User:
 
 
 def make_model(name: str = "Fake model", **fields: Any) -> CaptioningModel:
-    return CaptioningModel.objects.create(name=name, **({"backend": "fake"} | fields))
+    return CaptioningModel.objects.create(is_shared=True, name=name, **({"backend": "fake"} | fields))
 
 
 def start_run(
@@ -49,6 +49,7 @@ def start_run(
 ) -> Run:
     """As a researcher does; then what `about` says of its row."""
     run = runs.start(
+        is_shared=True,
         model=model or make_model(),
         collection=collection or make_collection(4),
         languages=[make_language(tag) for tag in languages],

@@ -239,14 +239,14 @@ class World:
         """
         captioner, now = CaptioningModel.objects.get(name=MODEL), timezone.now()
         about = {"queue": "gpu", "state": RunState.DONE, "total": IMAGES, "failed": IMAGES, "created_at": now}
-        run = Run.objects.create(model=captioner, collection=self.collection, **about)
+        run = Run.objects.create(is_shared=True, model=captioner, collection=self.collection, **about)
         run.languages.add(Language.objects.get(pk="en"))
         RunEvent.objects.create(run=run, at=now, message="7 failed: the file is cut off (7)", is_warning=True)
         for entry in self.collection.entries.all():
             RunFailure.objects.create(run=run, image=entry.image, language_id="en", reason="Cut off.", at=now)
         for caption in captioner.captions.all():
             ModelCaption.objects.filter(pk=caption.pk).update(stabiliser=caption.text)
-        encoder = Encoder.objects.create(name="Sentences", backend="sentences", signature="s-1")
+        encoder = Encoder.objects.create(is_shared=True, name="Sentences", backend="sentences", signature="s-1")
         vectors = [[1.0, number] for number in range(IMAGES)]
         put_set(encoder, self.collection, vectors, captions_of=captioner, language=Language.objects.get(pk="en"))
         for item in Item.objects.filter(batch=self.batch).select_related("english"):
@@ -272,7 +272,7 @@ class World:
 
 def make_world() -> World:
     collection = make_collection(IMAGES)
-    captioner = CaptioningModel.objects.create(name=MODEL)
+    captioner = CaptioningModel.objects.create(is_shared=True, name=MODEL)
     for entry in collection.entries.select_related("image"):
         text = english(entry.position)
         ModelCaption.objects.create(model=captioner, image=entry.image, language_id="en", text=text)
@@ -287,7 +287,7 @@ def make_world() -> World:
         )
         for name in ("A", "B")
     }
-    make_import(collection)
+    make_import(collection, rounds["B"].project)
     other = make_annotator(rounds["B"], "bo")
     there = World(rounds, make_annotator(rounds["A"], "ann"), other, collection)
     # As signing up does. Left to the page of addresses it would get another number at each look on PostgreSQL, whose
@@ -309,10 +309,9 @@ def make_sizes(public_id: UUID, text: str) -> None:
         files.put(files.size_name(public_id, size), content)
 
 
-def make_import(collection: Collection) -> None:
-    job = ImportJob.objects.create(
-        kind=ImportKind.CAPTIONS, collection=collection, source_name="captions.jsonl", state=JobState.DONE
-    )
+def make_import(collection: Collection, project: Project) -> None:
+    about = {"collection": collection, "project": project, "source_name": "captions.jsonl", "state": JobState.DONE}
+    job = ImportJob.objects.create(kind=ImportKind.CAPTIONS, **about)
     ImportRow.objects.create(job=job, number=1, name=collection.entries.first().key, outcome=Outcome.ADDED)
 
 

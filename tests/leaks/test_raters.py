@@ -273,7 +273,7 @@ def test_a_researcher_elsewhere_does_not_read_there_whose_the_captions_in_hand_a
     collection, captioner = world.comparison.collection, world.comparison.base
     told, judged = "Ein Hund auf", Judgement.objects.filter(person=world.rater, kind=Kind.PAIR)
     held = [judgement.pair.image for judgement in judged.select_related("pair__image")]
-    encoder = Encoder.objects.create(name="Sentences", backend="sentences", signature="s-1")
+    encoder = Encoder.objects.create(is_shared=True, name="Sentences", backend="sentences", signature="s-1")
     about = {"captions_of": captioner, "language": Language.objects.get(pk="de")}
     made = put_set(encoder, collection, [[1.0, number] for number in range(IMAGES)], **about)
     now = timezone.now()

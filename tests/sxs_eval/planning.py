@@ -22,7 +22,7 @@ zh,Beta,20,20
 
 
 def describe(collection: Collection, name: str, *tags: str, images: int = 4) -> CaptioningModel:
-    model, _made = CaptioningModel.objects.get_or_create(name=name)
+    model, _made = CaptioningModel.objects.get_or_create(name=name, defaults={"is_shared": True})
     ModelCaption.objects.bulk_create(
         ModelCaption(model=model, image_id=entry.image_id, language_id=tag, text=f"{name} on {entry.key}")
         for tag in tags

@@ -224,7 +224,7 @@ def test_what_cannot_be_compared_here_is_told_in_its_row_and_cannot_be_made(
 def test_images_count_that_both_models_describe(manager, project, collection):
     entries = list(collection.entries.all())
     for name, part in (("Early", entries[:3]), ("Late", entries[1:]), ("First", entries[:1]), ("Rest", entries[1:])):
-        model = CaptioningModel.objects.create(name=name)
+        model = CaptioningModel.objects.create(is_shared=True, name=name)
         ModelCaption.objects.bulk_create(
             ModelCaption(model=model, image_id=entry.image_id, language_id="de", text=name) for entry in part
         )

@@ -35,7 +35,8 @@ class Command(BaseCommand):
     def handle(
         self, *, file: Path, collection: str, project: str, references: str | None, source: str, **options: Any
     ) -> None:
-        into, images, by = _project(project), collection_named(collection), _user(options["by"])
+        into, by = _project(project), _user(options["by"])
+        images = collection_named(collection, project=into)
         try:
             opened = file.open("rb")
         except OSError as error:

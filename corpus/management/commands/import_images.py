@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from corpus.management.arguments import PROJECT_HELP, project_of
 from corpus.management.reports import check_report, print_report, write_report
 from corpus.models import Collection, JobState
 from corpus.services.collections import collection_named
@@ -22,9 +23,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("source", type=Path, help="folder, manifest or zip")
         parser.add_argument("--collection", required=True, help="name or slug; made where there is none")
+        parser.add_argument("--project", metavar="SLUG", help=PROJECT_HELP)
         parser.add_argument("--report", type=Path, help="write the whole report to this CSV file")
 
-    def handle(self, *, source: Path, collection: str, report: Path | None, **options: Any) -> None:
+    def handle(
+        self, *, source: Path, collection: str, report: Path | None, project: str | None, **options: Any
+    ) -> None:
         if not source.exists():
             raise CommandError(f"There is no file or folder {source}.")
         collection = collection.strip()
@@ -32,9 +36,8 @@ class Command(BaseCommand):
         if len(collection) > longest or not collection.isprintable() or not any(map(str.isalnum, collection)):
             raise CommandError(f"--collection takes 1 to {longest} characters, a letter or digit among them.")
         check_report(report)
-        job = import_path(
-            path=source, collection=collection_named(collection), clock=timezone.now, announce=ask_for_sizes
-        )
+        into = collection_named(collection, project=project_of(project))
+        job = import_path(path=source, collection=into, clock=timezone.now, announce=ask_for_sizes)
         if report is not None:
             write_report(job, report)
         print_report(job, self.stdout)

@@ -42,11 +42,11 @@ class Command(BaseCommand):
 
 def _sets(item_set: ItemSet, number: int | None) -> list[EmbeddingSet]:
     if number is not None:
-        sets = list(whole_sets().filter(pk=number))
+        sets = list(whole_sets(project=item_set.project_id).filter(pk=number))
         if not sets:
             raise CommandError(f"There is no embedding set {number} of images that is whole.")
         return sets
-    sets = list(whole_sets(collections=[item_set.collection]))
+    sets = list(whole_sets(collections=[item_set.collection], project=item_set.project_id))
     if not sets:
         raise CommandError(
             f"There are no vectors of the collection {item_set.collection.slug}. Have them computed first: Models, "

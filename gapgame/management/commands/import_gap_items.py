@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from corpus.management.reports import check_report, print_report, write_report
 from corpus.models import Collection, JobState, Outcome
+from corpus.permissions import collections_in
 from corpus.tasks import ask_for_sizes
 from gapgame.files.multisubs import is_layout
 from gapgame.models import ItemSet
@@ -40,7 +41,7 @@ class Command(BaseCommand):
         if found is None:
             raise CommandError(f"There is no project {project}.")
         _check_paths(file, options["images"], options["embeddings"])
-        collections = [_collection(slug) for slug in options["collection"]]
+        collections = [_collection(slug, found) for slug in options["collection"]]
         name = _name(options["set"])
         check_report(options["report"])
         job = import_path(
@@ -73,10 +74,10 @@ def _check_paths(file: Path, images: Path | None, embeddings: Path | None) -> No
         raise CommandError(f"There is no file {embeddings}.")
 
 
-def _collection(slug: str) -> Collection:
-    found = Collection.objects.filter(slug=slug).first()
+def _collection(slug: str, project: Project) -> Collection:
+    found = collections_in(project).filter(slug=slug).first()
     if found is None:
-        raise CommandError(f"There is no collection {slug}.")
+        raise CommandError(f"There is no collection {slug} that project {project.slug} may use.")
     return found
 
 

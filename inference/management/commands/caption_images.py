@@ -9,7 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from corpus.models import Collection, JobState
+from corpus.management.arguments import PROJECT_HELP, collection_named, named, project_of
+from corpus.models import JobState
 from inference.backends.captioners import Decoding
 from inference.models import GOING, CaptioningModel, Run, RunState
 from inference.services import running, runs, workers
@@ -17,6 +18,7 @@ from inference.services.heartbeat import heartbeat
 from inference.services.runs import RunRefused
 from inference.services.works import work_of
 from languages.models import Language
+from people.permissions import usable_in
 
 SLICE_S = 5.0
 """After which it says how far it is."""
@@ -32,6 +34,7 @@ class Command(BaseCommand):
         parser.add_argument("collection", help="short name, as in addresses")
         parser.add_argument("--model", required=True, help="name of a registered model")
         parser.add_argument("--languages", required=True, nargs="+", metavar="TAG", help="such as de fr")
+        parser.add_argument("--project", metavar="SLUG", help=PROJECT_HELP)
         parser.add_argument("--name", default="", help="of the variant, where the model is decoded in a new way")
         parser.add_argument("--beams", type=int, default=usual.beams)
         parser.add_argument("--max-tokens", type=int, default=usual.max_tokens)
@@ -48,13 +51,17 @@ class Command(BaseCommand):
     def handle(self, *, collection: str, model: str, languages: list[str], name: str, **options: Any) -> None:
         workers.prepare_process(processes=1)
         decoding = Decoding(**{field: options[field] for field in Decoding().stored()})
+        project = project_of(options["project"])
+        models = CaptioningModel.objects.filter(usable_in(project))
         try:
             run = runs.start(
-                model=_found(CaptioningModel.objects.filter(name=model).first(), f"model named {model}"),
-                collection=_found(Collection.objects.filter(slug=collection).first(), f"collection {collection}"),
+                model=named(models, model, what="model named", project=project),
+                collection=collection_named(collection, project=project),
                 languages=[_found(Language.objects.filter(pk=tag).first(), f"language {tag}") for tag in languages],
                 decoding=decoding,
                 name=name,
+                project=project,
+                is_shared=project is None,
                 by=None,
                 now=timezone.now(),
             )

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from corpus.models import Collection
+from corpus.management.arguments import PROJECT_HELP, collection_named, named, project_of
 from inference.backends.encoders import EncoderRefused
 from inference.backends.mobilenet import NAME as MOBILENET
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, Precision, Run, RunState
@@ -17,6 +17,8 @@ from inference.services.running import work_on
 from inference.services.runs import RunRefused, start_embeddings
 from inference.services.works import work_of
 from languages.models import Language
+from people.models import Project
+from people.permissions import usable_in
 
 TOLD_EVERY_S = 5.0
 FAILURES_SHOWN = 10
@@ -34,20 +36,25 @@ class Command(BaseCommand):
         parser.add_argument("--source", default="", help="of the encoder that is registered")
         parser.add_argument("--captions-of", metavar="MODEL", help="whose captions, instead of the pictures")
         parser.add_argument("--language", metavar="TAG", help="of the captions")
+        parser.add_argument("--project", metavar="SLUG", help=PROJECT_HELP)
         parser.add_argument("--precision", choices=Precision.values, default=Precision.FLOAT16)
 
     def handle(self, *, collection: str, **options: Any) -> None:
         workers.prepare_process(processes=1)
-        of = Collection.objects.filter(slug=collection).first() or Collection.objects.filter(name=collection).first()
-        if of is None:
-            raise CommandError(f"There is no collection {collection}.")
+        project = project_of(options["project"])
+        of, captions_of = collection_named(collection, project=project), None
+        if options["captions_of"] is not None:
+            models = CaptioningModel.objects.filter(usable_in(project))
+            captions_of = named(models, options["captions_of"], what="captioning model", project=project)
         try:
             run = start_embeddings(
-                encoder=_encoder(options["encoder"], options["backend"], options["source"]),
+                encoder=_encoder(options["encoder"], options["backend"], options["source"], project),
                 collection=of,
-                captions_of=_named(CaptioningModel, "name", options["captions_of"]),
-                language=_named(Language, "pk", options["language"]),
+                captions_of=captions_of,
+                language=_language(options["language"]),
                 precision=options["precision"],
+                project=project,
+                is_shared=project is None,
                 by=None,
                 now=timezone.now(),
             )
@@ -75,20 +82,25 @@ class Command(BaseCommand):
         )
 
 
-def _encoder(name: str, backend: str | None, source: str) -> Encoder:
-    found = Encoder.objects.filter(name=name).first()
-    if found is not None:
-        return found
+def _encoder(name: str, backend: str | None, source: str, project: Project | None) -> Encoder:
+    there = Encoder.objects.filter(usable_in(project))
+    if there.filter(name=name).exists():
+        return named(there, name, what="encoder", project=project)
     if backend is None and name != MOBILENET:
-        names = ", ".join(Encoder.objects.values_list("name", flat=True)) or "none"
+        names = ", ".join(there.values_list("name", flat=True)) or "none"
         raise CommandError(f"There is no encoder {name} (there are: {names}). Register it with --backend and --source.")
-    return encoders.register(name=name, backend=backend or MOBILENET, source=source, by=None)
+    return encoders.register(
+        name=name,
+        backend=backend or MOBILENET,
+        source=source,
+        project=project,
+        is_shared=project is None,
+        by=None,
+    )
 
 
-def _named(kind: Any, field: str, value: str | None) -> Any:
-    if value is None:
-        return None
-    found = kind.objects.filter(**{field: value}).first()
-    if found is None:
-        raise CommandError(f"There is no {kind._meta.verbose_name} {value}.")
+def _language(tag: str | None) -> Language | None:
+    found = None if tag is None else Language.objects.filter(pk=tag).first()
+    if tag is not None and found is None:
+        raise CommandError(f"There is no language {tag}.")
     return found

@@ -12,7 +12,7 @@ import numpy as np
 from django.core.management.base import BaseCommand, CommandError
 from PIL import Image
 
-from corpus.models import Collection
+from corpus.management.arguments import collection_named
 from inference.backends.choosing import image_encoder
 from inference.backends.encoders import EncoderRefused, ExtraMissing
 from inference.backends.mobilenet import NAME as MOBILENET
@@ -58,9 +58,10 @@ def _pictures(source: str) -> tuple[int, Iterator[tuple[str, Image.Image]]]:
         names = pictures_in(folder)
         count, pictures = len(names), read_folder(folder, names)
     else:
-        found = Collection.objects.filter(slug=source).first() or Collection.objects.filter(name=source).first()
-        if found is None:
-            raise CommandError(f"There is neither a folder nor a collection {source}.")
+        try:
+            found = collection_named(source)
+        except CommandError as error:
+            raise CommandError(f"There is no folder {source}. {error}") from error
         count, pictures = found.entries.count(), read_collection(found)
     if not count:
         raise CommandError(f"There are no pictures in {source}.")

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from corpus.management.arguments import collection_named, language_of
+from corpus.management.arguments import PROJECT_HELP, collection_named, language_of, project_of
 from corpus.management.reports import check_report, print_report, write_report
 from corpus.models import JobState
 from inference.forms.captions import MODEL_NAME_CHARACTERS
@@ -24,6 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--model", required=True, help="name that the model goes by; made where there is none")
         parser.add_argument("--language", required=True, help="tag of the captions' language, such as en")
         parser.add_argument("--collection", help="name or slug of the collection in which images are looked for")
+        parser.add_argument("--project", metavar="SLUG", help=PROJECT_HELP)
         parser.add_argument("--report", type=Path, help="write the whole report to this CSV file")
 
     def handle(self, *, file: Path, model: str, language: str, **options: Any) -> None:
@@ -35,9 +36,13 @@ class Command(BaseCommand):
         if not model.isprintable():
             raise CommandError("--model holds control characters.")
         tongue = language_of(language)
-        collection = None if options["collection"] is None else collection_named(options["collection"])
+        project, collection = project_of(options["project"]), None
+        if options["collection"] is not None:
+            collection = collection_named(options["collection"], project=project)
         check_report(options["report"])
-        job = import_path(path=file, model=model, language=tongue, collection=collection, clock=timezone.now)
+        job = import_path(
+            path=file, model=model, language=tongue, collection=collection, project=project, clock=timezone.now
+        )
         if options["report"] is not None:
             write_report(job, options["report"])
         print_report(job, self.stdout)

@@ -42,10 +42,11 @@ class Command(BaseCommand):
         if not 1 <= len(name) <= longest or not name.isprintable():
             raise CommandError(f"--name needs 1 to {longest} characters, none of them a control character.")
         check_report(options["report"])
+        into = _project(project)
         job = import_path(
             path=file,
-            project=_project(project),
-            collection=collection_named(collection),
+            project=into,
+            collection=collection_named(collection, project=into),
             language=language_of(options["language"]) if options["language"] else None,
             name=name,
             kind=ReferenceKind(options["kind"]),

@@ -1,0 +1,31 @@
+"""What runs, vectors and models that follow from others use, so that none is taken from a project that needs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from corpus.models import Collection
+from inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, Translator
+from people.ownership import ANYBODY, register
+
+
+def register_users() -> None:
+    register(Collection, lambda found: _of_some_project(Run.objects.filter(collection=found)))
+    register(Encoder, lambda found: _of_some_project(Run.objects.filter(encoder=found)))
+    register(CaptioningModel, lambda found: _of_some_project(Run.objects.filter(model=found)))
+    register(CaptioningModel, _embeddings_of, "run__project")
+    register(CaptioningModel, lambda found: _of_some_project(found.translated_models.all()))
+    register(CaptioningModel, lambda found: found.translated_models.filter(is_shared=True), ANYBODY)
+    register(Translator, lambda found: _of_some_project(CaptioningModel.objects.filter(translator=found)))
+    register(Translator, lambda found: CaptioningModel.objects.filter(translator=found, is_shared=True), ANYBODY)
+
+
+def _embeddings_of(model: CaptioningModel) -> QuerySet[EmbeddingSet]:
+    return _of_some_project(EmbeddingSet.objects.filter(captions_of=model), "run__")
+
+
+def _of_some_project(rows: QuerySet[Any], path: str = "") -> QuerySet[Any]:
+    """Without what somebody made for a project that is yet to come."""
+    return rows.exclude(Q(**{f"{path}project": None, f"{path}is_shared": False}))

@@ -1,0 +1,343 @@
+"""Who decides to whom a collection, a model or a run belongs, and what keeps it where it is."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core.management import CommandError, call_command
+from django.db.models import ProtectedError
+from django.test import Client
+from django.urls import reverse
+
+from annotation.services.projects import take_over
+from corpus.models import Collection, ImportJob, ImportKind
+from corpus.services.collections import collection_named, create_collection, give_collection
+from inference.backends.captioners import Decoding
+from inference.models import CaptioningModel, Encoder, Run, Translator
+from inference.services import runs
+from people.models import AuditEntry, Membership, Role
+from people.ownership import OwnerRefusedError, _users, is_used_outside
+from tests.corpus.pictures import picture
+from tests.doors.owned import Owning, owner_of, signed_in
+from tests.factories import (
+    NOW,
+    make_captioner,
+    make_collection,
+    make_project,
+    make_round,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+
+GERMAN = "de"
+
+
+def owner_page(thing: Any) -> str:
+    if isinstance(thing, Collection):
+        return reverse("corpus:collection-owner", args=[thing.slug])
+    name = "run" if isinstance(thing, Run) else "model"
+    return reverse(f"inference:{name}-owner", args=[thing.pk])
+
+
+def relations_of(kind: Any) -> list[Any]:
+    """Foreign keys to it, hidden ones too."""
+    fields = kind._meta.get_fields(include_hidden=True)
+    return [field for field in fields if field.auto_created and not field.concrete and not field.many_to_many]
+
+
+class TestDeciding:
+    @pytest.mark.parametrize("name", ["collection", "other", "run"])
+    def test_managers_share_what_is_their_projects(self, us: Owning, name: str) -> None:
+        thing = getattr(us, name)
+        if name == "run":
+            us.share()
+        sent = {"project": us.project.pk, "is_shared": "on"}
+        assert signed_in(us.manager).post(owner_page(thing), sent).status_code == 302
+        assert owner_of(thing) == (us.project, True)
+        entry = AuditEntry.objects.filter(project=us.project, action="owner.changed").latest("number")
+        assert entry.details == {"to": us.project.slug, "shared": True}
+        assert str(thing) in entry.about
+
+    @pytest.mark.parametrize("name", ["collection", "model", "run"])
+    def test_researchers_decide_nothing(self, us: Owning, name: str) -> None:
+        thing = getattr(us, name)
+        sent = {"project": us.project.pk, "is_shared": "on"}
+        assert signed_in(us.researcher).post(owner_page(thing), sent).status_code == 404
+        assert owner_of(thing) == (us.project, False)
+
+    def test_who_manages_both_moves_what_nothing_uses_yet(self, us: Owning, them: Owning) -> None:
+        fresh = make_collection(1, project=us.project, is_shared=False)
+        client = signed_in(us.manager)
+        assert client.post(owner_page(fresh), {"project": them.project.pk}).status_code == 422
+        Membership.objects.create(project=them.project, user=us.manager, role=Role.MANAGER)
+        assert client.post(owner_page(fresh), {"project": them.project.pk}).status_code == 302
+        assert owner_of(fresh) == (them.project, False)
+        assert AuditEntry.objects.filter(action="owner.changed").count() == 2
+
+    @pytest.mark.parametrize("name", ["collection", "model", "encoder", "embedding_run"])
+    def test_nothing_is_taken_from_the_project_that_uses_it(self, us: Owning, them: Owning, name: str) -> None:
+        thing = getattr(us, name)
+        assert not is_used_outside(thing, us.project) or name == "encoder"
+        assert is_used_outside(thing, them.project) or name == "embedding_run"
+
+    def test_moving_what_is_used_says_why_it_stays(self, us: Owning, them: Owning) -> None:
+        Membership.objects.create(project=them.project, user=us.manager, role=Role.MANAGER)
+        response = signed_in(us.manager).post(owner_page(us.collection), {"project": them.project.pk})
+        assert response.status_code == 422
+        assert "Share it with all" in response.text
+        assert owner_of(us.collection) == (us.project, False)
+
+    def test_what_others_use_stays_shared(self, us: Owning, them: Owning) -> None:
+        us.share()
+        make_round(project=them.project, collection=us.collection, captioners=[us.other], language="cs")
+        client = signed_in(us.manager)
+        for thing in (us.collection, us.other):
+            assert client.post(owner_page(thing), {"project": us.project.pk}).status_code == 422
+            assert owner_of(thing) == (us.project, True)
+
+    def test_shared_it_goes_over_step_by_step_and_is_closed_again(self, us: Owning, them: Owning) -> None:
+        pictures = make_collection(1, project=us.project, is_shared=False)
+        run = Run.objects.create(model=make_captioner(pictures), collection=pictures, project=us.project,
+                                 queue="gpu", created_at=NOW)  # fmt: skip
+        about: dict[str, Any] = {"by": us.manager, "now": NOW}
+        with pytest.raises(OwnerRefusedError):
+            give_collection(collection=pictures, project=them.project, is_shared=False, **about)
+        give_collection(collection=pictures, project=us.project, is_shared=True, **about)
+        runs.give(run=run, project=them.project, is_shared=False, **about)
+        give_collection(collection=pictures, project=them.project, is_shared=False, **about)
+        assert owner_of(pictures) == owner_of(run) == (them.project, False)
+
+    def test_a_run_is_shared_no_wider_than_what_it_is_made_of(self, us: Owning) -> None:
+        response = signed_in(us.manager).post(owner_page(us.run), {"project": us.project.pk, "is_shared": "on"})
+        assert response.status_code == 422
+        assert "is not shared with all" in response.text
+
+    def test_variants_go_along_and_have_no_page_of_their_own(self, us: Owning) -> None:
+        client = signed_in(us.manager)
+        assert client.get(owner_page(us.variant)).status_code == 404
+        client.post(owner_page(us.model), {"project": us.project.pk, "is_shared": "on"})
+        assert owner_of(us.variant) == owner_of(us.model) == (us.project, True)
+
+    def test_reports_of_pictures_go_along_with_their_collection(self, us: Owning, them: Owning) -> None:
+        pictures = make_collection(1, project=us.project, is_shared=False)
+        job = ImportJob.objects.create(kind=ImportKind.IMAGES, collection=pictures, project=us.project)
+        give_collection(collection=pictures, project=them.project, is_shared=False, by=None, now=NOW)
+        job.refresh_from_db()
+        assert job.project == them.project
+
+    def test_what_nobody_owns_is_for_staff(self, us: Owning) -> None:
+        pictures = make_collection(1)
+        add = reverse("corpus:images-add", args=[pictures.slug])
+        client = signed_in(us.manager)
+        assert client.get(reverse("corpus:collection-show", args=[pictures.slug])).status_code == 200
+        assert client.get(add).status_code == client.get(owner_page(pictures)).status_code == 404
+        staff = signed_in(make_user("staff", is_staff=True, is_superuser=True))
+        assert staff.get(add).status_code == 200
+        assert staff.post(owner_page(pictures), {"project": us.project.pk}).status_code == 302
+        assert owner_of(pictures) == (us.project, False)
+        assert client.get(add).status_code == 200
+
+    def test_every_kind_that_can_be_used_says_so(self) -> None:
+        """A new foreign key to one of these needs a line in its app's `ready`, or a reason here."""
+        named = {
+            "corpus.CollectionImage.collection", "corpus.ImportJob.collection", "corpus.Collection_images.collection",
+            "inference.CaptioningModel.variant_of", "inference.ModelCaption.model", "inference.ModelCaption.run",
+            "inference.Stabiliser.model", "inference.Trial.model", "inference.Chunk.run", "inference.RunFailure.run",
+            "inference.RunEvent.run", "inference.Worker.run", "inference.Run_languages.run",
+            "inference.EmbeddingSet.run", "inference.EmbeddingSet.encoder",
+        }  # fmt: skip
+        used: dict[Any, set[str]] = {
+            Collection: {"Round", "Comparison", "ItemSet", "ReferenceSet", "Run"},
+            CaptioningModel: {"Round_captioners", "Comparison", "Scoring", "Run", "EmbeddingSet", "CaptioningModel"},
+            Encoder: {"Scoring", "Run"},
+            Translator: {"CaptioningModel"},
+            Run: set(),
+        }
+        for kind, expected in used.items():
+            found = set()
+            for relation in relations_of(kind):
+                model, field = relation.related_model, relation.field.name
+                if f"{model._meta.label}.{field}" not in named:
+                    found.add(model.__name__)
+            assert found == expected, kind
+            assert len(_users[kind]) >= len(expected)
+
+
+class TestMaking:
+    def make(self, client: Client, **sent: Any) -> Any:
+        return client.post(reverse("corpus:collection-create"), {"name": "New"} | sent)
+
+    def test_it_belongs_to_the_project_chosen(self, us: Owning) -> None:
+        self.make(signed_in(us.manager), project=us.project.pk)
+        assert owner_of(Collection.objects.get(name="New")) == (us.project, False)
+
+    def test_shared_with_all_it_is_still_the_projects(self, us: Owning) -> None:
+        self.make(signed_in(us.manager), project=us.project.pk, is_shared="on")
+        assert owner_of(Collection.objects.get(name="New")) == (us.project, True)
+
+    def test_only_managers_share(self, us: Owning) -> None:
+        address = reverse("inference:model-create") + "?kind=palette"
+        sent = {"name": "New", "project": us.project.pk, "is_shared": "on"}
+        researcher = signed_in(us.researcher)
+        assert "is_shared" not in researcher.get(address).context["form"].fields
+        researcher.post(address, sent)
+        assert owner_of(CaptioningModel.objects.get(name="New")) == (us.project, False)
+
+    def test_who_manages_one_project_shares_nothing_of_another(self, us: Owning, them: Owning) -> None:
+        Membership.objects.create(project=them.project, user=us.manager, role=Role.RESEARCHER)
+        response = self.make(signed_in(us.manager), project=them.project.pk, is_shared="on")
+        assert response.status_code == 422
+        assert "is_shared" in response.context["form"].errors
+
+    def test_a_researcher_of_one_project_is_not_asked_which(self, us: Owning) -> None:
+        signed_in(us.researcher).post(reverse("inference:model-create") + "?kind=palette", {"name": "New"})
+        assert owner_of(CaptioningModel.objects.get(name="New")) == (us.project, False)
+
+    def test_of_several_it_has_to_be_said(self, us: Owning, them: Owning) -> None:
+        Membership.objects.create(project=them.project, user=us.researcher, role=Role.RESEARCHER)
+        address = reverse("inference:model-create") + "?kind=palette"
+        response = signed_in(us.researcher).post(address, {"name": "New"})
+        assert "project" in response.context["form"].errors
+
+    def test_a_run_belongs_where_its_parts_do(self, us: Owning, them: Owning) -> None:
+        Membership.objects.create(project=them.project, user=us.manager, role=Role.MANAGER)
+        asked: dict[str, Any] = {"model": us.model.pk, "collection": us.collection.slug}
+        form = signed_in(us.manager).get(reverse("inference:run-create"), asked).context["form"]
+        assert list(form.fields["project"].queryset) == [us.project]
+        assert "is_shared" not in form.fields
+
+    def test_parts_of_two_projects_make_no_run(self, us: Owning, them: Owning) -> None:
+        Membership.objects.create(project=them.project, user=us.manager, role=Role.MANAGER)
+        query = f"?model={us.model.pk}&collection={them.collection.slug}"
+        decoding = {name: value for name, value in Decoding().stored().items() if name != "is_consistent"}
+        sent = {"languages": ["en"], **decoding}
+        response = signed_in(us.manager).post(reverse("inference:run-create") + query, sent)
+        assert "different projects" in str(response.context["form"].errors)
+        assert Run.objects.filter(model=us.model).count() == 1
+
+    def test_what_is_made_before_its_project_goes_into_it(self, us: Owning) -> None:
+        """A collection and captions come first, and then the project that is started with them."""
+        manager = signed_in(us.manager)
+        self.make(manager, name="Fresh")
+        pictures = Collection.objects.get(name="Fresh")
+        assert owner_of(pictures) == (None, False)
+        address = reverse("corpus:collection-show", args=[pictures.slug])
+        other = make_user()
+        Membership.objects.create(project=us.project, user=other, role=Role.MANAGER)
+        assert manager.get(address).status_code == 200
+        assert signed_in(other).get(address).status_code == 404
+        model = make_captioner(pictures, "New too", is_shared=False, created_by=us.manager)
+        run = Run.objects.create(model=model, collection=pictures, queue="x", created_at=NOW, created_by=us.manager)
+        assert pictures.name in manager.get(reverse("annotation:project-create")).text
+        assert pictures.name not in signed_in(other).get(reverse("annotation:project-create")).text
+        project = make_project()
+        take_over(project=project, collection=pictures, captioners=[model], by=us.manager, now=NOW)
+        assert owner_of(pictures) == owner_of(model) == owner_of(run) == (project, False)
+
+    def test_a_new_project_takes_nothing_that_another_has(self, us: Owning) -> None:
+        """Not even its own manager's other project's: that is shared first."""
+        assert us.collection.name not in signed_in(us.manager).get(reverse("annotation:project-create")).text
+
+
+class TestDeletion:
+    def test_a_project_is_not_deleted_while_it_owns_something(self, us: Owning) -> None:
+        project = make_project()
+        pictures = create_collection(name="Last", project=project)
+        with pytest.raises(ProtectedError):
+            project.delete()
+        give_collection(collection=pictures, project=us.project, is_shared=False, by=None, now=NOW)
+        AuditEntry.objects.filter(project=project).delete()
+        project.delete()
+        assert owner_of(pictures) == (us.project, False)
+
+    def test_reports_go_with_their_project(self) -> None:
+        project = make_project()
+        job = ImportJob.objects.create(kind=ImportKind.CAPTIONS, project=project)
+        project.delete()
+        assert not ImportJob.objects.filter(pk=job.pk).exists()
+
+
+class TestCommands:
+    def test_what_a_command_makes_is_shared_or_of_the_project_named(self, us: Owning, tmp_path: Any) -> None:
+        (tmp_path / "a.jpg").write_bytes(picture())
+        call_command("import_images", str(tmp_path), collection="For all")
+        call_command("import_images", str(tmp_path), collection="For one", project=us.project.slug)
+        assert owner_of(Collection.objects.get(name="For all")) == (None, True)
+        assert owner_of(Collection.objects.get(name="For one")) == (us.project, False)
+        lines = tmp_path / "a.jsonl"
+        lines.write_text('{"image": "a", "caption": "x"}\n', encoding="utf-8")
+        about = {"language": "en", "collection": "For all"}
+        call_command("import_captions", str(lines), model="For all", **about)
+        call_command("import_captions", str(lines), model="For one", project=us.project.slug, **about)
+        assert owner_of(CaptioningModel.objects.get(name="For all")) == (None, True)
+        assert owner_of(CaptioningModel.objects.get(name="For one")) == (us.project, False)
+
+    def test_a_name_that_several_have_needs_its_project(self, us: Owning, them: Owning) -> None:
+        Collection.objects.filter(pk=us.collection.pk).update(name=them.collection.name)
+        about = {"model": us.model.name, "languages": ["en"]}
+        with pytest.raises(CommandError, match="Say which with --project"):
+            call_command("caption_images", them.collection.name, **about)
+        assert collection_named(them.collection.name, project=us.project) == us.collection
+
+    def test_operators_give_what_has_no_page(self, us: Owning, them: Owning) -> None:
+        fresh = Encoder.objects.create(name=them.encoder.name, backend="mobilenet", is_shared=True)
+        with pytest.raises(CommandError, match="Say which with --of"):
+            call_command("set_owner", "encoder", fresh.name, project=us.project.slug)
+        Encoder.objects.filter(pk=fresh.pk).update(name="Fresh")
+        call_command("set_owner", "encoder", "Fresh", project=us.project.slug)
+        assert owner_of(fresh) == (us.project, False)
+        for kind, thing in (("collection", us.collection), ("model", us.model)):
+            call_command("set_owner", kind, str(thing), project=us.project.slug, shared=True)
+            assert owner_of(thing) == (us.project, True)
+        call_command("set_owner", "run", str(us.run.pk), shared=True)
+        assert owner_of(us.run) == (None, True)
+
+    def test_operators_are_told_what_cannot_be(self, us: Owning, them: Owning) -> None:
+        for kind, name, options, said in (
+            ("collection", str(us.collection), {"project": them.project.slug}, "is used outside"),
+            ("model", str(us.variant), {"shared": True}, "is a variant of"),
+            ("run", "0", {"shared": True}, "no run 0"),
+            ("translator", "zebra translator", {}, "Say whose it will be"),
+        ):
+            with pytest.raises(CommandError, match=said):
+                call_command("set_owner", kind, name, **options)
+
+    def test_a_project_that_is_not_there_is_named(self, tmp_path: Any) -> None:
+        with pytest.raises(CommandError, match="no project nowhere"):
+            call_command("import_images", str(tmp_path), collection="x", project="nowhere")
+
+
+class TestMigration:
+    """Everything that was there stays shared, and is its project's where one alone uses it."""
+
+    def migrated(self) -> None:
+        kinds = (Collection, CaptioningModel, Encoder, Translator, Run)
+        for kind in kinds:
+            kind.objects.update(project=None, is_shared=False)
+        ImportJob.objects.update(project=None)
+        import_module("inference.migrations.0003_owners_of_what_is_there").find_owners(apps, None)
+
+    def test_all_is_shared_and_owned_by_who_uses_it(self, us: Owning, them: Owning) -> None:
+        self.migrated()
+        for owning in (us, them):
+            assert {owner_of(thing) for thing in owning.owned} == {(owning.project, True)}
+            owning.job.refresh_from_db()
+            assert owning.job.project == owning.project
+
+    def test_what_two_use_or_nobody_made_is_nobodys(self, us: Owning, them: Owning) -> None:
+        pictures, free = make_collection(2), make_collection(1)
+        model = make_captioner(pictures)
+        for owning in (us, them):
+            make_round(project=owning.project, collection=pictures, captioners=[model], language="cs")
+        self.migrated()
+        assert owner_of(pictures) == owner_of(free) == owner_of(model) == (None, True)
+
+    def test_of_a_maker_with_two_projects_nothing_is_guessed(self, us: Owning, them: Owning) -> None:
+        Membership.objects.create(project=them.project, user=us.manager, role=Role.MANAGER)
+        unused = make_collection(1, created_by=us.manager)
+        self.migrated()
+        assert owner_of(unused) == (None, True)

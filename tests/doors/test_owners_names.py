@@ -1,0 +1,206 @@
+"""What one project learns of another by trying: names, pictures, reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import IntegrityError, transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from corpus.models import Collection, ImportJob, ImportKind, JobState, Outcome
+from corpus.rules.sizes import sizes_of
+from corpus.selectors import picture_of
+from corpus.services import files
+from corpus.services.imports import import_path
+from inference.backends.captioners import BackendRefused, Decoding
+from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Translator
+from inference.services import encoders, imports, models, runs
+from languages.models import Language
+from people.models import Membership
+from people.ownership import OwnerRefusedError
+from people.selectors import roles_of
+from tests.corpus.pictures import picture
+from tests.doors.owned import Owning, body_of, owner_of, signed_in
+from tests.factories import (
+    NOW,
+    make_annotator,
+    make_collection,
+    make_project,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+
+GERMAN = "de"
+
+
+class TestNames:
+    """Names are one's own business: nobody learns by trying which others have."""
+
+    def test_two_projects_may_use_one_name(self, us: Owning, them: Owning) -> None:
+        client = signed_in(us.manager)
+        about = {"project": us.project.pk}
+        client.post(reverse("corpus:collection-create"), {"name": them.collection.name, **about})
+        client.post(reverse("inference:model-create") + "?kind=palette", {"name": them.model.name, **about})
+        encoder = {"name": them.encoder.name, "backend": "mobilenet", **about}
+        client.post(reverse("inference:encoder-create"), encoder)
+        for kind, name in ((Collection, them.collection.name), (CaptioningModel, them.model.name)):
+            assert set(kind.objects.filter(name=name).values_list("project__slug", flat=True)) == {"zebra", "giraffe"}
+        assert Encoder.objects.filter(name=them.encoder.name).count() == 2
+        slug = Collection.objects.get(name=them.collection.name, project=us.project).slug
+        assert slug.startswith("giraffe-pictures-")
+        assert not slug.endswith("-2")
+
+    def test_what_is_shared_goes_by_a_name_that_nobody_takes_again(self, us: Owning, them: Owning) -> None:
+        them.share()
+        client = signed_in(us.manager)
+        for address, name in (
+            (reverse("corpus:collection-create"), them.collection.name),
+            (reverse("inference:model-create") + "?kind=palette", them.model.name),
+        ):
+            assert client.post(address, {"name": name, "project": us.project.pk}).status_code == 422
+
+    def test_one_that_is_shared_later_may_go_by_anothers_name(self, us: Owning, them: Owning) -> None:
+        CaptioningModel.objects.filter(pk=us.other.pk).update(name=them.other.name)
+        models.give_model(model=us.other, project=us.project, is_shared=True, by=us.manager, now=NOW)
+        assert owner_of(us.other) == (us.project, True)
+        with pytest.raises(OwnerRefusedError):
+            models.give_model(model=them.other, project=them.project, is_shared=True, by=them.manager, now=NOW)
+
+    def test_captions_under_a_name_of_theirs_make_a_model_of_ones_own(self, us: Owning, them: Owning) -> None:
+        sent = {
+            "model": them.model.name,
+            "language": GERMAN,
+            "project": us.project.pk,
+            "collection": us.collection.slug,
+        }
+        content = b'{"image": "zebra-1", "caption": "Ein Zebra."}\n'
+        signed_in(us.manager).post(
+            reverse("inference:captions-import"), sent | {"file": SimpleUploadedFile("a.jsonl", content)}
+        )
+        imports.run_import(job_id=ImportJob.objects.latest("pk").pk, clock=timezone.now)
+        made = CaptioningModel.objects.get(name=them.model.name, project=us.project)
+        assert made.captions.count() == 1
+        assert not them.model.captions.filter(language=GERMAN).exists()
+
+    def test_captions_of_a_shared_model_are_added_by_its_own_people(self, us: Owning, them: Owning) -> None:
+        them.share()
+        sent = {"model": them.other.name, "language": GERMAN, "project": us.project.pk}
+        address = reverse("inference:captions-import")
+        response = signed_in(us.manager).post(address, sent | {"file": SimpleUploadedFile("a.jsonl", b"{}")})
+        assert "model" in response.context["form"].errors
+        sent["project"] = them.project.pk
+        response = signed_in(them.manager).post(address, sent | {"file": SimpleUploadedFile("a.jsonl", b"{}")})
+        assert response.status_code == 302
+
+    def test_images_of_theirs_are_unknown_to_an_import(self, us: Owning, them: Owning) -> None:
+        about: dict[str, Any] = {"language": Language.objects.get(pk=GERMAN), "collection": None, "model": "x"}
+        digest = them.collection.entries.first().image.sha256
+        content = f'{{"image": "giraffe-1", "caption": "x"}}\n{{"image": "{digest}", "caption": "x"}}\n'
+        upload = SimpleUploadedFile("a.jsonl", content.encode())
+        job = imports.start_upload(**about, project=us.project, upload=upload, by=us.manager)
+        imports.run_import(job_id=job.pk, clock=timezone.now)
+        assert set(job.rows.values_list("outcome", flat=True)) == {Outcome.REJECTED}
+        assert {"No image has this key" in row.reason for row in job.rows.all()} == {True}
+
+    def test_a_picture_that_they_have_is_taken_without_a_word(self, us: Owning, them: Owning, tmp_path: Any) -> None:
+        folder = tmp_path / "pictures"
+        folder.mkdir()
+        (folder / "a.jpg").write_bytes(picture())
+        about: dict[str, Any] = {"path": folder, "clock": timezone.now, "announce": lambda image: None}
+        import_path(collection=them.collection, **about)
+        assert import_path(collection=us.collection, **about).rows.get().reason == ""
+        again = make_collection(0, project=us.project, is_shared=False)
+        assert "kept once" in import_path(collection=again, **about).rows.get().reason
+
+    def test_a_rival_run_of_theirs_has_no_number(self, us: Owning, them: Owning) -> None:
+        pictures = make_collection(1)
+        model = models.register_model(name="Shared", backend="palette", is_shared=True, by=None)
+        about: dict[str, Any] = {"model": model, "collection": pictures, "decoding": Decoding(), "now": NOW}
+        languages = Language.objects.filter(pk="en")
+        run = runs.start(**about, languages=languages, project=them.project, by=them.manager)
+        with pytest.raises(runs.RunRefused) as refused:
+            runs.start(**about, languages=languages, project=us.project, by=us.manager)
+        assert str(run.pk) not in str(refused.value)
+        with pytest.raises(runs.RunRefused, match=f"Run {run.pk} "):
+            runs.start(**about, languages=languages, project=them.project, by=them.manager)
+
+    def test_variants_of_a_shared_model_are_shared(self, us: Owning, them: Owning) -> None:
+        them.share()
+        pictures = make_collection(1)
+        decoding = [Decoding(), Decoding(beams=5)]
+        model = models.register_model(name="Shared", backend="palette", project=them.project, is_shared=True, by=None)
+        made = [
+            runs.start(
+                model=model, collection=pictures, languages=[Language.objects.get(pk="en")], decoding=one,
+                project=us.project, by=us.manager, now=NOW,
+            )
+            for one in decoding
+        ]  # fmt: skip
+        assert owner_of(made[1].model) == (them.project, True)
+        assert made[1].model.variant_of == model
+
+    @pytest.mark.parametrize("kind", [CaptioningModel, Encoder, Translator])
+    def test_names_are_unique_where_they_are_seen_together(self, kind: Any) -> None:
+        project, maker = make_project(), make_user()
+        for owner in ({"project": project}, {"is_shared": True}, {"created_by": maker}):
+            kind._default_manager.create(name="Twice", backend="x", **owner)
+            with pytest.raises(IntegrityError), transaction.atomic():
+                kind._default_manager.create(name="Twice", backend="x", **owner)
+
+    def test_registering_a_name_of_theirs_is_no_error(self, us: Owning, them: Owning) -> None:
+        about: dict[str, Any] = {"project": us.project, "by": us.manager}
+        models.register_model(name=them.model.name, backend="palette", **about)
+        encoders.register(name=them.encoder.name, backend="mobilenet", **about)
+        with pytest.raises(BackendRefused):
+            models.register_model(name=us.model.name, backend="palette", **about)
+
+
+class TestPictures:
+    def test_annotators_see_the_pictures_of_their_batches(self, us: Owning) -> None:
+        """Whose the collection is makes no difference: an address is signed for who was shown the picture."""
+        annotator = make_annotator(us.project.rounds.first())
+        image = us.collection.entries.first().image
+        for size in sizes_of(image.width, image.height):
+            files.put(files.size_name(image.public_id, size), picture("WEBP", size=(10, 8)))
+        address = picture_of(image, annotator).large
+        assert signed_in(annotator).get(address).status_code == 200
+        assert signed_in(us.manager).get(address).status_code == 404
+
+
+class TestReports:
+    def test_who_sent_a_file_and_left_sees_its_report_no_longer(self, us: Owning) -> None:
+        job = ImportJob.objects.create(
+            kind=ImportKind.REFERENCES, project=us.project, created_by=us.researcher, state=JobState.DONE
+        )
+        client, address = signed_in(us.researcher), reverse("corpus:import-show", args=[job.pk])
+        assert client.get(address).status_code == 200
+        Membership.objects.filter(user=us.researcher).delete()
+        assert roles_of(us.researcher) == set()
+        assert client.get(address).status_code == 404
+
+    def test_reports_on_a_shared_collection_are_of_those_who_sent_the_files(self, us: Owning, them: Owning) -> None:
+        them.share()
+        job = ImportJob.objects.create(
+            kind=ImportKind.REFERENCES, collection=them.collection, project=us.project, source_name="ours.jsonl"
+        )
+        address = reverse("corpus:import-list", args=[them.collection.slug])
+        ours, theirs = signed_in(us.manager).get(address).text, signed_in(them.manager).get(address).text
+        assert (job.source_name in ours, "giraffe.jsonl" in ours) == (True, False)
+        assert (job.source_name in theirs, "giraffe.jsonl" in theirs) == (False, True)
+
+
+def test_vectors_of_captions_that_are_theirs_are_not_seen(us: Owning, them: Owning) -> None:
+    """Also where the pictures and the encoder are shared."""
+    them.share()
+    CaptioningModel.objects.filter(pk=them.other.pk).update(is_shared=False)
+    vectors = EmbeddingSet.objects.get(run=them.embedding_run)
+    EmbeddingSet.objects.filter(pk=vectors.pk).update(captions_of=them.other, language="en")
+    address = reverse("inference:embedding-show", args=[vectors.pk])
+    assert signed_in(us.researcher).get(address).status_code == 404
+    assert signed_in(them.researcher).get(address).status_code == 200
+    assert them.other.name not in body_of(signed_in(us.researcher).get(reverse("inference:embedding-list")))
+    assert ModelCaption.objects.filter(model=them.other).exists()
