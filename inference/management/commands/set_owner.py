@@ -1,0 +1,72 @@
+"""`manage.py set_owner KIND NAME --project SLUG`: to whom a collection, a model or a run belongs."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from corpus.management.arguments import named, project_of
+from corpus.models import Collection
+from corpus.services.collections import give_collection
+from inference.models import CaptioningModel, Encoder, Run, Translator
+from inference.services import models, runs
+from people.models import Project
+from people.ownership import OwnerRefusedError, change_owner
+
+KINDS = {
+    "collection": Collection,
+    "model": CaptioningModel,
+    "translator": Translator,
+    "encoder": Encoder,
+    "run": Run,
+}
+
+
+class Command(BaseCommand):
+    help = "Give a collection, model, translator, encoder or run to a project, or share it with all."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("kind", choices=list(KINDS))
+        parser.add_argument("name", help="name, slug of a collection, or number of a run")
+        parser.add_argument("--of", metavar="SLUG", help="the project that has it now, where several have one so named")
+        parser.add_argument("--project", metavar="SLUG", help="whose it will be; without it, nobody's")
+        parser.add_argument("--shared", action="store_true", help="managers and researchers of all projects may use it")
+
+    def handle(self, *, kind: str, name: str, **options: Any) -> None:
+        project = project_of(options["project"])
+        if project is None and not options["shared"]:
+            raise CommandError("Say whose it will be: --project, --shared, or both.")
+        thing = _found(kind, name, project_of(options["of"]))
+        about: dict[str, Any] = {"project": project, "is_shared": options["shared"], "by": None, "now": timezone.now()}
+        try:
+            _give(thing, about)
+        except OwnerRefusedError as refused:
+            raise CommandError(str(refused)) from refused
+        shared = "shared with all" if options["shared"] else "for it alone"
+        self.stdout.write(f"{thing} is of {project.slug if project else 'no project'}, {shared}.")
+
+
+def _found(kind: str, name: str, owner: Project | None) -> Any:
+    if kind == "run":
+        run = Run.objects.filter(pk=int(name)).first() if name.isdecimal() else None
+        if run is None:
+            raise CommandError(f"There is no run {name}.")
+        return run
+    there = KINDS[kind].objects.all()  # type: ignore[attr-defined]
+    return named(there if owner is None else there.filter(project=owner), name, what=kind, project=owner, option="--of")
+
+
+def _give(thing: Any, about: dict[str, Any]) -> None:
+    if isinstance(thing, Collection):
+        give_collection(collection=thing, **about)
+    elif isinstance(thing, CaptioningModel):
+        if thing.variant_of is not None:
+            raise CommandError(f"{thing} is a variant of {thing.variant_of}, and goes where that goes.")
+        models.give_model(model=thing, **about)
+    elif isinstance(thing, Run):
+        runs.give(run=thing, **about)
+    else:
+        change_owner(things=[thing], **about)
