@@ -76,7 +76,7 @@ def _account(person: User) -> Iterator[Part]:
     yield Part("invitations-used", _("Invitations that you came in by."), _came_in_by(person))
     yield Part("invitations-made", _("Invitations that you made, as a manager."), _invitations(person))
     yield Part("tokens", _("Names of the tokens by which programs act for you; not the tokens."), _tokens(person))
-    yield Part("sessions", _("Where you are signed in; not what lets the browsers in."), _sessions(person))
+    yield Part("sessions", _("Where you are signed in, but not the keys of the sessions."), _sessions(person))
     yield Part("sign-in-failures", _("Failures to sign in to your account that are still counted."), _failures(person))
     yield Part(
         "log",

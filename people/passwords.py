@@ -29,10 +29,12 @@ class OwnWordsValidator:
     def validate(self, password: str, user: Any = None) -> None:
         others = re.sub("|".join(OWN_WORDS), "", password.casefold())
         if others != password.casefold() and sum(map(str.isalpha, others)) < FEWEST_OTHER_LETTERS:
-            raise ValidationError(_("This password is made of words that everybody here knows."), code="password_own")
+            raise ValidationError(
+                _("This password is too easy to guess: it is made up of words from this site."), code="password_own"
+            )
 
     def get_help_text(self) -> str:
-        return _("Your password can’t be made of words of this site, such as “crosslens” or “annotator”.")
+        return _("Your password can’t be made up of words from this site, such as “crosslens” or “annotator”.")
 
 
 class BreachedPasswordValidator:
@@ -51,12 +53,12 @@ class BreachedPasswordValidator:
             return
         if is_breached:
             raise ValidationError(
-                _("This password is known from a data breach at another site. Choose one that you use nowhere else."),
+                _("This password has appeared in a data breach at another site. Choose one that you use nowhere else."),
                 code="password_breached",
             )
 
     def get_help_text(self) -> str:
-        return _("Your password can’t be one that is known from a data breach.")
+        return _("Your password can’t be one that has appeared in a data breach.")
 
 
 def holds(path: Path, digest: str) -> bool:

@@ -277,7 +277,7 @@ def join(
             with transaction.atomic():
                 user.save()
         except IntegrityError as error:
-            text = _("Somebody has this user name already. Choose another, or sign in if it is you.")
+            text = _("This user name is taken. Choose another, or sign in if it is yours.")
             raise NameTaken(text) from error
         if email:
             EmailAddress.objects.create(user=user, email=User.objects.normalize_email(email))

@@ -41,7 +41,7 @@ def make_token(*, user: User, name: str, may_write: bool, expires_at: datetime, 
         Where it is to last too long, or the person has as many as they may have.
     """
     if expires_at > now + LONGEST:
-        raise Refused(_("A token ends after a year at the latest. Choose an earlier day."))
+        raise Refused(_("A token can last a year at most. Choose an earlier day."))
     token = BEGINNING + secrets.token_urlsafe(TOKEN_BYTES)
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=user.pk)

@@ -129,7 +129,7 @@ class SeasonForm(TextsForm):
     needs_address = forms.BooleanField(
         label=_("Only with a confirmed e-mail address"),
         required=False,
-        help_text=_("Makes it harder to play under several names. An address belongs to one account."),
+        help_text=_("This makes it harder to play under several names: an address can belong to only one account."),
     )
 
     def __init__(

@@ -32,7 +32,7 @@ def join_season(*, season: Season, user: User, nickname: str, is_on_board: bool,
     if not still_takes_part(user, season.project_id, Role.PLAYER):
         raise CannotJoin(_("Only players of the project who have agreed to its consent text can join."))
     if season.needs_address and not user.email:
-        raise CannotJoin(_("Confirm an e-mail address first. This season asks for one."))
+        raise CannotJoin(_("Confirm an e-mail address first. This season requires one."))
     nickname = clean_nickname(nickname)
     try:
         with transaction.atomic():

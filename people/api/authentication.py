@@ -81,7 +81,7 @@ class MayAsk(permissions.BasePermission):
         if not request.user or not request.user.is_authenticated:
             return False
         if lacks_second_factor(request.user):
-            said = _("Your role needs a second factor. Sign in on the pages and set it up.")
+            said = _("Your role requires a second factor. Sign in on the website and set one up.")
             raise Problem(403, "second-factor-missing", said)
         is_safe = request.method in permissions.SAFE_METHODS
         if isinstance(request.auth, ApiToken) and not request.auth.may_write and not is_safe:

@@ -29,7 +29,7 @@ def session_list(request: HttpRequest) -> HttpResponse:
 def session_end(request: HttpRequest, handle: str) -> HttpResponse:
     if not access.end_session(user=user_of(request), handle=handle):
         raise Http404(_("There is no such session of yours. It may have ended already."))
-    messages.success(request, _("The session is ended."))
+    messages.success(request, _("The session has been ended."))
     return redirect("people:session-list")
 
 
@@ -41,8 +41,8 @@ def session_end_others(request: HttpRequest) -> HttpResponse:
     access.end_other_sessions(user=user, this=this, with_tokens=with_tokens, now=timezone.now())
     messages.success(
         request,
-        _("You are signed out everywhere else, and your tokens are revoked.")
+        _("You have been signed out everywhere else, and your tokens have been revoked.")
         if with_tokens
-        else _("You are signed out everywhere else."),
+        else _("You have been signed out everywhere else."),
     )
     return redirect("people:session-list")

@@ -145,7 +145,7 @@ def test_the_page_says_what_is_asked_for_and_why_one_is_refused(
     client = signed_in(ann_with_password)
     page = client.get(reverse("account_change_password")).content.decode()
     assert "at least 12 characters" in page
-    assert "known from a data breach" in page
+    assert "appeared in a data breach" in page
     given = {"oldpassword": PASSWORD, "password1": BREACHED, "password2": BREACHED}
     refused = client.post(reverse("account_change_password"), given).content.decode()
     assert "data breach at another site" in refused

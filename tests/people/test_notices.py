@@ -67,7 +67,7 @@ def follow_link(client: Client, message: EmailMessage) -> Any:
 def test_of_a_changed_password_with_when_from_where_and_by_what(client: Client):
     client.post(reverse("account_change_password"), {"oldpassword": PASSWORD, **GIVEN})
     ((to, said),) = notices()
-    assert (to, said.startswith("Your password is changed.")) == ([OLD], True)
+    assert (to, said.startswith("Your password has been changed.")) == ([OLD], True)
     body = str(mail.outbox[0].body)
     assert "from the address 192.0.2.1, with Firefox on Linux." in body
     assert f"http://testserver{reverse('people:profile-show')}" in body
@@ -80,7 +80,7 @@ def test_of_a_password_that_was_reset(client: Client):
     link = urlsplit(re.findall(r"https?://\S+", str(mail.outbox[0].body))[0])
     visitor.post(visitor.get(link.path, follow=True).request["PATH_INFO"], GIVEN)
     ((to, said),) = notices()
-    assert (to, said.startswith("Your password is changed.")) == ([OLD], True)
+    assert (to, said.startswith("Your password has been changed.")) == ([OLD], True)
 
 
 def test_of_a_password_that_was_set_where_there_was_none(client: Client, ann: User):
@@ -100,7 +100,7 @@ def test_of_another_address_at_the_old_one_and_not_before_it_counts(client: Clie
     ann.refresh_from_db()
     assert (ann.email, notices()) == (OLD, [])
     assert f"Your address is {OLD}" in page
-    assert f"{NEW} waits for you" in page
+    assert f"We sent a link to {NEW}" in page
     follow_link(client, mail.outbox[0])
     ann.refresh_from_db()
     assert ann.email == NEW
@@ -146,11 +146,11 @@ def test_of_a_recovery_code_that_was_used_and_not_of_codes_of_the_app(client: Cl
         client.post(reverse("account_login"), {"login": "Ann", "password": PASSWORD})
         client.post(reverse("mfa_authenticate"), {"code": given})
         assert "_auth_user_id" in client.session
-    assert notices() == [([OLD], "A recovery code was used in place of your app. 9 are left.")]
+    assert notices() == [([OLD], "A recovery code was used instead of your app. You have 9 codes left.")]
     assert code not in str(mail.outbox[-1].body)
 
 
-@pytest.mark.parametrize(("may", "said"), [("on", "may read and change"), ("", "may read what")])
+@pytest.mark.parametrize(("may", "said"), [("on", "can read and change"), ("", "can read whatever")])
 def test_of_a_token_without_the_token(client: Client, may: str, said: str):
     client.post(reverse("people:token-list"), {"name": "export", "days": "30"} | ({"may_write": may} if may else {}))
     ((to, sentence),) = notices()

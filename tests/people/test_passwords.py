@@ -51,7 +51,7 @@ def lets_in(token: str) -> bool:
 
 def test_whoever_changes_it_goes_on_and_all_else_ends(token: str):
     here, there = sign_in(), sign_in()
-    assert "tokens for programs are revoked" in here.get(CHANGE).content.decode()
+    assert "revokes all your tokens for programs" in here.get(CHANGE).content.decode()
     assert lets_in(token)
     here.post(CHANGE, {"oldpassword": PASSWORD, **GIVEN})
     assert (is_in(here), is_in(there), lets_in(token)) == (True, False, False)
@@ -72,7 +72,7 @@ def test_a_reset_ends_everything(token: str, is_signed_in: bool):
     client.post(reverse("account_reset_password"), {"email": "ann@example.org"})
     link = urlsplit(re.findall(r"https?://\S+", str(mail.outbox[0].body))[0])
     form = client.get(link.path, follow=True)
-    assert "signed out everywhere" in form.content.decode()
+    assert "signs you out everywhere" in form.content.decode()
     done = client.post(form.request["PATH_INFO"], GIVEN)
     assert done["Location"] == reverse("account_reset_password_from_key_done")
     assert (is_in(there), is_in(client), lets_in(token)) == (False, False, False)

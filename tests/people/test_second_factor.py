@@ -58,11 +58,11 @@ def test_from_sign_in_on_one_is_led_to_set_it_up_and_then_goes_on(required: None
         SETUP,
         f"{reverse('account_reauthenticate')}?next=%2Faccounts%2F2fa%2Ftotp%2Factivate%2F",
     ]
-    assert "Your role needs a second factor" in landed.content.decode()
+    assert "Your role requires a second factor" in landed.content.decode()
     assert reverse("annotation:project-list") not in landed.content.decode()
     page = client.post(reverse("account_reauthenticate"), {"password": PASSWORD, "next": SETUP}, follow=True)
     assert page.redirect_chain == [(SETUP, 302)]
-    assert "Your role needs a second factor" in page.content.decode()
+    assert "Your role requires a second factor" in page.content.decode()
     done = client.post(SETUP, {"code": code_now(page.context["form"].secret, 0)}, follow=True)
     assert done.redirect_chain == [(reverse("mfa_view_recovery_codes"), 302)]
     assert "Your role needs" not in done.content.decode()
