@@ -7,9 +7,11 @@ from typing import Any
 from allauth.account import views
 from axes.decorators import axes_dispatch
 from django.conf import settings
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
@@ -27,7 +29,11 @@ class AddressView(views.EmailView):
         # allauth would take an address that nobody confirmed. The page has no button that asks for it.
         if "action_primary" in request.POST:
             return redirect("account_email")
-        response: HttpResponse = super().post(request, *arguments, **about)
+        try:
+            response: HttpResponse = super().post(request, *arguments, **about)
+        except OSError:  # SMTPException is one
+            messages.error(request, _("The mail could not be sent. Try again in a few minutes."))
+            return redirect("account_email")
         return response
 
 

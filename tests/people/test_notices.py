@@ -221,6 +221,16 @@ def test_where_no_mail_can_be_sent_the_change_stands(client: Client, ann: User, 
     assert ann.check_password(NEW_PASSWORD)
 
 
+def test_whose_link_to_a_new_address_cannot_be_sent_is_told_and_can_ask_again(client: Client, monkeypatch: Any):
+    def refuse(*_args: Any, **_names: Any) -> None:
+        raise smtplib.SMTPServerDisconnected
+
+    monkeypatch.setattr(EmailMessage, "send", refuse)
+    page = client.post(EMAIL, {"action_add": "", "email": NEW}, follow=True).content.decode()
+    assert "The mail could not be sent" in page
+    assert "Send the link again" in page
+
+
 def test_whoever_has_no_address_is_told_nothing(signed_in: SignIn):
     user = make_user("bob", email="")
     user.set_password(PASSWORD)
