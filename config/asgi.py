@@ -9,9 +9,10 @@ from django.db import close_old_connections
 from django.http import Http404
 
 from config.wsgi import application as handle
+from corpus.permissions import collection_to_change
 from inference.permissions import check_researcher
 from operations.bodies import RefusedError
-from operations.rules.uploads import project_of
+from operations.rules.uploads import owner_of
 from operations.serving import Application
 from people.models import Role, User
 from people.permissions import project_for
@@ -22,7 +23,7 @@ NOT_YOURS = "Only managers and researchers may send files, so these were not tak
 
 
 def check_uploader(environ: dict[str, Any]) -> None:
-    """Raise RefusedError unless the person may upload files there: to a project, those of that one."""
+    """Raise RefusedError unless the person may upload files there, to that very project or collection."""
     close_old_connections()
     # A copy: the constructor changes what it is given.
     request = WSGIRequest({**environ})
@@ -31,10 +32,13 @@ def check_uploader(environ: dict[str, Any]) -> None:
     if not isinstance(user, User):
         raise RefusedError(403, SIGNED_OUT)
     try:
-        if slug := project_of(request.path_info):
-            project_for(user, slug, Role.MANAGER, Role.RESEARCHER)
-        else:
-            check_researcher(user)
+        match owner_of(request.path_info):
+            case "projects", slug:
+                project_for(user, slug, Role.MANAGER, Role.RESEARCHER)
+            case "collections", slug:
+                collection_to_change(user, slug)
+            case _:
+                check_researcher(user)
     except Http404 as error:
         raise RefusedError(403, NOT_YOURS) from error
 

@@ -15,7 +15,7 @@ UPLOADS = (
 """The addresses of forms with a field for files; deploy/Caddyfile repeats it."""
 
 _uploads = re.compile(UPLOADS)
-_of_a_project = re.compile(r"^/projects/([-\w]+)/")
+_owner = re.compile(r"^/(projects|collections)/([-\w]+)/")
 
 
 def is_upload(path: str) -> bool:
@@ -26,7 +26,7 @@ def most_bytes(path: str) -> int:
     return MAX_UPLOAD_BYTES if is_upload(path) else MAX_BODY_BYTES
 
 
-def project_of(path: str) -> str | None:
-    """The slug of the project that the address belongs to; None where it can be none's."""
-    found = _of_a_project.match(path)
-    return found[1] if found else None
+def owner_of(path: str) -> tuple[str, str]:
+    """Whether the address is of a project or of a collection, and its slug; two empty texts where it is of neither."""
+    found = _owner.match(path)
+    return (found[1], found[2]) if found else ("", "")
