@@ -27,12 +27,12 @@ class OwnerForm(forms.Form):
         Project.objects.none(),
         label=_("Project"),
         required=False,
-        help_text=_("Only its managers and researchers see it, unless it is shared."),
+        help_text=_("Only the project’s managers and researchers see it, unless it is shared."),
     )
     is_shared = forms.BooleanField(
         label=_("Shared with all"),
         required=False,
-        help_text=_("Managers and researchers of every project may use it. Managers of its project decide."),
+        help_text=_("Managers and researchers of every project may use it. Its own managers decide."),
     )
 
     def __init__(self, *args: Any, by: User, parts: Sequence[Owned] = (), **kwargs: Any) -> None:
@@ -68,12 +68,12 @@ class OwnerForm(forms.Form):
             if self.only_project is None:
                 self.add_error("project", self._nothing_to_choose())
         if cleaned["is_shared"] and not _may_share(self.by, cleaned["project"]):
-            self.add_error("is_shared", _now("Only managers of the project it belongs to share it with all."))
+            self.add_error("is_shared", _now("Only managers of its project can share it with all."))
         return cleaned
 
     def _nothing_to_choose(self) -> str:
         if self.parts and not self.fields["project"].queryset.exists():  # type: ignore[attr-defined]
-            return _now("What it is made of belongs to different projects. Share one of them with all first.")
+            return _now("Its parts belong to different projects. Share one of them with all first.")
         return _now("Choose the project that it belongs to.")
 
     def check_usable(self, cleaned: dict[str, Any], *names: str) -> None:
@@ -83,9 +83,9 @@ class OwnerForm(forms.Form):
             if part is None or "project" in self.errors:
                 continue
             if not usable(type(part), cleaned["project"], self.by).filter(pk=part.pk).exists():
-                self.add_error(name, _now("This belongs to another project than the one chosen."))
+                self.add_error(name, _now("This belongs to a different project from the one you chose."))
             elif cleaned["is_shared"] and not part.is_shared:
-                self.add_error(name, _now("This is not shared with all, as what is made of it would be."))
+                self.add_error(name, _now("This is not shared with all, so what uses it cannot be either."))
 
     def owner_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in OWNER_FIELDS if name in self.fields]
@@ -97,7 +97,7 @@ class ChangeOwnerForm(forms.Form):
     project = forms.ModelChoiceField(
         Project.objects.none(),
         label=_("Project"),
-        help_text=_("Only its managers and researchers see it, unless it is shared. You can choose those you manage."),
+        help_text=_("Choose a project that you manage. Only its managers and researchers see it, unless it is shared."),
     )
     is_shared = OwnerForm.base_fields["is_shared"]
 
@@ -114,7 +114,7 @@ class ChangeOwnerForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if cleaned.get("is_shared") and not _may_share(self.by, cleaned.get("project")):
-            self.add_error("is_shared", _now("Only managers of the project it belongs to share it with all."))
+            self.add_error("is_shared", _now("Only managers of its project can share it with all."))
         return cleaned
 
 

@@ -63,9 +63,7 @@ def change_owner(
                 thing.project, thing.is_shared = project, is_shared
                 thing.save(update_fields=["project", "is_shared"])
     except IntegrityError as error:
-        raise OwnerRefusedError(
-            _("There is another of this name already where this would belong. It cannot be moved.")
-        ) from error
+        raise OwnerRefusedError(_("It cannot be moved, because the name is already taken there.")) from error
 
 
 def is_name_taken(thing: Any) -> bool:
@@ -89,8 +87,7 @@ def is_used_outside(thing: Owned, project: Project | None) -> bool:
 def _check_used_by_nobody_else(thing: Owned, project: Project | None) -> None:
     if is_used_outside(thing, project):
         raise OwnerRefusedError(
-            _("“%(name)s” is used outside of the project it would belong to alone. Share it with all.")
-            % {"name": thing}
+            _("“%(name)s” is used by other projects too. Share it with all instead.") % {"name": thing}
         )
 
 

@@ -38,7 +38,7 @@ SENTENCES: Mapping[str, Promise] = {
     "invitation.revoked": gettext_lazy("An invitation was taken back: %(about)s."),
     "judgements.exported": gettext_lazy("The judgements were downloaded (%(about)s)."),
     "language.added": gettext_lazy("A language was added: %(about)s."),
-    "owner.changed": gettext_lazy("It was decided whose this is, and whether it is shared with all: %(about)s."),
+    "owner.changed": gettext_lazy("The project or the sharing was changed: %(about)s."),
     "player.decided": gettext_lazy("It was decided about %(person)s as a player: %(about)s."),
     "project.created": gettext_lazy("The project was started."),
     "rater.excluded": gettext_lazy("%(person)s was left out of a comparison: %(about)s."),

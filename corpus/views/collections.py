@@ -78,7 +78,7 @@ def collection_owner(request: HttpRequest, slug: str) -> HttpResponse:
         except OwnerRefusedError as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(request, _("It is saved whose this collection is."))
+            messages.success(request, _("Saved."))
             return redirect("corpus:collection-show", slug)
     context = {"collection": collection, "form": form}
     return render(request, "corpus/collection_owner.html", context, status=422 if form.is_bound else 200)

@@ -48,7 +48,9 @@ class CaptionsForm(OwnerForm):
         super().__init__(*args, by=by, **kwargs)
         field: Any = self.fields["collection"]
         field.queryset = collections_to_use(by)
-        self.fields["project"].help_text = _("Of a new model: only its managers and researchers see it.")
+        self.fields["project"].help_text = _(
+            "The project that owns a new model. Only its managers and researchers see it."
+        )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

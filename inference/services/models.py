@@ -136,7 +136,7 @@ def give_model(
     """
     for part in (model.english_model, model.translator):
         if part is not None and not part.is_shared and (is_shared or part.project_id != (project and project.pk)):
-            raise OwnerRefusedError(_("“%(name)s”, which it is made of, is not shared with all.") % {"name": part})
+            raise OwnerRefusedError(_("It uses “%(name)s”, which is not shared with all.") % {"name": part})
     change_owner(things=model.family(), project=project, is_shared=is_shared, by=by, now=now)
 
 

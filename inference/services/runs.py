@@ -231,10 +231,10 @@ def _check_not_under_way(model: CaptioningModel, collection: Collection, tags: S
         return
     if by is not None and not runs_for(by).filter(pk=rival.pk).exists():
         raise RunRefused(
-            _("A run of another project makes captions of these images by this model already. Wait until it is done.")
+            _("A run of another project is already captioning these images with this model. Wait until it is done.")
         )
     raise RunRefused(
-        _("Run %(number)s makes captions of these images by this model already. Resume or cancel that one.")
+        _("Run %(number)s is already captioning these images with this model. Resume or cancel that one.")
         % {"number": rival.pk}
     )
 
@@ -270,7 +270,7 @@ def give(*, run: Run, project: Project | None, is_shared: bool, by: User | None,
     sets = EmbeddingSet.objects.filter(run=run).select_related("captions_of")
     for part in (run.collection, run.model, run.encoder, *(one.captions_of for one in sets)):
         if part is not None and not part.is_shared and (is_shared or part.project_id != (project and project.pk)):
-            raise OwnerRefusedError(_("“%(name)s”, which it is made of, is not shared with all.") % {"name": part})
+            raise OwnerRefusedError(_("It uses “%(name)s”, which is not shared with all.") % {"name": part})
     change_owner(things=[run], project=project, is_shared=is_shared, by=by, now=now)
 
 

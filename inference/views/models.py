@@ -76,7 +76,7 @@ def model_owner(request: HttpRequest, model_id: int) -> HttpResponse:
         except OwnerRefusedError as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(request, _("It is saved whose this model is."))
+            messages.success(request, _("Saved."))
             return redirect("inference:model-show", model_id)
     return render(request, "inference/model_owner.html", {"model": model, "form": form}, status=_status(form))
 

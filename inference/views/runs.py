@@ -109,7 +109,7 @@ def run_owner(request: HttpRequest, run_id: int) -> HttpResponse:
         except OwnerRefusedError as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(request, _("It is saved whose this run is."))
+            messages.success(request, _("Saved."))
             return redirect("inference:run-show", run_id)
     context = {"run": run, "form": form}
     return render(request, "inference/run_owner.html", context, status=422 if form.is_bound else 200)

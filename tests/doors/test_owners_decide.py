@@ -298,7 +298,7 @@ class TestCommands:
 
     def test_operators_are_told_what_cannot_be(self, us: Owning, them: Owning) -> None:
         for kind, name, options, said in (
-            ("collection", str(us.collection), {"project": them.project.slug}, "is used outside"),
+            ("collection", str(us.collection), {"project": them.project.slug}, "is used by other projects too"),
             ("model", str(us.variant), {"shared": True}, "is a variant of"),
             ("run", "0", {"shared": True}, "no run 0"),
             ("translator", "zebra translator", {}, "Say whose it will be"),

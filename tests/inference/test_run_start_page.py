@@ -131,7 +131,7 @@ class TestStarting:
         self.send(researcher, model, collection)
         response = self.send(researcher, model, collection)
         assert response.status_code == 422
-        assert "makes captions of these images by this model already" in text_of(response)
+        assert "is already captioning these images with this model" in text_of(response)
 
     @pytest.mark.parametrize(
         ("values", "field"),
