@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -363,42 +362,6 @@ def test_the_image_installs_nothing_without_a_known_hash():
     assert "--require-hashes" in installs[0]
     assert "--no-deps" in installs[0]
     assert "pip check" in made
-
-
-def test_the_proxy_passes_on_what_the_platform_counts_on():
-    caddyfile = (ROOT / "deploy" / "Caddyfile").read_text()
-
-    for line in ("flush_interval -1", "encode zstd gzip", "header_up X-Request-ID {http.request.uuid}", "max_size 1MB"):
-        assert line in caddyfile
-    for line in ("read_header 10s", "read_body_idle 20s 8000", "handle /readyz {\n\t\trespond 404"):
-        assert line in caddyfile
-    # Bodies that are half here would fill its memory.
-    assert "_buffers" not in caddyfile
-    # Said once, by Django.
-    assert "Strict-Transport-Security" not in caddyfile
-    assert caddyfile.count("{") == caddyfile.count("}")
-    given = compose()["services"]["proxy"]["environment"]
-    assert set(re.findall(r"\{\$(\w+)", caddyfile)) - {"WEB"} == set(given)
-
-
-def test_the_proxy_understands_every_line_of_its_file():
-    caddy = Path(shutil.which("caddy", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or "")
-    if not caddy.name:
-        missing("Caddy")
-    version = subprocess.run([caddy, "version"], capture_output=True, text=True, check=True).stdout
-    assert version.startswith(f"v{images()['CADDY_IMAGE'].removeprefix('caddy:')} ")
-
-    for issuer in ("acme", "internal"):
-        adapted = subprocess.run(
-            [caddy, "adapt", "--validate", "--config", ROOT / "deploy" / "Caddyfile"],
-            env={**os.environ, "SITE": "captions.example.org", "CERTIFICATES": issuer},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert adapted.returncode == 0, adapted.stderr
-    # It has a word of its own for what it would have written otherwise.
-    assert "not formatted" not in adapted.stderr
 
 
 def test_the_documents_name_the_proxy_and_the_web_command_of_the_image():
