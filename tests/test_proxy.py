@@ -64,7 +64,7 @@ def without_tls(tmp_path: Path) -> Iterator[int]:
     """The port at which the proxy, with its own file, answers those who ask without TLS."""
     program, port = caddy(), free_port()
     about = {**os.environ, "SITE": "captions.example.org", "CERTIFICATES": "internal", "HOME": str(tmp_path)}
-    adapt = [program, "adapt", "--config", ROOT / "deploy" / "Caddyfile"]
+    adapt = [str(program), "adapt", "--config", str(ROOT / "deploy" / "Caddyfile")]
     config = json.loads(subprocess.run(adapt, env=about, capture_output=True, check=True).stdout)
     for server in config["apps"]["http"]["servers"].values():
         server["listen"] = [f"127.0.0.1:{port if listen == ':80' else free_port()}" for listen in server["listen"]]
@@ -72,7 +72,7 @@ def without_tls(tmp_path: Path) -> Iterator[int]:
     config["apps"]["pki"] = {"certificate_authorities": {"local": {"install_trust": False}}}
     config["admin"] = {"disabled": True}
     (tmp_path / "caddy.json").write_text(json.dumps(config))
-    run = [program, "run", "--config", str(tmp_path / "caddy.json")]
+    run = [str(program), "run", "--config", str(tmp_path / "caddy.json")]
     with subprocess.Popen(run, env=about, stderr=subprocess.DEVNULL) as process:
         try:
             wait_for_port(port, process)
