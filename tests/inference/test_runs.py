@@ -154,7 +154,7 @@ def test_consistent_decoding_is_only_of_models_that_have_stabilisers():
 def test_the_same_captions_are_not_made_by_two_runs_at_once():
     first = make_run(3, languages=["de", "fr"])
 
-    assert f"Run {first.pk} makes" in refused(images=first.collection, model=first.model, languages=["fr", "es"])
+    assert f"Run {first.pk} is already" in refused(images=first.collection, model=first.model, languages=["fr", "es"])
     assert make_run(first.collection, model=first.model, languages=["es"]).state == RunState.QUEUED
 
     runs.cancel(run=first, now=NOW)
