@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-REMOVED_AT_EXIT = ("crosslens_test_", "crosslens_pg_")
-"""By tests/settings.py and tests/servers.py."""
+REMOVED_AT_EXIT = ("crosslens_test_", "crosslens_pg_", "playwright-")
+"""By tests/settings.py, tests/servers.py and pytest-playwright."""
 
 _made: list[str] = []
 

@@ -1,4 +1,4 @@
-"""How much memory large pictures take, each told on a line: `python -m tests.corpus.peaks`, on Linux."""
+"""How much memory large pictures take, each told on a line: `python -m tests.corpus.peaks [NAME ...]`, on Linux."""
 
 from __future__ import annotations
 
@@ -110,5 +110,6 @@ def _memory(name: str) -> int:
 if __name__ == "__main__":
     django.setup()
     Pillow.init()
-    for name, make in (TAKEN | REFUSED).items():
-        measure(name, make)
+    made = TAKEN | REFUSED
+    for name in sys.argv[1:] or made:
+        measure(name, made[name])

@@ -20,7 +20,7 @@ from tests.doors.asking import ours
 from tests.doors.owned import Owning, body_of, signed_in
 from tests.leaks.addresses import Route, Unfillable
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
 THEIRS = "giraffe"
 THINGS = ("corpus:", "inference:")

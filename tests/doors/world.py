@@ -42,6 +42,7 @@ DAY = timedelta(days=1)
 
 INSIDERS = some(range(7), short=2, reason="the manager and an annotator find most of it; the others, little else")
 """Which of `World.insiders` asks."""
+ONE_INSIDER = some(range(7), short=1, reason="the manager reaches most addresses")
 
 
 @dataclass
