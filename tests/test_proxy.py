@@ -88,5 +88,5 @@ def test_without_tls_people_are_led_to_it_and_programs_are_refused(without_tls: 
         answer = connection.getresponse()
         return answer.status, answer.getheader("Location")
 
-    assert ask("/work/?page=2") == (301, "https://captions.example.org/work/?page=2")
+    assert ask("/work/?page=2") == (308, "https://captions.example.org/work/?page=2")
     assert ask("/api/v1/work/") == (403, None)
