@@ -10,7 +10,7 @@ from typing import Any
 from django.test import Client
 from django.utils import timezone
 from PIL import Image as Pillow
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page, expect
 
 from annotation.models import CaptionBatch, Rating, Round
 from annotation.services import batches
@@ -51,6 +51,15 @@ def open_writing(batch: CaptionBatch, annotator: User) -> None:
     ratings = dict.fromkeys(positions, Rating.GOOD)
     batches.save_ratings(batch_id=batch.pk, annotator=annotator, ratings=ratings, now=now)
     batches.open_writing(batch_id=batch.pk, annotator=annotator, now=now)
+
+
+def source_of(page: Page) -> str:
+    """The page's HTML once it is there: while another page arrives, Chromium answers with nothing."""
+    page.wait_for_load_state("domcontentloaded")
+    expect(page.locator("body > *").first).to_be_attached()
+    source = page.content()
+    assert "</body>" in source
+    return source
 
 
 def barriers(page: Page) -> list[str]:

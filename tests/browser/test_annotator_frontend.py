@@ -15,7 +15,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 from annotation.models import CaptionBatch, Item
 from annotation.services import batches
 from people.models import User
-from tests.browser.annotator import barriers, make_pictures, open_writing, sign_in, take_batch
+from tests.browser.annotator import barriers, make_pictures, open_writing, sign_in, source_of, take_batch
 from tests.factories import make_annotator, make_round
 from tests.tiers import some
 
@@ -127,7 +127,7 @@ def test_screen_1_is_left_neither_in_the_history_nor_on_the_device_nor_in_anothe
     assert [item.rating for item in desk.batch.items.all()] == ["EXCELLENT", "GOOD", "MEDIUM", "BAD"]
     assert ENGLISH not in page.evaluate("JSON.stringify(localStorage) + JSON.stringify(sessionStorage)")
     page.go_back()
-    assert ENGLISH not in page.content()
+    assert ENGLISH not in source_of(page)
 
 
 def test_a_rating_made_without_a_connection_is_sent_when_there_is_one(

@@ -23,7 +23,7 @@ from corpus.services import images
 from corpus.services.collections import collection_named
 from corpus.services.imports import import_path
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
-from tests.browser.annotator import barriers, sign_in
+from tests.browser.annotator import barriers, sign_in, source_of
 from tests.factories import make_captioner, make_project, make_user
 from tests.published import published
 
@@ -129,7 +129,7 @@ class Campaign:
         page.locator("#confirm button[value=open]").click()
         page.wait_for_url(re.compile("/write/1/$"))
         for position in range(1, count + 1):
-            assert ENGLISH not in page.content()
+            assert ENGLISH not in source_of(page)
             page.locator("#text").fill(text.format(position=position))
             page.locator("#text").press("Enter")
             page.wait_for_url(re.compile(f"/write/{position + 1}/$" if position < count else "/review/$"))
@@ -244,7 +244,7 @@ def _second_pilot_is_accepted(campaign: Campaign) -> None:
     ann.goto(f"{campaign.address}/feedback/")
     ann.get_by_role("link", name=re.compile("^Read it")).first.click()
     expect(ann.get_by_text("Name the people, not the picture.")).to_be_visible()
-    assert ENGLISH not in ann.content()
+    assert ENGLISH not in source_of(ann)
     ann.locator('form[action$="/acknowledge/"] button').click()
 
     ann.goto(f"{campaign.address}/work/")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from annotation import tasks
 from annotation.models import Rating, Round
@@ -106,14 +106,17 @@ def test_a_pilot_is_closed_without_scripts(manager: BrowserContext, pilot: Round
     page = manager.new_page()
     page.goto("/projects/postcards/languages/de/")
     page.locator('form[action$="/steps/close/"] button').click()
-    assert "1 batch is in hand, of mina." in page.content()
+    expect(page.get_by_text("1 batch is in hand, of mina.")).to_be_visible()
     page.get_by_label("Take it back; drafts stay with their writers").check()
     page.locator('form[action$="/steps/close/"] button').click()
+    not_good_enough = page.locator("summary", has_text="Not good enough")
+    expect(not_good_enough).to_be_visible()
     pilot.refresh_from_db()
     assert pilot.state == "closed"
-    page.locator("summary", has_text="Not good enough").click()
+    not_good_enough.click()
     page.locator("details[open] textarea").fill("Too short.")
     page.locator("details[open] button").click()
+    expect(not_good_enough).to_be_hidden()
     pilot.refresh_from_db()
     assert (pilot.state, pilot.reason) == ("rejected", "Too short.")
     campaign.plan_pilot(
@@ -125,4 +128,4 @@ def test_a_pilot_is_closed_without_scripts(manager: BrowserContext, pilot: Round
         now=timezone.now(),
     )
     page.reload()
-    assert "Pilot 2" in page.content()
+    expect(page.get_by_text("Pilot 2").first).to_be_visible()

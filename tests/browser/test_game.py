@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
 from gapgame.models import Attempt, Outcome, Season, Turn
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
+from tests.browser.annotator import source_of
 from tests.browser.gaming import AWAKE_MS, PHONE, Table, guesses, make_game, pictures, sit_down
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -190,7 +191,7 @@ def test_the_cut_off_in_the_middle_of_a_turn_is_counted_down_to_and_then_scored(
     expect(table_state).to_have_attribute("data-state", "stopped", timeout=WITHIN_MS)
     expect(page.locator(".result")).to_contain_text("The cut-off has come")
     expect(page.locator("#guess")).to_be_hidden()
-    assert "cat" not in page.content()
+    assert "cat" not in source_of(page)
     season.refresh_from_db()
     close_season(season_id=season.pk, now=season.ends_at + GRACE)
     expect(table_state).to_have_attribute("data-state", "missed", timeout=WITHIN_MS)

@@ -15,7 +15,7 @@ from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
 from people.models import Role
 from people.services import invite
-from tests.browser.annotator import barriers
+from tests.browser.annotator import barriers, source_of
 from tests.browser.gaming import ABOVE_KEYBOARD, AWAKE_MS, PHONE, Table, guesses, make_game, pictures, sit_down
 from tests.factories import make_item, make_item_set, make_player
 from tests.tiers import some
@@ -109,7 +109,7 @@ def test_credits_come_with_the_end_of_the_turn_and_not_before(table: Table, page
         entry.image.title, entry.image.author, entry.image.licence = "A cat asleep", "Ida Lens", "CC BY 4.0"
         entry.image.save()
     table.guess("tree")
-    assert "Ida Lens" not in page.content()
+    assert "Ida Lens" not in source_of(page)
     table.guess("cat")
     expect(page.locator(".hint .credit").first).to_contain_text("A cat asleep · Ida Lens · CC BY 4.0")
 

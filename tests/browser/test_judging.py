@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from sxs_eval.models import Comparison, Judgement
-from tests.browser.annotator import sign_in
+from tests.browser.annotator import sign_in, source_of
 from tests.browser.judging import AWAKE_MS, PHONE, Desk, captions, make_pairs, noted, number, sit_down
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -270,7 +270,7 @@ def test_what_is_left_in_the_history_asks_the_server_again(desk: Desk, page: Pag
     page.go_back()
     expect(page.get_by_role("heading", name="All judged")).to_be_visible()
     page.go_back()
-    assert "caption of" not in page.content()
+    assert "caption of" not in source_of(page)
 
 
 def test_time_at_the_pair_is_sent_with_the_answer(desk: Desk, page: Page) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Error, Page, Playwright, expect
 
-from tests.browser.annotator import barriers
+from tests.browser.annotator import barriers, source_of
 from tests.browser.installation import Installation, processes_of
 from tests.browser.seed import PASSWORD, PICTURES
 
@@ -258,17 +258,17 @@ def test_what_was_typed_survives_a_crash_of_the_browser_and_screen_1_does_not_co
     keys = Keys(context.pages[0], installation)
     page = keys.page
     batch = keys.begin("bahar")
-    assert ENGLISH in page.content()
+    assert ENGLISH in source_of(page)
     other = context.new_page()
     other.goto(f"{batch}rate/")
-    assert ENGLISH in other.content()
+    assert ENGLISH in source_of(other)
     page.bring_to_front()
     ratings = keys.rate_all()
     stale = _without_scripts(context, f"{batch}rate/")
     keys.go_on_to_writing(batch)
 
     other.wait_for_url(f"{batch}write/1/")
-    assert ENGLISH not in other.content()
+    assert ENGLISH not in source_of(other)
     other.close()
     page.wait_for_load_state("networkidle")
     assert ENGLISH not in page.evaluate(STORED)
@@ -277,13 +277,13 @@ def test_what_was_typed_survives_a_crash_of_the_browser_and_screen_1_does_not_co
             page.evaluate("step => history.go(step)", step)
         page.wait_for_load_state("networkidle")
         page.wait_for_timeout(SETTLE_MS)
-        assert ENGLISH not in page.content()
+        assert ENGLISH not in source_of(page)
         assert not page.url.endswith("/rate/")
 
     stale.locator("#item-1 input").last.check(force=True)
     stale.get_by_role("button", name="Save the ratings").click()
     stale.wait_for_url(f"{batch}write/1/")
-    assert ENGLISH not in stale.content()
+    assert ENGLISH not in source_of(stale)
     assert installation.ratings_of("bahar") == ratings
     stale.close()
 

@@ -17,7 +17,7 @@ from annotation.services import verification as services
 from people.models import User
 from tests.annotation.test_quality_table import OPINIONS, rated_round
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification
-from tests.browser.annotator import barriers, make_pictures, sign_in
+from tests.browser.annotator import barriers, make_pictures, sign_in, source_of
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
@@ -72,7 +72,7 @@ def test_one_key_a_caption_then_a_reload_then_handing_in(desk: Desk, page: Page)
     page.wait_for_url(f"{desk.address}done/")
     assert barriers(page) == []
     page.go_back()
-    assert "Satz" not in page.content()
+    assert "Satz" not in source_of(page)
 
 
 def test_without_scripts_a_plain_form_does_the_same(desk: Desk, browser: Browser) -> None:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import CaptionState
-from tests.browser.annotator import barriers
+from tests.browser.annotator import barriers, source_of
 from tests.browser.real_server import ENGLISH, IMAGES, PASSWORD, RealServer
 
 WITHIN_MS = 20_000
@@ -138,8 +138,8 @@ def test_screen_1_is_gone_from_the_browser(server: RealServer, page: Page) -> No
     assert server.ask("SELECT rating FROM annotation_item ORDER BY position") == before
     page.go_back()
     page.wait_for_load_state("networkidle")
-    assert ENGLISH not in page.content()
+    assert ENGLISH not in source_of(page)
     page.goto(rating_page)
-    assert ENGLISH not in page.content()
+    assert ENGLISH not in source_of(page)
     kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
     assert ENGLISH not in kept
