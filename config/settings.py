@@ -54,9 +54,8 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     # Before WhiteNoise, so that static files have its header too.
     "csp.middleware.CSPMiddleware",
-    "operations.middleware.FeaturesOff",
+    "operations.middleware.BrowserHeaders",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "operations.middleware.NothingKept",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "people.middleware.SessionUse",
     "django.middleware.locale.LocaleMiddleware",

@@ -20,8 +20,11 @@ UNRESOLVED = "unresolved"
 PROBES = frozenset({"health-show", "readiness-show", "metrics-show"})
 
 
-class FeaturesOff:
-    """Has browsers refuse every page, and all within it, what none of ours asks for."""
+class BrowserHeaders:
+    """Has browsers refuse pages, and all within them, what none of ours asks for.
+
+    Browsers and proxies keep no answer that does not say itself how long it may be kept.
+    """
 
     POLICY = ", ".join(
         f"{feature}=()"
@@ -37,17 +40,6 @@ class FeaturesOff:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
         response["Permissions-Policy"] = self.POLICY
-        return response
-
-
-class NothingKept:
-    """Has browsers and proxies keep no answer that does not say itself how long it may be kept."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self.get_response(request)
         response.setdefault("Cache-Control", "private, no-store")
         return response
 
