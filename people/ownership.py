@@ -6,7 +6,7 @@ Apps say here what they use of each other's things, so that nothing is taken fro
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -64,6 +64,19 @@ def change_owner(
                 thing.save(update_fields=["project", "is_shared"])
     except IntegrityError as error:
         raise OwnerRefusedError(_("It cannot be moved, because the name is already taken there.")) from error
+
+
+def check_parts(parts: Iterable[Owned | None], *, project: Project | None, is_shared: bool) -> None:
+    """Check that what is made of `parts` may belong to `project`, or be shared with all.
+
+    Raises
+    ------
+    OwnerRefusedError
+        Where one of them is not as widely shared.
+    """
+    for part in parts:
+        if part is not None and not part.is_shared and (is_shared or part.project_id != (project and project.pk)):
+            raise OwnerRefusedError(_("It uses “%(name)s”, which is not shared with all.") % {"name": part})
 
 
 def is_name_taken(thing: Any) -> bool:

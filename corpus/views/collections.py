@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from django.contrib import messages
+from functools import partial
+
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from corpus import selectors
@@ -22,9 +22,8 @@ from corpus.permissions import (
     may_change,
 )
 from corpus.services.collections import create_collection, give_collection
-from people.owner_forms import ChangeOwnerForm
-from people.ownership import OwnerRefusedError
 from people.requests import user_of
+from people.views.ownership import owner_page
 
 PICTURES_PER_PAGE = 60
 COLLECTIONS_PER_PAGE = 50
@@ -69,16 +68,11 @@ def collection_show(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def collection_owner(request: HttpRequest, slug: str) -> HttpResponse:
-    """Give the collection to another project, or share it."""
-    collection, by = collection_to_change(request.user, slug), user_of(request)
-    form = ChangeOwnerForm(request.POST or None, thing=collection, by=by)
-    if form.is_valid():
-        try:
-            give_collection(collection=collection, **form.cleaned_data, by=by, now=timezone.now())
-        except OwnerRefusedError as refused:
-            form.add_error(None, str(refused))
-        else:
-            messages.success(request, _("Saved."))
-            return redirect("corpus:collection-show", slug)
-    context = {"collection": collection, "form": form}
-    return render(request, "corpus/collection_owner.html", context, status=422 if form.is_bound else 200)
+    collection = collection_to_change(request.user, slug)
+    return owner_page(
+        request,
+        thing=collection,
+        give=partial(give_collection, collection=collection),
+        back=reverse("corpus:collection-show", args=[slug]),
+        context={"name": collection.name, "breadcrumb": "corpus/_breadcrumb.html", "collection": collection},
+    )

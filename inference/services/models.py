@@ -13,7 +13,7 @@ from inference.backends import registry
 from inference.backends.captioners import BackendRefused, Spec
 from inference.models import TRANSLATED, CaptioningModel, Translator
 from people.models import Project, User
-from people.ownership import OwnerRefusedError, change_owner, is_name_taken
+from people.ownership import change_owner, check_parts, is_name_taken
 
 Row = TypeVar("Row", CaptioningModel, Translator)
 
@@ -134,9 +134,7 @@ def give_model(
     people.ownership.OwnerRefusedError
         Also where what it translates from or with is not as widely shared.
     """
-    for part in (model.english_model, model.translator):
-        if part is not None and not part.is_shared and (is_shared or part.project_id != (project and project.pk)):
-            raise OwnerRefusedError(_("It uses “%(name)s”, which is not shared with all.") % {"name": part})
+    check_parts([model.english_model, model.translator], project=project, is_shared=is_shared)
     change_owner(things=model.family(), project=project, is_shared=is_shared, by=by, now=now)
 
 

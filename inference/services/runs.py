@@ -36,7 +36,7 @@ from inference.services.loading import backend_of, spec_of, translator_spec_of
 from inference.services.progress import say
 from languages.models import Language
 from people.models import Project, User
-from people.ownership import OwnerRefusedError, change_owner, is_name_taken
+from people.ownership import change_owner, check_parts, is_name_taken
 
 TOLD_OF_AT_ONCE = 200
 """Runs of which a sweep tells: with thousands, it would take longer than until the next one."""
@@ -268,9 +268,8 @@ def give(*, run: Run, project: Project | None, is_shared: bool, by: User | None,
         Also where the project may not use what it is made of.
     """
     sets = EmbeddingSet.objects.filter(run=run).select_related("captions_of")
-    for part in (run.collection, run.model, run.encoder, *(one.captions_of for one in sets)):
-        if part is not None and not part.is_shared and (is_shared or part.project_id != (project and project.pk)):
-            raise OwnerRefusedError(_("It uses “%(name)s”, which is not shared with all.") % {"name": part})
+    parts = [run.collection, run.model, run.encoder, *(one.captions_of for one in sets)]
+    check_parts(parts, project=project, is_shared=is_shared)
     change_owner(things=[run], project=project, is_shared=is_shared, by=by, now=now)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from django.contrib import messages
@@ -12,7 +13,6 @@ from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -32,10 +32,9 @@ from inference.pages.models import model_lines, model_page
 from inference.permissions import check_researcher, may_change_model, model_for, model_to_change
 from inference.selectors.models import model_details, model_rows, models_named, translators
 from inference.services import models as services
-from people.owner_forms import ChangeOwnerForm
-from people.ownership import OwnerRefusedError
 from people.permissions import manages_anything
 from people.requests import user_of
+from people.views.ownership import owner_page
 
 Registered = TypeVar("Registered", CaptioningModel, Translator)
 
@@ -67,18 +66,19 @@ def model_show(request: HttpRequest, model_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def model_owner(request: HttpRequest, model_id: int) -> HttpResponse:
-    """Give the model, with its variants, to another project, or share it."""
-    model, by = model_to_change(request.user, model_id), user_of(request)
-    form = ChangeOwnerForm(request.POST or None, thing=model, by=by)
-    if form.is_valid():
-        try:
-            services.give_model(model=model, **form.cleaned_data, by=by, now=timezone.now())
-        except OwnerRefusedError as refused:
-            form.add_error(None, str(refused))
-        else:
-            messages.success(request, _("Saved."))
-            return redirect("inference:model-show", model_id)
-    return render(request, "inference/model_owner.html", {"model": model, "form": form}, status=_status(form))
+    model = model_to_change(request.user, model_id)
+    return owner_page(
+        request,
+        thing=model,
+        give=partial(services.give_model, model=model),
+        back=reverse("inference:model-show", args=[model_id]),
+        context={
+            "name": model.name,
+            "note": _("Its variants move with it."),
+            "breadcrumb": "inference/_breadcrumb.html",
+            "model": model,
+        },
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -11,6 +12,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -26,9 +28,8 @@ from inference.pages.runs import RunPage, decoding_lines, run_page
 from inference.permissions import check_researcher, may_give_run, may_steer, run_for, run_to_give, run_to_steer
 from inference.selectors import runs as selectors
 from inference.services import runs as services
-from people.owner_forms import ChangeOwnerForm
-from people.ownership import OwnerRefusedError
 from people.requests import is_htmx, user_of
+from people.views.ownership import owner_page
 
 RUNS_PER_PAGE = 50
 FAILURES_PER_PAGE = 30
@@ -100,19 +101,18 @@ def run_show(request: HttpRequest, run_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def run_owner(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Give the run, with the vectors that it made, to another project, or share it."""
-    run, by = run_to_give(request.user, run_id), user_of(request)
-    form = ChangeOwnerForm(request.POST or None, thing=run, by=by)
-    if form.is_valid():
-        try:
-            services.give(run=run, **form.cleaned_data, by=by, now=timezone.now())
-        except OwnerRefusedError as refused:
-            form.add_error(None, str(refused))
-        else:
-            messages.success(request, _("Saved."))
-            return redirect("inference:run-show", run_id)
-    context = {"run": run, "form": form}
-    return render(request, "inference/run_owner.html", context, status=422 if form.is_bound else 200)
+    run = run_to_give(request.user, run_id)
+    return owner_page(
+        request,
+        thing=run,
+        give=partial(services.give, run=run),
+        back=reverse("inference:run-show", args=[run_id]),
+        context={
+            "name": _("Run %(number)s") % {"number": run.pk},
+            "breadcrumb": "inference/_breadcrumb.html",
+            "run": run,
+        },
+    )
 
 
 @require_safe

@@ -1,0 +1,38 @@
+"""The page on which something is given to another project, or shared with all. Each app has an address for its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from people.models import Owned
+from people.owner_forms import ChangeOwnerForm
+from people.ownership import OwnerRefusedError
+from people.requests import user_of
+
+
+def owner_page(
+    request: HttpRequest, *, thing: Owned, give: Callable[..., None], back: str, context: Mapping[str, Any]
+) -> HttpResponse:
+    """Change the owner of `thing` by `give`, and lead `back` to its page.
+
+    `context` has its `name`, its `breadcrumb` (a template, with what that needs) and perhaps a `note`.
+    """
+    by = user_of(request)
+    form = ChangeOwnerForm(request.POST or None, thing=thing, by=by)
+    if form.is_valid():
+        try:
+            give(**form.cleaned_data, by=by, now=timezone.now())
+        except OwnerRefusedError as refused:
+            form.add_error(None, str(refused))
+        else:
+            messages.success(request, _("Saved."))
+            return redirect(back)
+    context = {**context, "form": form, "back": back}
+    return render(request, "people/owner.html", context, status=422 if form.is_bound else 200)
