@@ -12,7 +12,7 @@ class AnnotationConfig(AppConfig):
         from annotation.selectors.verification import images_being_rated
         from annotation.selectors.work import images_in_hand
         from annotation.services import leaving
-        from corpus.models import Collection
+        from images.models import Collection
         from inference import exposure
         from inference.models import CaptioningModel
         from people import personal

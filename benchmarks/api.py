@@ -31,7 +31,7 @@ from django.utils import timezone
 from annotation.api import shapes
 from annotation.models import Caption
 from benchmarks.exports import NAME, seed_captions
-from corpus.models import CollectionImage
+from images.models import CollectionImage
 from people import tokens
 from people.models import Membership, Project, Role
 

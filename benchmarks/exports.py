@@ -42,7 +42,7 @@ from annotation.services.release_files import write_release
 from annotation.services.releases import start_release
 from annotation.services.rounds import create_round
 from benchmarks import seed
-from corpus.models import Image
+from images.models import Image
 from languages.models import Language
 from people.models import Project, User
 

@@ -23,10 +23,10 @@ from django.db import connection
 from django.utils import timezone
 
 from benchmarks.people import PASSWORD, name_of
-from corpus.models import Collection, Image, JobState
-from corpus.rules.sizes import sizes_of
-from corpus.services import files
 from gapgame.models import Access, Item, ItemImage, ItemSet, Player, RepresentativeSource, Season, SeasonLanguage
+from images.models import Collection, Image, JobState
+from images.rules.sizes import sizes_of
+from images.services import files
 from inference.models import VectorKind, WordVectorSet
 from languages.models import Language
 from metrics.word_vectors import TableWriter

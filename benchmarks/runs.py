@@ -33,8 +33,8 @@ from django.db import connection
 from django.utils import timezone
 from PIL import Image as Pillow
 
-from corpus.models import Collection, CollectionImage, Image, JobState
-from corpus.services import files
+from images.models import Collection, CollectionImage, Image, JobState
+from images.services import files
 from inference.backends.captioners import Decoding, Said
 from inference.models import CaptioningModel, Run
 from inference.services import loading, runs, workers

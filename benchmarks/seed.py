@@ -11,7 +11,7 @@ from allocation.models import Assignment, AssignmentState, Batch, BatchState, Ta
 from annotation.models import Guidelines, Round
 from annotation.services.rounds import create_round
 from benchmarks.people import PASSWORD, name_of
-from corpus.models import Collection
+from images.models import Collection
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
@@ -167,23 +167,23 @@ def _statements() -> list[str]:
     empty = "'{{}}'"
     return [
         (
-            "INSERT INTO corpus_image (public_id, sha256, original, format, bytes, width, height, title, author,"
+            "INSERT INTO images_image (public_id, sha256, original, format, bytes, width, height, title, author,"
             " licence, licence_url, source, extra, created_at, sizes_state, sizes_attempts, sizes_error)"
             f" SELECT {uuid}, {digest}, '', 'JPEG', 1000, 1024, 768, '', 'An Author', 'CC BY 4.0', '', %(name)s,"
             f" {empty}, CURRENT_TIMESTAMP, 'done', 0, '' FROM ({{numbers}}) AS all_numbers"
         ),
         (
-            "INSERT INTO corpus_collectionimage (collection_id, image_id, key, file_name, position)"
-            " SELECT %(collection)s, id, 'image-' || id, '', id FROM corpus_image WHERE source = %(name)s"
+            "INSERT INTO images_collectionimage (collection_id, image_id, key, file_name, position)"
+            " SELECT %(collection)s, id, 'image-' || id, '', id FROM images_image WHERE source = %(name)s"
         ),
         (
             "INSERT INTO inference_modelcaption (model_id, image_id, language_id, text, stabiliser, created_at)"
             " SELECT %(model)s, id, 'en', 'A small dog runs over the grass beside a red ball.', '', CURRENT_TIMESTAMP"
-            " FROM corpus_image WHERE source = %(name)s"
+            " FROM images_image WHERE source = %(name)s"
         ),
         (
             "INSERT INTO allocation_task (pool_id, shuffle_key, places, places_taken)"
-            f" SELECT %(pool)s, {shuffled}, %(places)s, 0 FROM corpus_image WHERE source = %(name)s"
+            f" SELECT %(pool)s, {shuffled}, %(places)s, 0 FROM images_image WHERE source = %(name)s"
         ),
         (
             "INSERT INTO annotation_captiontask (task_id, round_id, image_id, english_id)"

@@ -9,7 +9,7 @@ from django.db import close_old_connections
 from django.http import Http404
 
 from config.wsgi import application as handle
-from corpus.permissions import collection_to_change
+from images.permissions import collection_to_change
 from inference.permissions import check_researcher
 from operations.bodies import RefusedError
 from operations.rules.uploads import owner_of

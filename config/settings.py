@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from config.environment import from_process
-from corpus.rules.limits import MAX_UPLOAD_FILES
+from images.rules.limits import MAX_UPLOAD_FILES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 _environment = from_process(BASE_DIR)
@@ -24,7 +24,7 @@ CAPTION_ENDPOINT_KEYS = _environment.caption_endpoint_keys()
 INSTALLED_APPS = [
     "languages",
     "people",
-    "corpus",
+    "images",
     "allocation",
     "inference",
     "scoring",
@@ -218,7 +218,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "BatchState": "allocation.models.BatchState",
         "CaptionState": "annotation.models.CaptionState",
-        "JobState": "corpus.models.JobState",
+        "JobState": "images.models.JobState",
         "RoundState": "annotation.models.RoundState",
     },
     "POSTPROCESSING_HOOKS": [
@@ -279,13 +279,13 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "sweep-leases": {"task": "allocation.tasks.sweep_leases", "schedule": 30.0},
-    "sweep-images": {"task": "corpus.tasks.sweep_images", "schedule": 15.0},
+    "sweep-images": {"task": "images.tasks.sweep_images", "schedule": 15.0},
     "sweep-rounds": {"task": "annotation.tasks.sweep_rounds", "schedule": 15.0},
     "sweep-figures": {"task": "annotation.tasks.sweep_figures", "schedule": 60.0},
     "sweep-releases": {"task": "annotation.tasks.sweep_releases", "schedule": 15.0},
     "sweep-comparisons": {"task": "sxs_eval.tasks.sweep_comparisons", "schedule": 15.0},
     "sweep-seasons": {"task": "gapgame.tasks.sweep_seasons", "schedule": 5.0},
-    "sweep-imports": {"task": "corpus.tasks.sweep_imports", "schedule": 15.0},
+    "sweep-imports": {"task": "images.tasks.sweep_imports", "schedule": 15.0},
     "sweep-item-imports": {"task": "gapgame.tasks.sweep_item_imports", "schedule": 15.0},
     "sweep-passes": {"task": "scoring.tasks.sweep_passes", "schedule": 15.0},
     "sweep-scorings": {"task": "scoring.tasks.sweep_scorings", "schedule": 60.0},

@@ -16,7 +16,7 @@ urlpatterns = [
     path("", include("people.account_urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", include("config.api")),
-    path("", include("corpus.urls")),
+    path("", include("images.urls")),
     path("", include("inference.urls")),
     path("", include("scoring.urls")),
     path("", include("annotation.urls")),

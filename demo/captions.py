@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from corpus.models import Collection, ImportJob, JobState, Outcome
+from images.models import Collection, ImportJob, JobState, Outcome
 from inference.models import CaptioningModel
 from inference.services.imports import import_path
 from languages.models import Language

@@ -19,13 +19,13 @@ from annotation.services import batches
 from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, create_project
 from annotation.services.rounds import fill_round
-from corpus.models import Collection
-from corpus.services.collections import collection_named
-from corpus.services.images import make_sizes
-from corpus.services.imports import import_path as import_images
 from demo import evaluations, game_pictures, games, photographs, references, runs
 from demo.captions import Clock, check, import_captions
 from demo.texts import MODEL_DESCRIPTION, MODEL_NAME, TEXTS, Texts
+from images.models import Collection
+from images.services.collections import collection_named
+from images.services.images import make_sizes
+from images.services.imports import import_path as import_images
 from inference.models import CaptioningModel
 from languages.models import Language
 from people.models import Consent, Level, Project, Role, User

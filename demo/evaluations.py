@@ -13,9 +13,9 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from corpus.models import Collection
 from demo.captions import Clock, import_captions
 from demo.comparison_texts import BRIEF, CAPTIONS, DESCRIPTIONS, DISCLAIMER, MODELS, QUALITY, RICH, WOBBLY
+from images.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
 from people.models import Project, User

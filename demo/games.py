@@ -11,7 +11,6 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from corpus.services.images import make_sizes
 from demo import game_items, game_pictures
 from demo.captions import Clock, check
 from gapgame.models import Access, GameBatch, ItemSet, Outcome, Season, Turn
@@ -23,6 +22,7 @@ from gapgame.services.item_imports import import_path
 from gapgame.services.items import create_item_set
 from gapgame.services.players import join_season
 from gapgame.services.seasons import Terms, Texts, create_season
+from images.services.images import make_sizes
 from inference.models import WordVectorSet
 from inference.services.word_vectors import import_packaged
 from languages.models import Language

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from corpus.models import Collection
 from demo.captions import Clock, import_captions
 from demo.comparison_texts import BRIEF, DESCRIPTIONS, DISCLAIMER, MODELS
 from demo.texts import MODEL_NAME, TEXTS
+from images.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
 from people.models import Project, User

@@ -5,8 +5,8 @@ They wait for the worker, which does them within seconds of the first start.
 
 from __future__ import annotations
 
-from corpus.models import Collection
 from demo.captions import Clock
+from images.models import Collection
 from inference.backends.captioners import Decoding
 from inference.backends.registry import backend_named
 from inference.models import CaptioningModel, Encoder, Precision

@@ -6,11 +6,11 @@ class GapgameConfig(AppConfig):
     verbose_name = "Gap Filling Game"
 
     def ready(self) -> None:
-        from corpus.models import Collection
         from gapgame.models import ItemSet
         from gapgame.selectors.hand import images_in_hand
         from gapgame.selectors.own_data import own_data
         from gapgame.services import leaving
+        from images.models import Collection
         from inference import exposure
         from people import personal
         from people.ownership import register

@@ -12,8 +12,8 @@ from django.db.models.functions import Lower
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from corpus.models import Collection, Image
 from gapgame.rules.play import ATTEMPTS, MICRO
+from images.models import Collection, Image
 from inference.models import WordVectorSet
 from languages.models import Language
 from people.models import Invitation, Project

@@ -10,11 +10,11 @@ from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
 
-from corpus.models import ImportKind
-from corpus.services import jobs
-from corpus.tasks import ask_for_sizes
 from gapgame.models import Season
 from gapgame.services import closing, item_imports, marking
+from images.models import ImportKind
+from images.services import jobs
+from images.tasks import ask_for_sizes
 from inference.rules.word_vectors import VectorsRefused
 from inference.services.word_vectors import import_packaged
 

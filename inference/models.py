@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from corpus.models import Collection, Image, JobState
+from images.models import Collection, Image, JobState
 from languages.models import Language
 from people.models import Owned
 

@@ -9,8 +9,8 @@ from celery.concurrency import get_implementation
 from django.db import transaction
 from django.utils import timezone
 
-from corpus.models import ImportKind
-from corpus.services import jobs
+from images.models import ImportKind
+from images.services import jobs
 from inference.models import Run
 from inference.services import imports, routing, running, runs, trials, workers
 from inference.services.heartbeat import heartbeat

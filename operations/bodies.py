@@ -8,7 +8,7 @@ from contextlib import suppress
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
-from corpus.rules.limits import MEGABYTE
+from images.rules.limits import MEGABYTE
 from operations.disk import NO_ROOM, is_full
 from operations.rules.uploads import is_upload, most_bytes
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from allocation.models import Batch, BatchState
 from annotation.models import Release
-from corpus.models import Image, ImportJob, JobState
+from images.models import Image, ImportJob, JobState
 from inference.models import GOING, Run, RunState, Trial, Worker
 from inference.services.workers import DEFAULT, FRESH, GPU
 from operations.broker import Unreachable, messages_waiting

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 
 from people.models import AuditEntry, Membership, Project, User
 from people.sentences import SENTENCES, more_of, name_of, said
-from people.spreadsheets import BYTE_ORDER_MARK, csv_line
+from tabular.spreadsheets import BYTE_ORDER_MARK, csv_line
 
 ENTRIES_PER_PAGE = 50
 ROWS_AT_ONCE = 500

@@ -7,7 +7,7 @@ class ScoringConfig(AppConfig):
     def ready(self) -> None:
         from django.db.models import Q
 
-        from corpus.models import Collection
+        from images.models import Collection
         from inference.models import CaptioningModel, Encoder, Run
         from people import personal
         from people.ownership import register

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from corpus.models import Collection
-from corpus.permissions import collections_in
+from images.models import Collection
+from images.permissions import collections_in
 from inference.models import CaptioningModel, EmbeddingSet, Encoder
 from inference.services.encoders import visual_encoders
 from languages.models import Language

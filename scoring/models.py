@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from corpus.models import Collection, Image, JobState
+from images.models import Collection, Image, JobState
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, WordVectorSet
 from languages.models import Language
 from people.models import Project

@@ -9,8 +9,8 @@ from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
-from corpus.models import ImportKind
-from corpus.services import jobs
+from images.models import ImportKind
+from images.services import jobs
 from scoring.models import OPEN_STATES, Pass, Scoring
 from scoring.services import passes, reference_imports, sweeping
 

@@ -8,7 +8,7 @@ class SxsEvalConfig(AppConfig):
     def ready(self) -> None:
         from django.db.models import Q
 
-        from corpus.models import Collection
+        from images.models import Collection
         from inference import exposure
         from inference.models import CaptioningModel
         from people import personal

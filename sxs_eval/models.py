@@ -10,7 +10,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from allocation.models import Assignment, Batch, Pool, Task
-from corpus.models import Collection, Image
+from images.models import Collection, Image
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
 from people.models import Project

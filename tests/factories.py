@@ -14,8 +14,8 @@ from django.conf import settings
 
 from annotation.models import Guidelines, Round
 from annotation.services.rounds import create_round
-from corpus.models import Collection, CollectionImage, Image, JobState
 from gapgame.models import Access, Item, ItemImage, ItemSet, Player, RepresentativeSource, Season, SeasonLanguage
+from images.models import Collection, CollectionImage, Image, JobState
 from inference.models import CaptioningModel, ModelCaption, VectorKind, WordVectorSet
 from inference.selectors.word_vectors import folder_of
 from languages.models import Language

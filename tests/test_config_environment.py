@@ -331,7 +331,7 @@ def test_no_other_file_reads_the_environment_for_settings():
     """What differs between installations has one door: config/environment.py."""
     strays = [
         str(path.relative_to(ROOT))
-        for app in ("annotation", "inference", "allocation", "corpus", "people", "languages", "operations", "config")
+        for app in ("annotation", "inference", "allocation", "images", "people", "languages", "operations", "config")
         for path in (ROOT / app).rglob("*.py")
         # To set what a library reads when it is imported is not to read a setting.
         if re.search(r"os\.(environ(?!\.(setdefault|update)\()|getenv)", path.read_text())

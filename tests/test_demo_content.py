@@ -12,11 +12,11 @@ from annotation.models import Caption, CaptionBatch, Item, Stage
 from annotation.permissions import blockers
 from annotation.rules import text_checks
 from annotation.services import batches
-from corpus.models import Collection, Image, ImportJob, JobState
 from demo import comparison_texts, content, evaluations, games, references
 from demo.texts import MODEL_NAME, TEXTS
 from gapgame.models import Access, Outcome, Season, Turn
 from gapgame.models import Item as GapItem
+from images.models import Collection, Image, ImportJob, JobState
 from inference.models import ModelCaption
 from languages.models import Language
 from languages.registry import LANGUAGES

@@ -13,8 +13,8 @@ from django.utils import timezone
 from PIL import Image as Pillow
 
 from annotation.models import Caption, Item
-from corpus.models import Image
 from demo import content, evaluations, game_pictures, photographs
+from images.models import Image
 from people.models import Role
 from sxs_eval.models import Comparison, Judgement
 from tests.demo_drawings import KEYS, draw

@@ -12,9 +12,9 @@ from PIL import Image
 
 from annotation.downloads.captions import COLUMNS, Layout
 from config.environment import OPTIONAL, REQUIRED
-from corpus.rules.manifests import ALIASES, TEXT_COLUMNS
 from demo.content import PASSWORD, PEOPLE
 from demo.photographs import PHOTOGRAPHS
+from images.rules.manifests import ALIASES, TEXT_COLUMNS
 from tests.servers import ROOT
 
 LARGEST_BYTES = 150_000

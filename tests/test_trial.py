@@ -14,7 +14,6 @@ import pytest
 import yaml
 from PIL import Image
 
-from corpus.rules.limits import MAX_UPLOAD_BYTES
 from deploy.trial import annotators, pictures
 from deploy.trial.__main__ import Trial, main
 from deploy.trial.annotators import Annotator, Crowd
@@ -22,6 +21,7 @@ from deploy.trial.browser import Answer, Browser, Forms
 from deploy.trial.engine import Engine
 from deploy.trial.installation import SERVICES
 from deploy.trial.log import FailedError, Log
+from images.rules.limits import MAX_UPLOAD_BYTES
 from tests.servers import ROOT
 
 FOLDER = ROOT / "deploy" / "trial"

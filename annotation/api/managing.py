@@ -28,7 +28,7 @@ from annotation.api.refusals import check_no_pictures_in_hand
 from annotation.downloads.captions import Layout, export_captions, file_name
 from annotation.models import Caption, Feedback, Round, RoundKind, Verdict
 from annotation.selectors import overview
-from corpus.models import CollectionImage
+from images.models import CollectionImage
 from languages.models import Language
 from people import audit
 from people.api.pagination import PARAMETERS, Part, page, paged

@@ -25,8 +25,8 @@ from annotation.models import Rating
 from annotation.permissions import ratings_for, round_to_rate
 from annotation.selectors import verification
 from annotation.services import verification as services
-from corpus.api import PictureSerializer
-from corpus.api import shown as picture_shown
+from images.api import PictureSerializer
+from images.api import shown as picture_shown
 from people.api.views import asker
 
 TAGS = ["work: rating captions"]

@@ -25,7 +25,7 @@ from annotation.files.archives import MANIFEST
 from annotation.files.licences import LICENCES
 from annotation.models import Release
 from annotation.services import releases
-from corpus.models import JobState
+from images.models import JobState
 from people.api.pagination import PARAMETERS, Part, page, paged
 from people.api.views import asker
 

@@ -10,10 +10,10 @@ from django.db.models import Model
 from rest_framework import serializers
 
 from annotation.models import Caption, CaptionState, Feedback, Rating, Round, RoundKind, RoundState, Verdict
-from corpus.api import PictureSerializer
-from corpus.api import shown as picture_shown
-from corpus.models import CollectionImage
-from corpus.selectors import picture_of
+from images.api import PictureSerializer
+from images.api import shown as picture_shown
+from images.models import CollectionImage
+from images.selectors import picture_of
 from people.models import Project, User
 from people.pseudonyms import pseudonym
 

@@ -26,8 +26,8 @@ from annotation.permissions import batch_for, readable_feedback, round_for
 from annotation.rules.text_checks import LONGEST_DRAFT
 from annotation.selectors import work
 from annotation.services import batches, feedback
-from corpus.api import PictureSerializer
-from corpus.api import shown as picture_shown
+from images.api import PictureSerializer
+from images.api import shown as picture_shown
 from people.api.pagination import PARAMETERS, Part, page, paged
 from people.api.views import asker
 from people.models import User

@@ -31,17 +31,10 @@ from annotation.selectors.caption_rows import (
     iso_of,
     list_of,
 )
-from corpus.rules.downloads import (
-    BYTE_ORDER_MARK,
-    CSV_TYPE,
-    JSON_LINES_TYPE,
-    csv_line,
-    in_pieces,
-    stamp,
-    write_whole,
-)
 from people.models import Project
 from people.pseudonyms import pseudonym
+from tabular.downloads import JSON_LINES_TYPE, in_pieces, stamp, write_whole
+from tabular.spreadsheets import BYTE_ORDER_MARK, CSV_TYPE, csv_line
 
 IMAGES_AT_ONCE = 100
 

@@ -17,9 +17,9 @@ from annotation.selectors.quality import (
     rounds_of_verification,
 )
 from annotation.services.quality import figures_of
-from corpus.rules.downloads import CSV_TYPE, csv_line
 from metrics.quality import LEVELS
 from people.models import Project
+from tabular.spreadsheets import CSV_TYPE, csv_line
 
 SHARES = ("good", "medium", "bad", "not_enough_info")
 COLUMNS = (

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import GuidelineExample, Guidelines, Rating, Round
 from annotation.services.guidelines import NewExample
-from corpus.models import Image
+from images.models import Image
 from languages.models import Language
 
 LONGEST_TEXT = 50_000

@@ -19,7 +19,7 @@ from annotation.rules.campaign import MAIN, PILOT, PILOT_IMAGES
 from annotation.selectors.overview import Coverage
 from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, RoundSettings, settings_of
-from corpus.models import Collection
+from images.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
 

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("allocation", "0001_initial"),
-        ("corpus", "0001_initial"),
+        ("images", "0001_initial"),
         ("inference", "0001_initial"),
         ("languages", "0002_seed_the_36_languages"),
         ("people", "0001_initial"),
@@ -64,7 +64,7 @@ class Migration(migrations.Migration):
                 ("position", models.PositiveSmallIntegerField()),
                 (
                     "image",
-                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="corpus.image"),
+                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="images.image"),
                 ),
                 (
                     "language",
@@ -148,7 +148,7 @@ class Migration(migrations.Migration):
                 (
                     "collection",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="corpus.collection"
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="images.collection"
                     ),
                 ),
                 (
@@ -374,7 +374,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "image",
-                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="corpus.image"),
+                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="images.image"),
                 ),
                 (
                     "english",
@@ -476,7 +476,7 @@ class Migration(migrations.Migration):
                 ("position", models.PositiveSmallIntegerField()),
                 (
                     "image",
-                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="corpus.image"),
+                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="images.image"),
                 ),
                 (
                     "english",
@@ -548,7 +548,7 @@ class Migration(migrations.Migration):
                 (
                     "image",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="captions", to="corpus.image"
+                        on_delete=django.db.models.deletion.PROTECT, related_name="captions", to="images.image"
                     ),
                 ),
                 (

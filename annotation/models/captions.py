@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models.rounds import Guidelines, Round
 from annotation.models.work import Item
-from corpus.models import Image
+from images.models import Image
 from languages.models import Language
 from people.models import Project
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from corpus.models import JobState
+from images.models import JobState
 from people.models import Project
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from allocation.models import Assignment, Batch, Task
 from annotation.models.rounds import Guidelines, Rating, Round
-from corpus.models import Image
+from images.models import Image
 from inference.models import ModelCaption
 
 

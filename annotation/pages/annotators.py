@@ -16,7 +16,7 @@ from annotation.pages import tables
 from annotation.pages.progress import SEEN_DIGITS, Choice, alpha, exact, minutes
 from annotation.pages.tables import Column, Head
 from annotation.selectors.annotators import AnnotatorRow, RoundOfOne
-from corpus.pages import shown
+from charts import texts
 from metrics.caption_stats import mean_to_one_decimal
 
 PER_PAGE = 50
@@ -151,7 +151,7 @@ def _line(row: AnnotatorRow) -> AnnotatorLine:
     standing = _standing_of(row)
     return AnnotatorLine(
         row=row,
-        pace=shown.plain(row.pace.per_day, 1),
+        pace=texts.plain(row.pace.per_day, 1),
         minutes=minutes(row.sums.minutes_per_caption),
         exact=exact(row.shared),
         alpha=alpha(row.shared),

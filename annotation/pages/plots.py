@@ -19,9 +19,9 @@ from annotation.pages.progress import SEEN_DIGITS, Choice
 from annotation.rules.tallies import LENGTH_STEP, Sums, total
 from annotation.selectors.annotators import RoundOfOne
 from annotation.selectors.series import RoundSeries
-from corpus.pages import shown
-from corpus.pages.columns import ColumnPlot, column_plot
-from corpus.pages.stacked import Shares, StackedPlot, stacked_plot
+from charts import texts
+from charts.columns import ColumnPlot, column_plot
+from charts.stacks import Shares, StackedPlot, stacked_plot
 from languages.models import Language
 from metrics.caption_stats import mean_to_one_decimal
 
@@ -173,7 +173,7 @@ def _stacked(id: str, title: str, rows: Sequence[Shares]) -> Figure:
     kinds = [(level.value.lower(), str(level.label)) for level in Rating]
     table = PlotTable(
         [_("Round"), *(label for _, label in kinds), _("Ratings")],
-        [(row.name, *(shown.percent(share, 1) for share in row.percent), row.note) for row in rows],
+        [(row.name, *(texts.percent(share, 1) for share in row.percent), row.note) for row in rows],
     )
     is_short = all(len(row.name) <= LONGEST_BESIDE for row in rows)
     return Figure(id, title, "", None, stacked_plot(title, kinds, rows, has_names_beside=is_short), table)
@@ -219,7 +219,7 @@ def _lengths(series: Sequence[RoundSeries]) -> tuple[list[Figure], PlotTable | N
         for language, found in shares.items()
     ]
     rows = [
-        (language.name, str(sums[language].captions), *(shown.plain(share, 1) for share in found))
+        (language.name, str(sums[language].captions), *(texts.plain(share, 1) for share in found))
         for language, found in shares.items()
     ]
     return figures, PlotTable([_("Language"), _("Captions"), *names], rows)
@@ -252,4 +252,4 @@ def _about(sums: Sums) -> str:
         "%(number)d captions of %(mean)s characters on average",
         sums.captions,
     )
-    return text % {"number": sums.captions, "mean": "" if mean is None else shown.plain(mean, 1)}
+    return text % {"number": sums.captions, "mean": "" if mean is None else texts.plain(mean, 1)}

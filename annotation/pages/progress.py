@@ -16,7 +16,7 @@ from annotation.pages import tables
 from annotation.pages.tables import Column, Head
 from annotation.selectors.figures import Shared
 from annotation.selectors.overview import ProjectProgress, RoundProgress
-from corpus.pages import shown
+from charts import texts
 
 CURRENT, ALL = "current", "all"
 NOTHING = "–"
@@ -129,7 +129,7 @@ def _current(rounds: Sequence[RoundProgress]) -> RoundProgress:
 def _row(row: RoundProgress) -> ProgressRow:
     return ProgressRow(
         progress=row,
-        pace=shown.plain(row.pace.per_day, 1),
+        pace=texts.plain(row.pace.per_day, 1),
         ends_on=date_format(row.ends_on, "j M Y") if row.ends_on else NOTHING,
         minutes=minutes(row.minutes),
         exact=exact(row.shared),
@@ -138,13 +138,13 @@ def _row(row: RoundProgress) -> ProgressRow:
 
 
 def minutes(value: float | None) -> str:
-    return NOTHING if value is None else shown.plain(value, 1)
+    return NOTHING if value is None else texts.plain(value, 1)
 
 
 def exact(shared: Shared | None) -> str:
-    return NOTHING if shared is None or shared.exact is None else shown.percent(100 * shared.exact, 0)
+    return NOTHING if shared is None or shared.exact is None else texts.percent(100 * shared.exact, 0)
 
 
 def alpha(shared: Shared | None) -> str:
     """Empty where it has no value."""
-    return "" if shared is None or shared.alpha is None else f"α {shown.plain(shared.alpha, 2)}"
+    return "" if shared is None or shared.alpha is None else f"α {texts.plain(shared.alpha, 2)}"

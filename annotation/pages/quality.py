@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.models import Rating
 from annotation.selectors.quality import LanguageQuality, QualityRow, QualityTable, RaterOfCaptions, ShareOfCaptions
-from corpus.pages import plots, shown
+from charts import plots, texts
 from metrics.quality import LEVELS
 from metrics.undefined import Reason
 
@@ -76,7 +76,7 @@ def line_of(row: QualityRow) -> Line:
         title=row.round.title,
         progress=_("%(verified)d of %(sampled)d") % {"verified": row.verified, "sampled": row.sampled},
         cells=[_cell(share) for share in (row.good, row.medium, row.bad, row.not_enough_info)],
-        alpha="" if row.alpha is None else shown.plain(row.alpha, 2),
+        alpha="" if row.alpha is None else texts.plain(row.alpha, 2),
         why_no_alpha=str(WHY_NO_ALPHA.get(row.alpha_undefined, "")),
     )
 
@@ -104,7 +104,7 @@ def _confusion(rater: RaterOfCaptions, name: str) -> Confusion:
     return Confusion(
         name=name,
         rater=rater,
-        agreement=shown.percent(100 * rater.agreement),
+        agreement=texts.percent(100 * rater.agreement),
         rows=[
             (LEVEL_NAMES[LEVELS[said]], [(rater.confusion[said][came_to], said == came_to) for came_to in places])
             for said in places
@@ -116,4 +116,4 @@ def _cell(share: ShareOfCaptions) -> Cell:
     if share.value is None or share.interval is None:
         return Cell("", "", 0)
     interval = type(share.interval)(100 * share.interval.low, 100 * share.interval.high)
-    return Cell(shown.percent(100 * share.value), shown.between(interval), share.count)
+    return Cell(texts.percent(100 * share.value), texts.between(interval), share.count)

@@ -19,8 +19,8 @@ from django.db import connection
 from django.db.models import F, Func, QuerySet, TextField
 
 from annotation.models import Caption, Round
-from corpus.models import Collection, CollectionImage
-from corpus.selectors import keys_in_order
+from images.models import Collection, CollectionImage
+from images.selectors import keys_in_order
 
 Row = tuple[Any, ...]
 
@@ -89,7 +89,7 @@ def raw_rows(query: QuerySet[Any], columns: Sequence[str]) -> list[Row]:
 
 
 def iso_of(stored: str | None) -> str | None:
-    """A moment as `corpus.rules.downloads.as_iso` writes it."""
+    """A moment as `tabular.downloads.as_iso` writes it."""
     return None if stored is None else f"{stored[:10]}T{stored[11:19]}.{stored[20:23] or '000'}Z"
 
 

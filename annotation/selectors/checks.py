@@ -32,8 +32,8 @@ from annotation.models import (
     Verdict,
     VerificationTask,
 )
-from corpus.models import CollectionImage, Image
-from corpus.selectors import Picture, picture_of
+from images.models import CollectionImage, Image
+from images.selectors import Picture, picture_of
 from languages.models import Language
 from people.models import Project, User
 

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from annotation.models import Caption, CaptionState, Item, RoundState, SentBack
 from annotation.permissions import TO_REWRITE
 from annotation.rules import text_checks
-from corpus.selectors import Picture, picture_of
+from images.selectors import Picture, picture_of
 from inference import exposure
 from languages.models import Language
 from people.models import Membership, Project, Role, User

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from annotation.models import Feedback, Round
 from annotation.permissions import readable_feedback
-from corpus.selectors import Picture, picture_of
+from images.selectors import Picture, picture_of
 from languages.models import Language
 from people.models import Project, User
 

@@ -20,8 +20,8 @@ from annotation.models import (
     VerificationBatch,
 )
 from annotation.rules.word_diff import Piece, word_diff
-from corpus.models import CollectionImage, Image
-from corpus.selectors import Picture, picture_of
+from images.models import CollectionImage, Image
+from images.selectors import Picture, picture_of
 from inference import exposure
 from languages.models import Language
 from people.markdown import to_html

@@ -22,7 +22,7 @@ from annotation.selectors.figures import (
     shared_in,
     tallies_of,
 )
-from corpus.models import Collection, CollectionImage
+from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from people.models import Invitation, Membership, Project, Role, User
 from people.qualification import WORKING_LEVELS

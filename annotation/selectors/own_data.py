@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Caption, CaptionBatch, Exclusion, Item, SentBack, Standing, Verdict, VerificationBatch
 from annotation.permissions import TO_REWRITE, readable_feedback
-from corpus.models import CollectionImage
+from images.models import CollectionImage
 from inference import exposure
 from people.models import User
 from people.personal import Part

@@ -8,7 +8,7 @@ from django.utils.translation import ngettext
 
 from allocation.models import Batch, BatchState
 from annotation.models import Caption, Release, Round, RoundKind, RoundState
-from corpus.models import CollectionImage, Image, JobState
+from images.models import CollectionImage, Image, JobState
 from people.models import Project
 
 IMAGES_NAMED = 20

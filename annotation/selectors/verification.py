@@ -25,8 +25,8 @@ from annotation.models import (
 )
 from annotation.permissions import RATERS, blockers_of_rounds
 from annotation.selectors.work import LevelChoice, level_choices
-from corpus.models import CollectionImage
-from corpus.selectors import Picture, picture_of
+from images.models import CollectionImage
+from images.selectors import Picture, picture_of
 from inference import exposure
 from languages.models import Language
 from people.models import Membership, Project, User

@@ -16,7 +16,7 @@ from annotation.models import CaptionBatch, Item, Rating, Round, RoundKind, Roun
 from annotation.permissions import blockers_of_rounds
 from annotation.rules import text_checks
 from annotation.selectors.guidelines import News, news_for
-from corpus.selectors import Picture, picture_of
+from images.selectors import Picture, picture_of
 from languages.models import Language
 from people.models import Project, Role, User
 from people.qualification import Blocker

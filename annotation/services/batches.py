@@ -13,17 +13,15 @@ from django.db import transaction
 
 from allocation import services as allocation
 from allocation.models import Assignment, Batch, BatchState
-from allocation.services import GivenBack as GivenBack  # callers catch it by this module's name
-from allocation.services import TimeRanOut as TimeRanOut
+from allocation.services import GivenBack, TimeRanOut
 from annotation.models import Caption, CaptionBatch, CaptionState, CaptionTask, Item, Rating, Round, RoundKind, Stage
 from annotation.permissions import blockers, check_not_stopped
 from annotation.rules import text_checks
-from annotation.selectors.meetings import met_before as met_before  # callers have it by this module's name
+from annotation.selectors.meetings import met_before
 from annotation.selectors.work import language_of, warnings_by_position, workable
 from annotation.services import tallies
 from people.models import User
-from people.qualification import Blocker
-from people.qualification import NotQualified as NotQualified
+from people.qualification import Blocker, NotQualified
 
 # (ours) Longer than this between two signs of life of one image is not time on task, whatever a browser says.
 LONGEST_SITTING = timedelta(minutes=30)

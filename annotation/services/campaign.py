@@ -22,7 +22,7 @@ from annotation.rules import campaign as rules
 from annotation.rules.campaign import PILOT_IMAGES, RATERS_PER_CAPTION, VERIFIED_CAPTIONS, Action, InHand
 from annotation.selectors.campaign import steps_of
 from annotation.services.rounds import create_round
-from corpus.models import Collection
+from images.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
 from people import audit, webhooks

@@ -18,8 +18,7 @@ from django.utils.translation import gettext as _
 from annotation.downloads.captions import Layout, export_captions
 from annotation.models import Caption, Round, RoundKind, RoundState
 from annotation.services.rounds import create_round
-from corpus.models import Collection
-from corpus.rules.records import is_text
+from images.models import Collection
 from inference.rules.captions import CaptionRefused, caption_text
 from inference.services.lookup import images_named
 from languages.models import Language
@@ -27,6 +26,7 @@ from languages.rules import MalformedTag, canonical_tag
 from metrics.caption_stats import LONGEST_LINE, ImageCaptions, MalformedFile, read_line
 from people import audit
 from people.models import Project, User
+from tabular.records import is_text
 
 LINES_AT_ONCE = 500
 CAPTIONS_PER_INSERT = 2_000

@@ -26,7 +26,6 @@ from annotation.models import (
 from annotation.rules import text_checks
 from annotation.selectors.corrections import warnings_for
 from annotation.services import tallies
-from annotation.services.feedback import FeedbackRefused as FeedbackRefused
 from annotation.services.feedback import clean_note, record
 from people.models import Role, User
 from people.qualification import still_takes_part

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.models import DECIDED, GuidelineExample, Guidelines, Rating, Round
-from corpus.models import Image
+from images.models import Image
 from languages.models import Language
 from people import audit
 from people.models import Project, User

@@ -9,16 +9,14 @@ from django.db import transaction
 
 from allocation import services as allocation
 from allocation.models import AssignmentState, Batch, BatchState
-from allocation.services import BatchInHand as BatchInHand  # callers catch them by this module's name
-from allocation.services import NothingFree as NothingFree
-from allocation.services import NotInHand as NotInHand
-from allocation.services import PoolClosed as PoolClosed
+from allocation.services import NotInHand, PoolClosed
 from annotation.models import CaptionBatch, Round, RoundKind, RoundState
 from annotation.permissions import blockers
-from annotation.services.batches import met_before, prepare_items
+from annotation.selectors.meetings import met_before
+from annotation.services.batches import prepare_items
 from annotation.services.feedback import record
 from people.models import User
-from people.qualification import NotQualified as NotQualified
+from people.qualification import NotQualified
 
 
 class CannotMove(Exception):

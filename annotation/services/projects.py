@@ -20,8 +20,8 @@ from annotation import defaults
 from annotation.models import Guidelines, Round, RoundKind, RoundState
 from annotation.services import figures
 from annotation.services.campaign import Beginning, begin_language, record_of_round
-from corpus.models import Collection
-from corpus.services.collections import give_collection
+from images.models import Collection
+from images.services.collections import give_collection
 from inference.models import CaptioningModel, Run
 from languages.models import Language
 from people import audit

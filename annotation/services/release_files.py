@@ -42,9 +42,10 @@ from annotation.selectors.releases import released_rounds
 from annotation.services.release_changes import CannotRelease, changes_since, short_digest
 from annotation.services.release_contents import NOT_VERIFIED, Contents, LanguageContents, Verified
 from annotation.services.release_texts import write_texts
-from corpus.models import Image
-from corpus.rules.downloads import as_iso, csv_line
+from images.models import Image
 from metrics.quality import CODES, LEVELS, median_rating
+from tabular.downloads import as_iso
+from tabular.spreadsheets import csv_line
 
 IMAGES_AT_ONCE = 20
 TRIES = 3

@@ -21,11 +21,12 @@ from annotation.models import (
 )
 from annotation.services.release_changes import REASONS, Changes
 from annotation.services.release_contents import Contents, LanguageContents
-from corpus.models import CollectionImage
-from corpus.rules.downloads import as_iso, csv_line
+from images.models import CollectionImage
 from metrics.caption_stats import COLUMNS as STATISTICS
 from metrics.quality import Quality, Share, ordinal_alpha, quality_of
 from people.models import ConsentText
+from tabular.downloads import as_iso
+from tabular.spreadsheets import csv_line
 
 DAY_CHARACTERS = 10
 """Of a moment in ISO 8601."""

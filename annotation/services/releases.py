@@ -22,8 +22,8 @@ from annotation.files.licences import LICENCES
 from annotation.models import Release
 from annotation.selectors.releases import OPEN_STATES, lacking
 from annotation.services.release_changes import CannotRelease
-from corpus.models import JobState
-from corpus.services import files
+from images.models import JobState
+from images.services import files
 from people import audit, webhooks
 from people.models import Project, User, WebhookEvent
 

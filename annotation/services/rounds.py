@@ -14,7 +14,7 @@ from allocation.models import Pool, Task
 from annotation.models import DECIDED, CaptionTask, Guidelines, Round, RoundKind, RoundState
 from annotation.rules.sampling import draw_images
 from annotation.services import figures
-from corpus.models import Collection, CollectionImage
+from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
 from people.models import Project, User

@@ -16,9 +16,7 @@ from django.db.models.functions import Greatest
 
 from allocation import services as allocation
 from allocation.models import Assignment, Batch, BatchState, Pool, Task
-from allocation.services import GivenBack as GivenBack  # callers catch it by this module's name
-from allocation.services import PoolClosed as PoolClosed
-from allocation.services import TimeRanOut as TimeRanOut
+from allocation.services import GivenBack, PoolClosed, TimeRanOut
 from annotation.models import (
     Caption,
     CaptionState,
@@ -33,12 +31,9 @@ from annotation.permissions import blockers, check_not_stopped
 from annotation.rules.drawing import Drawn, draw_captions
 from annotation.selectors.verification import captions_by_image, not_for, to_rate
 from annotation.services import figures, tallies
-from annotation.services.batches import MovedOn as MovedOn
-from annotation.services.batches import NotAllRated as NotAllRated
-from annotation.services.batches import credible_ms
+from annotation.services.batches import MovedOn, NotAllRated, credible_ms
 from people.models import User
-from people.qualification import Blocker
-from people.qualification import NotQualified as NotQualified
+from people.qualification import Blocker, NotQualified
 
 TASKS_PER_INSERT = 5000
 

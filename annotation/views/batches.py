@@ -16,6 +16,7 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from allocation.models import BatchState
+from allocation.services import GivenBack, TimeRanOut
 from annotation.models import CaptionBatch, Item, Rating, Stage
 from annotation.permissions import batch_for
 from annotation.rules import text_checks
@@ -33,6 +34,7 @@ from annotation.selectors.work import (
 )
 from annotation.services import batches as services
 from annotation.views.saving import CLEAR, active_ms_of, saving_view, says_where
+from people.qualification import NotQualified
 from people.requests import user_of
 
 UNFINISHED = "unfinished"
@@ -92,7 +94,7 @@ def _keep_ratings(request: HttpRequest, batch: CaptionBatch) -> HttpResponse:
         services.save_ratings(batch_id=batch.pk, annotator=user_of(request), ratings=ratings, now=timezone.now())
         if request.POST.get("open"):
             return _open_writing(request, batch.pk)
-    except (services.MovedOn, services.TimeRanOut, services.GivenBack):
+    except (services.MovedOn, TimeRanOut, GivenBack):
         return redirect("annotation:batch-show", batch.pk)
     return redirect("annotation:batch-rate", batch.pk)
 
@@ -130,7 +132,7 @@ def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
         missing = ", ".join(map(str, stopped.positions))
         messages.error(request, _("Rate every caption first. Not rated yet: %(missing)s.") % {"missing": missing})
         return redirect("annotation:batch-rate", batch_id)
-    except (services.TimeRanOut, services.GivenBack):
+    except (TimeRanOut, GivenBack):
         return redirect("annotation:batch-show", batch_id)
     response = redirect("annotation:batch-show", batch_id)
     # Screen 1 must be gone from the browser too, from its cache and from what the back button would bring up.
@@ -170,7 +172,7 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
         )
     except (CaptionBatch.DoesNotExist, Item.DoesNotExist) as gone:
         raise Http404(_("This image is not in your hands.")) from gone
-    except (services.MovedOn, services.GivenBack):
+    except (services.MovedOn, GivenBack):
         return redirect("annotation:batch-show", batch_id)
     except services.Refused as refused:
         return _writing_again(request, batch_id, position, 422, refused.problem.message, text)
@@ -256,11 +258,11 @@ def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     except services.AlmostCopied:
         # What was told stands there from now on; the back button leads to a page that is no form sent.
         return redirect("annotation:batch-review", batch_id)
-    except services.NotQualified as stopped:
+    except NotQualified as stopped:
         for blocker in stopped.blockers:
             messages.error(request, blocker.message)
         return redirect("annotation:work-show")
-    except (services.MovedOn, services.GivenBack):
+    except (services.MovedOn, GivenBack):
         return redirect("annotation:batch-show", batch_id)
     return redirect("annotation:batch-done", batch_id)
 

@@ -25,8 +25,8 @@ from annotation.selectors import overview
 from annotation.services import projects as services
 from annotation.services.campaign import Beginning
 from annotation.services.references import use_as_references
-from corpus.models import Collection
-from corpus.permissions import collections_in
+from images.models import Collection
+from images.permissions import collections_in
 from inference.models import CaptioningModel
 from inference.permissions import models_in
 from languages.models import Language

@@ -15,10 +15,10 @@ from django.views.decorators.http import require_safe
 from annotation.downloads.quality import Layout, fresh_table, write
 from annotation.pages import quality as pages
 from annotation.selectors.quality import quality_table
-from corpus.rules.downloads import stamp
 from people.models import Project, Role, User
 from people.permissions import has_role, project_for
 from people.pseudonyms import pseudonym
+from tabular.downloads import stamp
 
 READERS = (Role.MANAGER, Role.RESEARCHER)
 

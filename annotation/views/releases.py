@@ -18,7 +18,7 @@ from annotation.pages.releases import ReleasePage, release_page
 from annotation.permissions import RELEASE_READERS, has_pictures_in_hand, release_for
 from annotation.selectors.releases import lacking, latest_release, releases_of
 from annotation.services import releases as services
-from corpus.models import JobState
+from images.models import JobState
 from people.models import Project, Role
 from people.permissions import has_role, project_for
 from people.requests import is_htmx, user_of

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonRes
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from allocation.services import GivenBack, TimeRanOut
 from annotation.services import batches as services
 
 MS_PER_DAY = 24 * 3600 * 1000
@@ -41,9 +42,9 @@ def saving_view(
         except services.Conflict as conflict:
             stored = {"state": "conflict", "revision": conflict.item.revision, "text": conflict.item.text}
             return JsonResponse(stored, status=409)
-        except services.TimeRanOut:
+        except TimeRanOut:
             return _no(410, "closed", _("The time for this batch ran out. You can take it up again."), location)
-        except services.GivenBack:
+        except GivenBack:
             return _no(410, "closed", _("This batch was given back. You can take it up again."), location)
         except services.Refused as refused:
             return JsonResponse({"state": "refused", "message": str(refused.problem.message)}, status=422)

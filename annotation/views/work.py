@@ -23,6 +23,7 @@ from annotation.selectors.feedback import unread
 from annotation.selectors.verification import rating_work_of
 from annotation.selectors.work import batch_head, batches_of, work_of
 from annotation.services import batches as services
+from people.qualification import NotQualified
 from people.requests import user_of
 
 BATCHES_PER_PAGE = 30
@@ -45,7 +46,7 @@ def batch_take(request: HttpRequest, round_id: int) -> HttpResponse:
     rng: Random = SystemRandom()
     try:
         batch = services.take_batch(round=round, annotator=user_of(request), now=timezone.now(), rng=rng)
-    except services.NotQualified as stopped:
+    except NotQualified as stopped:
         for blocker in stopped.blockers:
             messages.error(request, blocker.message)
     except PoolClosed:
@@ -88,7 +89,7 @@ def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch_for(user_of(request), batch_id)
     try:
         services.resume_batch(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
-    except services.NotQualified as stopped:
+    except NotQualified as stopped:
         for blocker in stopped.blockers:
             messages.error(request, blocker.message)
     except NothingFree:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotation.models import Caption, Guidelines, Item
 from annotation.services.rounds import create_round
-from corpus.models import Collection, Image, ImportJob, JobState
+from images.models import Collection, Image, ImportJob, JobState
 from inference.models import GOING, CaptioningModel, ModelCaption, Run
 from inference.services.models import register_model
 from languages.models import Language

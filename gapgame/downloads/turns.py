@@ -9,9 +9,9 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from corpus.rules.downloads import JSON_LINES_TYPE, in_pieces, stamp, write_whole
 from gapgame.models import Season
 from gapgame.selectors.turns import turn_records
+from tabular.downloads import JSON_LINES_TYPE, in_pieces, stamp, write_whole
 
 CONTENT_TYPE = JSON_LINES_TYPE
 

@@ -10,9 +10,9 @@ import numpy as np
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
-from corpus.rules.archives import why_not
-from corpus.rules.records import BrokenRecord, FileRefused, json_records
+from images.rules.archives import why_not
 from metrics.central import most_central
+from tabular.records import BrokenRecord, FileRefused, json_records
 
 Vectors = Mapping[str, NDArray[np.float32]]
 ZIP_START = b"PK\x03\x04"

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
-from corpus.rules.records import BrokenRecord, FileRefused, Record
 from gapgame.rules.multisubs import cut
+from tabular.records import BrokenRecord, FileRefused, Record
 
 TABLE = ".items.tsv"
 SENTENCES = (".sents.det", ".sents.tok")

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
-from corpus.rules.records import BrokenRecord, FileRefused, Record, is_text, json_records
 from gapgame.files.multisubs import is_layout, records_of
 from gapgame.files.problems import MOST_SHOWN, LinesRefused, Problem
 from gapgame.rules.items import BLANK, key_of, split_of
@@ -24,6 +23,7 @@ from gapgame.rules.task import HELD_OUT, PARTS, TRAIN, Drawn, Instance, TaskBrok
 from gapgame.rules.words import occurrences
 from languages.registry import LANGUAGES
 from languages.rules import MalformedTag, canonical_tag
+from tabular.records import BrokenRecord, FileRefused, Record, is_text, json_records
 
 VERSION = 1
 GAP = "____"

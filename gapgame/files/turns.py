@@ -14,10 +14,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from corpus.rules.records import BrokenRecord, FileRefused, csv_records, is_text, json_records, plain_cell
 from gapgame.files.problems import LinesRefused, Problem
 from gapgame.rules.play import ATTEMPTS, is_exact
 from gapgame.rules.turns import ALL_OUTCOMES, FAILED, OUTCOMES, SOLVED, SPLITS, Turn, turns_of_counts
+from tabular.records import BrokenRecord, FileRefused, csv_records, is_text, json_records
+from tabular.spreadsheets import plain_cell
 
 SUFFIXES = (".jsonl", ".ndjson", ".csv")
 TEXTS = ("item", "word", "player", "image", "language")

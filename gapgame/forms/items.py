@@ -8,10 +8,10 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext_lazy as _
 
-from corpus.forms import SeveralFilesField
-from corpus.models import Collection
-from corpus.permissions import collections_in
 from gapgame.models import ItemSet, Split
+from images.forms import SeveralFilesField
+from images.models import Collection
+from images.permissions import collections_in
 from languages.models import Language
 from people.models import Project
 

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("corpus", "0001_initial"),
+        ("images", "0001_initial"),
         ("inference", "0001_initial"),
         ("languages", "0002_seed_the_36_languages"),
         ("people", "0001_initial"),
@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                 (
                     "collection",
                     models.OneToOneField(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="corpus.collection"
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="images.collection"
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
@@ -137,7 +137,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "image",
-                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="corpus.image"),
+                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="images.image"),
                 ),
                 ("position", models.PositiveSmallIntegerField()),
             ],

@@ -9,8 +9,8 @@ from django.core.paginator import Page, Paginator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from corpus.pages import shown
-from corpus.pages.stacked import Shares, StackedPlot, stacked_plot
+from charts import texts
+from charts.stacks import Shares, StackedPlot, stacked_plot
 from gapgame.models import Outcome
 from gapgame.rules.figures import Mean, Share, Undefined
 from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, Outcomes, Resampled
@@ -135,11 +135,11 @@ def _share_cell(share: Share | Undefined) -> Cell:
     if isinstance(share, Undefined):
         return Cell("", why=str(share.message))
     return Cell(
-        shown.percent(share.percent),
-        beside=shown.between(share.interval),
-        players=shown.between(share.over_players),
+        texts.percent(share.percent),
+        beside=texts.between(share.interval),
+        players=texts.between(share.over_players),
         count=share.count,
-        why=shown.why(share.over_players),
+        why=texts.why(share.over_players),
     )
 
 
@@ -157,11 +157,11 @@ def _mean_cell(mean: Mean | Undefined) -> Cell:
     if isinstance(mean, Undefined):
         return Cell("", why=str(mean.message))
     return Cell(
-        shown.plain(mean.mean, SIMILARITY_DIGITS),
-        beside=shown.between(mean.interval, SIMILARITY_DIGITS),
-        players=shown.between(mean.over_players, SIMILARITY_DIGITS),
+        texts.plain(mean.mean, SIMILARITY_DIGITS),
+        beside=texts.between(mean.interval, SIMILARITY_DIGITS),
+        players=texts.between(mean.over_players, SIMILARITY_DIGITS),
         count=mean.count,
-        why=shown.why(mean.interval),
+        why=texts.why(mean.interval),
     )
 
 
@@ -174,25 +174,29 @@ def _equal(equal: EqualSize | Undefined, cells_of: Callable[[EqualOutcomes], lis
 
 def _equal_outcomes(part: EqualOutcomes) -> list[Cell]:
     drawn: Mapping[str, Resampled] = part.outcomes
-    return [Cell(shown.percent(drawn[name].mean), beside=shown.between(drawn[name].interval)) for name in OUTCOMES]
+    return [Cell(texts.percent(drawn[name].mean), beside=texts.between(drawn[name].interval)) for name in OUTCOMES]
 
 
 def _equal_similarities(part: EqualOutcomes) -> list[Cell]:
     return [
         Cell("", why=str(each.message))
         if isinstance(each, Undefined)
-        else Cell(shown.plain(each.mean, SIMILARITY_DIGITS), beside=shown.between(each.interval, SIMILARITY_DIGITS))
+        else Cell(texts.plain(each.mean, SIMILARITY_DIGITS), beside=texts.between(each.interval, SIMILARITY_DIGITS))
         for each in part.similarity
     ]
 
 
 def _group_row(group: GroupOutcomes) -> Row:
     cells = [
-        Cell(shown.percent(group.percent[name]), beside=shown.between(group.intervals[name]), count=group.counts[name])
+        Cell(
+            texts.percent(group.percent[name]),
+            beside=texts.between(group.intervals[name]),
+            count=group.counts[name],
+        )
         for name in OUTCOMES
     ]
     means = [
-        Cell("" if mean is None else shown.plain(mean, SIMILARITY_DIGITS), count=guesses)
+        Cell("" if mean is None else texts.plain(mean, SIMILARITY_DIGITS), count=guesses)
         for mean, guesses in zip(group.similarity, group.guesses, strict=True)
     ]
     return Row(group.name, group.turns, None, cells, means)

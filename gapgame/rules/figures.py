@@ -10,7 +10,7 @@ from typing import TypeVar
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from corpus.rules.figures import Absent, Figure
+from charts.figures import Absent, Figure
 from metrics.intervals import Interval, share_interval
 from metrics.undefined import Reason, UndefinedFigure
 

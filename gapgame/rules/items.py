@@ -14,11 +14,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from corpus.rules.manifests import Attribution, attribution_of
-from corpus.rules.records import is_text
 from gapgame.rules.play import LONGEST_GUESS
 from gapgame.rules.words import occurrences, stands_in, stem_in
+from images.rules.manifests import Attribution, attribution_of
 from languages.rules import LanguageTraits, MalformedTag, canonical_tag
+from tabular.records import is_text
 
 LONGEST_WORD = LONGEST_GUESS
 LONGEST_SENTENCE = 500

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.rules.figures import Figure
+from charts.figures import Figure
 from gapgame.rules.figures import Mean, Missing, Share, Undefined, defined, share
 from gapgame.rules.play import ATTEMPTS
 from gapgame.rules.turns import ALL_OUTCOMES, OUTCOMES, Filtered, Rule, Turn, filtered

@@ -12,7 +12,7 @@ from PIL import Image as Pillow
 from PIL import ImageOps
 from PIL.ExifTags import IFD, Base
 
-from corpus.rules.exif import exif_of
+from images.rules.exif import exif_of
 
 JPEG_QUALITY = 95
 """Where the tables of the original cannot be used again."""

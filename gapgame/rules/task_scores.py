@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from corpus.rules.figures import Figure
+from charts.figures import Figure
 from gapgame.rules.figures import Mean, Missing, Share, Undefined, defined, share
 from gapgame.rules.play import ATTEMPTS, normalised
 from gapgame.rules.turns import SOLVED, Filtered, Turn, filtered

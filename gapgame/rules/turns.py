@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
-from corpus.rules.figures import Figure
+from charts.figures import Figure
 from gapgame.rules.play import ATTEMPTS
 
 SPLITS = tuple(f"intersect_{number}" for number in range(5))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, IntegerField, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from corpus.selectors import Picture, picture_of
 from gapgame.models import Item, ItemImage, ItemSet, Outcome, Season, Turn
+from images.selectors import Picture, picture_of
 from languages.models import Language
 from people.models import Project, User
 

@@ -11,12 +11,12 @@ from django.db import connection
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
-from corpus.models import Image
-from corpus.rules.sizes import sizes_of
 from gapgame.models import UNFINISHED, Attempt, ItemImage, Outcome, Player, Turn
 from gapgame.rows import count_of
 from gapgame.rules import play as rules
 from gapgame.selectors.standing import percent_of
+from images.models import Image
+from images.rules.sizes import sizes_of
 
 ADDRESS_HOURS = 3
 """An address of a picture holds for the rest of its hour and so many more."""

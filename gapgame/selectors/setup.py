@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from corpus.models import JobState
 from gapgame.models import Item, ItemImage, ItemSet, SeasonLanguage
+from images.models import JobState
 from inference.models import VectorKind, WordVectorSet
 from inference.selectors.word_vectors import VectorsUnavailable, vectors_of
 from languages.models import Language

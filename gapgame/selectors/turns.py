@@ -12,9 +12,9 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from corpus.models import CollectionImage
 from gapgame.models import UNFINISHED, Attempt, Item, ItemImage, ItemSet, Mark, Player, Season, Split, Standing, Turn
 from gapgame.rules.play import MICRO
+from images.models import CollectionImage
 from people.pseudonyms import pseudonym
 
 TURNS_AT_ONCE = 2000

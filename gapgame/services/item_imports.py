@@ -19,13 +19,6 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
-from corpus.permissions import collections_in
-from corpus.rules.records import BrokenRecord, FileRefused, Record
-from corpus.services import files as storage
-from corpus.services import jobs
-from corpus.services.imports import FILE_NAMES, NOT_OF_ONE_FILE, keep_waiting, unexpected
-from corpus.services.jobs import Clock
 from gapgame.files.embeddings import Vectors, central_of, names_of
 from gapgame.models import Item, ItemImage, ItemSet, RepresentativeSource
 from gapgame.rules.items import ItemLine, ItemRefused, item_line
@@ -33,8 +26,15 @@ from gapgame.services.item_pictures import STRIPPED_OF, Announce, Pictures, Take
 from gapgame.services.item_sources import EMBEDDINGS_FILE, ITEMS_FILE, Source, source_of_path, source_of_upload
 from gapgame.services.items import is_closed
 from gapgame.services.representatives import Central
+from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
+from images.permissions import collections_in
+from images.services import files as storage
+from images.services import jobs
+from images.services.imports import FILE_NAMES, NOT_OF_ONE_FILE, keep_waiting, unexpected
+from images.services.jobs import Clock
 from languages.models import Language
 from people.models import User
+from tabular.records import BrokenRecord, FileRefused, Record
 
 log = logging.getLogger(__name__)
 

@@ -14,16 +14,16 @@ from django.core.files.storage import default_storage
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
-from corpus.models import Collection, CollectionImage, Image
-from corpus.rules.manifests import Attribution, inside
-from corpus.rules.pictures import PictureFacts, PictureRefused, check_name, inspect
-from corpus.services.collections import file_name_of, put_in
-from corpus.services.images import image_of, sha256_of, store_original
-from corpus.services.sources import Content, Entry, Problem, spooled
 from gapgame.models import ItemSet
 from gapgame.rules.items import ImageReference, ItemRefused
 from gapgame.rules.stripping import stripped, words_beside
 from gapgame.rules.words import is_named_in
+from images.models import Collection, CollectionImage, Image
+from images.rules.manifests import Attribution, inside
+from images.rules.pictures import PictureFacts, PictureRefused, check_name, inspect
+from images.services.collections import file_name_of, put_in
+from images.services.images import image_of, sha256_of, store_original
+from images.services.sources import Content, Entry, Problem, spooled
 from inference.services.lookup import images_named
 
 STRIPPED_OF = "stripped_of"

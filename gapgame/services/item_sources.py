@@ -11,15 +11,15 @@ from typing import IO
 
 from django.core.files.storage import default_storage
 
-from corpus.models import ImportJob
-from corpus.rules import manifests
-from corpus.rules.records import BrokenRecord, Record, count_lines, json_records
-from corpus.services.imports import FILE_NAMES
-from corpus.services.sources import Entry, Problem, plan_of_path, plan_of_upload
 from gapgame.files import multisubs as multisubs_files
 from gapgame.files.embeddings import Vectors, read_embeddings
 from gapgame.rules import multisubs
 from gapgame.services.item_pictures import Files
+from images.models import ImportJob
+from images.rules import manifests
+from images.services.imports import FILE_NAMES
+from images.services.sources import Entry, Problem, plan_of_path, plan_of_upload
+from tabular.records import BrokenRecord, Record, count_lines, json_records
 
 OURS, MULTISUBS = "crosslens", "multisubs"
 LAYOUTS = (OURS, MULTISUBS)

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from corpus.services.collections import create_collection
 from gapgame.models import Item, ItemSet, Season
+from images.services.collections import create_collection
 from people import audit
 from people.models import Project, User
 

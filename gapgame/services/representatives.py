@@ -10,9 +10,9 @@ from itertools import islice
 from django.db import transaction
 from django.db.models import F
 
-from corpus.models import Collection, Image
 from gapgame.models import Item, ItemImage, ItemSet, RepresentativeSource
 from gapgame.services.items import is_closed
+from images.models import Collection, Image
 from inference.models import EmbeddingSet
 from inference.selectors.embeddings import newest_covering, representative, whole_sets
 from people.models import Project

@@ -15,8 +15,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from corpus.permissions import imports_for
-from corpus.views.imports import TooMuchSent, receive
 from gapgame.forms.items import FilterForm, ItemSetForm, ItemsForm
 from gapgame.models import Item, ItemSet
 from gapgame.permissions import READERS, item_set_for
@@ -24,6 +22,8 @@ from gapgame.selectors import items as selectors
 from gapgame.services.item_imports import start_upload
 from gapgame.services.items import NameTaken, create_item_set, is_closed, use_item
 from gapgame.tasks import ask_for_item_import
+from images.permissions import imports_for
+from images.views.imports import TooMuchSent, receive
 from people.models import Project, Role
 from people.permissions import has_role, project_for
 from people.requests import user_of
@@ -122,7 +122,7 @@ def _import(request: HttpRequest, item_set: ItemSet, form: ItemsForm) -> HttpRes
     back = reverse("gapgame:item-set-show", args=[item_set.project.slug, item_set.pk])
     job = start_upload(item_set=item_set, **form.uploads(), back=back, by=user_of(request))
     ask_for_item_import(job.pk)
-    return redirect("corpus:import-show", job.pk)
+    return redirect("images:import-show", job.pk)
 
 
 def _create_page(request: HttpRequest, project: Project, form: ItemSetForm, **extra: Any) -> HttpResponse:

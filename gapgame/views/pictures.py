@@ -9,9 +9,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from corpus.services.files import read_size
 from gapgame.permissions import turn_shown_to
 from gapgame.selectors.play import image_at, served_size
+from images.services.files import read_size
 from people.requests import user_of
 
 RETRY_AFTER_S = 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from corpus.rules.records import BrokenRecord, FileRefused, is_text, json_records
+from tabular.records import BrokenRecord, FileRefused, is_text, json_records
 
 
 class PairsRefused(ValueError):

@@ -9,8 +9,8 @@ from typing import IO
 from django.core.files.storage import default_storage
 from PIL import Image, UnidentifiedImageError
 
-from corpus.models import Collection
-from corpus.rules.derive import upright
+from images.models import Collection
+from images.rules.derive import upright
 
 ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp"})
 

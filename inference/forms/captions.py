@@ -8,8 +8,8 @@ from django import forms
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from corpus.models import Collection
-from corpus.permissions import collections_to_use
+from images.models import Collection
+from images.permissions import collections_to_use
 from inference.permissions import may_change_model, models_in
 from inference.services.imports import model_to_fill
 from languages.models import Language

@@ -9,8 +9,8 @@ from django import forms
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from corpus.models import Collection
-from corpus.permissions import collections_to_use
+from images.models import Collection
+from images.permissions import collections_to_use
 from inference.backends.encoders import Subject
 from inference.backends.registry import encoders
 from inference.backends.vision import AUTO, POOLS

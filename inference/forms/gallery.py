@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from corpus.models import Collection
-from corpus.permissions import collections_to_use
+from images.models import Collection
+from images.permissions import collections_to_use
 from inference.models import CaptioningModel
 from inference.permissions import models_for
 from inference.selectors.gallery import MOST_MODELS, Asked, Show, usual_choice, usual_collection

@@ -10,8 +10,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from corpus.models import Collection
-from corpus.permissions import collections_to_use
+from images.models import Collection
+from images.permissions import collections_to_use
 from inference.backends.captioners import Decoding
 from inference.forms.captions import MODEL_NAME_CHARACTERS
 from inference.forms.decoding import DecodingForm

@@ -11,9 +11,9 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from corpus.models import Collection, Image
-from corpus.permissions import collections_to_use
-from corpus.services.images import sha256_of
+from images.models import Collection, Image
+from images.permissions import collections_to_use
+from images.services.images import sha256_of
 from inference.backends.captioners import Decoding
 from inference.forms.decoding import DecodingForm
 from inference.models import CaptioningModel

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("corpus", "0001_initial"),
+        ("images", "0001_initial"),
         ("languages", "0002_seed_the_36_languages"),
         ("people", "__first__"),
     ]
@@ -198,7 +198,7 @@ class Migration(migrations.Migration):
                 (
                     "collection",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="corpus.collection"
+                        on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="images.collection"
                     ),
                 ),
                 (
@@ -351,7 +351,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "image",
-                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="corpus.image"),
+                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="images.image"),
                 ),
                 (
                     "language",
@@ -448,7 +448,7 @@ class Migration(migrations.Migration):
                 (
                     "image",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="model_captions", to="corpus.image"
+                        on_delete=django.db.models.deletion.PROTECT, related_name="model_captions", to="images.image"
                     ),
                 ),
                 (
@@ -497,7 +497,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "image",
-                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="corpus.image"),
+                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="images.image"),
                 ),
                 ("text", models.TextField()),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
@@ -530,7 +530,7 @@ class Migration(migrations.Migration):
                         null=True,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="+",
-                        to="corpus.image",
+                        to="images.image",
                     ),
                 ),
                 (

@@ -5,7 +5,7 @@ from collections import defaultdict
 from django.db import migrations
 
 PLACES = {
-    "corpus.Collection": [
+    "images.Collection": [
         ("annotation.Round", "collection"),
         ("sxs_eval.Comparison", "collection"),
         ("gapgame.ItemSet", "collection"),
@@ -54,7 +54,7 @@ def find_owners(apps, schema_editor):
 
 
 def find_owners_of_reports(apps, managed):
-    jobs = apps.get_model("corpus", "ImportJob")
+    jobs = apps.get_model("images", "ImportJob")
     there = set(apps.get_model("people", "Project").objects.values_list("pk", flat=True))
     of_items = dict(apps.get_model("gapgame", "ItemSet").objects.values_list("collection", "project"))
     owned = defaultdict(list)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 
-from corpus.models import CollectionImage
-from corpus.pages import shown
+from charts import texts
+from images.models import CollectionImage
 from inference.backends.registry import encoders
 from inference.models import GOING, EmbeddingSet, Encoder, RunState
 from inference.selectors import embedding_sets as selectors
@@ -119,4 +119,4 @@ def not_whole(found: EmbeddingSet) -> str:
 
 
 def _similarity(image: SetImage) -> str:
-    return "" if image.similarity is None else shown.plain(image.similarity, SIMILARITY_DIGITS)
+    return "" if image.similarity is None else texts.plain(image.similarity, SIMILARITY_DIGITS)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from corpus.models import CollectionImage
-from corpus.selectors import Picture, picture_of
+from images.models import CollectionImage
+from images.selectors import Picture, picture_of
 from inference.models import Run, RunFailure
 from inference.selectors.runs import reasons_of
 from people.models import User

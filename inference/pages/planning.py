@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from corpus.models import Collection
+from images.models import Collection
 from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel
 from inference.pages.units import count_text

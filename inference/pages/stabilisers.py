@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from corpus.pages import shown
-from corpus.pages.plots import BarPlot, bar_plot
+from charts import texts
+from charts.plots import BarPlot, bar_plot
 from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel
 from inference.selectors.stabilisers import Tally, tallies
@@ -54,7 +54,7 @@ def stabilisers_page(model: CaptioningModel, viewer: User, *, collection: str) -
     return StabilisersPage(
         lines=[_line(tally) for tally in found],
         chosen=_line(chosen),
-        distribution=[(number, count, shown.percent(100 * count / chosen.total)) for number, count in counts],
+        distribution=[(number, count, texts.percent(100 * count / chosen.total)) for number, count in counts],
         plot=bar_plot(_("Images by their number of stabilisers"), [(_bar_name(n), c, "images") for n, c in counts]),
         is_consistent=Decoding.from_stored(model.decoding).is_consistent,
         is_kept=not any(tally.several for tally in found),
@@ -70,7 +70,7 @@ def _line(tally: Tally) -> Line:
         slug=tally.collection.slug,
         name=tally.collection.name,
         images=tally.total,
-        languages=shown.plain(tally.languages, MEAN_DIGITS),
-        mean=shown.plain(tally.mean, MEAN_DIGITS),
+        languages=texts.plain(tally.languages, MEAN_DIGITS),
+        mean=texts.plain(tally.mean, MEAN_DIGITS),
         several=tally.several,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from corpus.pages import shown
+from charts import texts
 from inference.models import Trial
 from inference.pages.runs import WORKER_COMMAND
 from inference.selectors.trials import TrialDetails, is_listened_to, trial_details
@@ -29,7 +29,7 @@ def trial_page(trial: Trial, viewer: User, *, now: datetime) -> TrialPage:
     is_alone = details.is_open and not is_listened_to(queue, now=now)
     return TrialPage(
         details=details,
-        seconds="" if details.seconds is None else shown.plain(details.seconds, 1),
+        seconds="" if details.seconds is None else texts.plain(details.seconds, 1),
         queue=queue,
         command=WORKER_COMMAND.format(queue=queue) if is_alone else "",
     )

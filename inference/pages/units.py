@@ -8,7 +8,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from corpus.pages import shown
+from charts import texts
 
 MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
 
@@ -23,10 +23,10 @@ def rate_text(per_second: float | None) -> str:
     if per_second is None:
         return ""
     if per_second >= 1:
-        return _("%(number)s a second") % {"number": shown.plain(per_second, 0 if per_second >= 100 else 1)}
+        return _("%(number)s a second") % {"number": texts.plain(per_second, 0 if per_second >= 100 else 1)}
     if per_second * MINUTE_S >= 1:
-        return _("%(number)s a minute") % {"number": shown.plain(per_second * MINUTE_S)}
-    return _("%(number)s an hour") % {"number": shown.plain(per_second * HOUR_S)}
+        return _("%(number)s a minute") % {"number": texts.plain(per_second * MINUTE_S)}
+    return _("%(number)s an hour") % {"number": texts.plain(per_second * HOUR_S)}
 
 
 def duration_text(time: timedelta | None) -> str:

@@ -8,11 +8,12 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from corpus.rules.limits import MAX_CAPTION_CHARACTERS
-from corpus.rules.records import is_text
+from tabular.records import is_text
 
 IMAGE_NAMES = ("image", "image_id", "image/key", "key", "file_name", "file")
 MAX_REFERENCE_CHARACTERS = 500
+MAX_CAPTION_CHARACTERS = 2_000
+"""Of a model's caption."""
 COCO_FILE_STEMS = ("{:012d}", "COCO_val2014_{:012d}", "COCO_train2014_{:012d}", "COCO_test2014_{:012d}")
 """How COCO names the file of an image, of which its results give the number only."""
 

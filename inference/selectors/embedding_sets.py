@@ -12,8 +12,8 @@ from django.core.cache import cache
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
-from corpus.models import CollectionImage
-from corpus.selectors import Picture, picture_of
+from images.models import CollectionImage
+from images.selectors import Picture, picture_of
 from inference.exposure import in_hand
 from inference.models import EmbeddingSet, Encoder, ModelCaption, Precision
 from inference.permissions import embedding_sets_for, encoders_for

@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
-from corpus.models import Collection
+from images.models import Collection
 from inference.files.vector_cache import cached
 from inference.models import CaptioningModel, EmbeddingSet, Encoder
 from metrics.central import most_central

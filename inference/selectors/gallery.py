@@ -15,8 +15,8 @@ from urllib.parse import urlencode
 from django.db.models import Exists, OuterRef, Q, QuerySet, TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from corpus.models import Collection, CollectionImage, Image
-from corpus.selectors import Picture, picture_of
+from images.models import Collection, CollectionImage, Image
+from images.selectors import Picture, picture_of
 from inference.exposure import in_hand
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language

@@ -8,10 +8,10 @@ from typing import IO
 from PIL import Image as Pillow
 from PIL import ImageChops, ImageStat
 
-from corpus.models import Image
-from corpus.rules.derive import upright
-from corpus.rules.sizes import SIZES
-from corpus.services import files
+from images.models import Image
+from images.rules.derive import upright
+from images.rules.sizes import SIZES
+from images.services import files
 from inference.exposure import in_hand
 from people.models import User
 

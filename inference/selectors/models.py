@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.core.cache import cache
 from django.db.models import Count, Max, Q, QuerySet
 
-from corpus.models import Collection
+from images.models import Collection
 from inference.backends.captioners import Decoding
 from inference.models import GOING, CaptioningModel, ModelCaption, Run, Translator
 from inference.permissions import models_for, runs_for, translators_for

@@ -11,19 +11,20 @@ from django.core.cache import cache
 from django.db import connection
 from django.db.models import Count, QuerySet
 
-from corpus.models import Collection, CollectionImage
-from corpus.permissions import collections_to_use
-from corpus.rules.downloads import BYTE_ORDER_MARK, csv_line, in_pieces
+from images.models import Collection, CollectionImage
+from images.permissions import collections_to_use
 from inference.exposure import in_hand
 from inference.models import CaptioningModel, ModelCaption
 from people.models import User
+from tabular.downloads import in_pieces
+from tabular.spreadsheets import BYTE_ORDER_MARK, csv_line
 
 KEPT_S = 300
 """Collections may change without a caption."""
 COLUMNS = ("collection", "image", "languages", "stabilisers")
 TALLY = """
     SELECT entry.collection_id, said.stabilisers, COUNT(*), SUM(said.languages)
-    FROM ({per_image}) said JOIN corpus_collectionimage entry ON entry.image_id = said.image_id
+    FROM ({per_image}) said JOIN images_collectionimage entry ON entry.image_id = said.image_id
     GROUP BY entry.collection_id, said.stabilisers
 """
 

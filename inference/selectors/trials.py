@@ -9,11 +9,11 @@ from datetime import datetime
 from django.core.files.storage import default_storage
 from django.db.models import QuerySet
 
-from corpus.models import CollectionImage, Image, JobState
-from corpus.permissions import collections_to_use
-from corpus.rules.derive import derive
-from corpus.rules.pictures import HEAD_BYTES, sniffed
-from corpus.selectors import SHOWN_SIZE, Picture, picture_of
+from images.models import CollectionImage, Image, JobState
+from images.permissions import collections_to_use
+from images.rules.derive import derive
+from images.rules.pictures import HEAD_BYTES, sniffed
+from images.selectors import SHOWN_SIZE, Picture, picture_of
 from inference.models import CaptioningModel, Trial
 from inference.selectors.gallery import hidden_from
 from inference.selectors.workers import worker_rows

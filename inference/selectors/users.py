@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from corpus.models import Collection
+from images.models import Collection
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, Translator
 from people.ownership import ANYBODY, register
 

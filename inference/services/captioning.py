@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
-from corpus.models import Image
+from images.models import Image
 from inference.backends.captioners import Captioner, Decoding, Failed, Said, Translation
 from inference.models import CaptioningModel, Chunk, ModelCaption, Run, RunFailure, Stabiliser
 from inference.rules.captions import CaptionRefused, caption_text

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from corpus.models import JobState
+from images.models import JobState
 from inference.models import Chunk
 
 LEASE = timedelta(minutes=1)

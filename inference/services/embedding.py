@@ -10,7 +10,7 @@ import numpy as np
 from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
-from corpus.models import Image
+from images.models import Image
 from inference.backends.captioners import Failed
 from inference.backends.encoders import EncoderRefused
 from inference.models import Chunk, EmbeddingSet, Encoder, ModelCaption, Run, RunFailure

@@ -18,13 +18,13 @@ from django.core.files.storage import default_storage
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
-from corpus.models import JobState
-from corpus.rules.space import allocate
-from corpus.services import files
+from images.models import JobState
+from images.services import files
 from inference.backends.encoders import EncoderRefused
 from inference.files.vector_cache import working_file
 from inference.models import Chunk, EmbeddingSet, RunFailure
 from inference.rules.runs import unpack_ids
+from inference.rules.space import allocate
 from inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, digest_of, open_set
 
 DIGITS_IN_NAME = 16

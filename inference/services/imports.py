@@ -17,17 +17,17 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
-from corpus.permissions import collections_in
-from corpus.rules.records import BrokenRecord, Record, count_lines, json_records
-from corpus.services import jobs
-from corpus.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
-from corpus.services.jobs import Clock
+from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
+from images.permissions import collections_in
+from images.services import jobs
+from images.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
+from images.services.jobs import Clock
 from inference.models import CaptioningModel, ModelCaption
 from inference.rules.captions import CaptionLine, CaptionRefused, caption_line
 from inference.services.lookup import images_named
 from languages.models import Language
 from people.models import Project, User
+from tabular.records import BrokenRecord, Record, count_lines, json_records
 
 log = logging.getLogger(__name__)
 

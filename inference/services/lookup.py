@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from corpus.models import Collection, CollectionImage, Image
+from images.models import Collection, CollectionImage, Image
 from inference.rules.captions import names_of
 
 

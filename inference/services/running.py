@@ -23,7 +23,6 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from corpus.rules.records import printable
 from inference.backends.captioners import Failed
 from inference.models import GOING, Run, RunFailure, RunState
 from inference.services import chunks, progress
@@ -33,6 +32,7 @@ from inference.services.device import Device
 from inference.services.feeding import THREADS, Feed, Group, Held
 from inference.services.workers import meter
 from inference.services.working import WHOLE, Item, Made, Work
+from tabular.records import printable
 
 log = logging.getLogger(__name__)
 

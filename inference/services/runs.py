@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef
 from django.utils.translation import gettext as _
 
-from corpus.models import Collection, JobState
+from images.models import Collection, JobState
 from inference.backends import registry
 from inference.backends.captioners import BackendRefused, Decoding
 from inference.backends.encoders import EncoderRefused, Subject

@@ -17,11 +17,10 @@ from django.db.models import Q
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from corpus.models import Image, JobState
-from corpus.rules.pictures import PictureRefused, inspect
-from corpus.rules.records import printable
-from corpus.services import files
-from corpus.services.images import sha256_of
+from images.models import Image, JobState
+from images.rules.pictures import PictureRefused, inspect
+from images.services import files
+from images.services.images import sha256_of
 from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, OutOfMemory, Said
 from inference.models import IMPORTED, CaptioningModel, ModelCaption, Trial
 from inference.selectors.likeness import is_like_one_in_hand
@@ -35,6 +34,7 @@ from inference.services.running import Clock
 from inference.services.runs import RunRefused, check_runnable
 from languages.models import Language
 from people.models import User
+from tabular.records import printable
 
 log = logging.getLogger(__name__)
 

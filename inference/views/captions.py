@@ -10,8 +10,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
-from corpus.permissions import check_manager
-from corpus.views.imports import TooMuchSent, receive
+from images.permissions import check_manager
+from images.views.imports import TooMuchSent, receive
 from inference.forms.captions import CaptionsForm
 from inference.services.imports import start_upload
 from inference.tasks import ask_for_caption_import
@@ -41,7 +41,7 @@ def _captions_import(request: HttpRequest) -> HttpResponse:
     about = {name: given[name] for name in ("model", "language", "collection", "project", "is_shared")}
     job = start_upload(**about, upload=given["file"], by=user_of(request))
     ask_for_caption_import(job.pk)
-    return redirect("corpus:import-show", job.pk)
+    return redirect("images:import-show", job.pk)
 
 
 def _form(request: HttpRequest, *sent: Any, **more: Any) -> CaptionsForm:

@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from corpus.models import Collection
+from images.models import Collection
 from inference import tasks
 from inference.forms.runs import RunChoiceForm, RunForm
 from inference.models import GOING, CaptioningModel, Run

@@ -7,12 +7,12 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from corpus.permissions import collections_to_use
-from corpus.rules.downloads import CSV_TYPE
+from images.permissions import collections_to_use
 from inference.pages.stabilisers import stabilisers_page
 from inference.permissions import model_for
 from inference.selectors.stabilisers import stabilisers_table
 from people.requests import user_of
+from tabular.spreadsheets import CSV_TYPE
 
 
 @require_safe

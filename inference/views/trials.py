@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
-from corpus.rules import limits
+from images.rules import limits
 from inference import tasks
 from inference.forms.trials import TryForm
 from inference.models import CaptioningModel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from corpus.rules.limits import MAX_UPLOAD_BYTES, MEGABYTE
+from images.rules.limits import MAX_UPLOAD_BYTES, MEGABYTE
 
 MAX_BODY_BYTES = MEGABYTE
 

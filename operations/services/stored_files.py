@@ -10,7 +10,7 @@ from typing import IO
 
 from django.core.files.storage import default_storage
 
-from corpus.services import files
+from images.services import files
 from operations.readiness import PROBES_FOLDER
 
 CHUNK_BYTES = 1 << 20

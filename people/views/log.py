@@ -13,7 +13,7 @@ from people.log import Wanted, actions_in, log_as_csv, log_page
 from people.models import Role
 from people.permissions import project_for
 from people.requests import user_of
-from people.spreadsheets import CSV_TYPE
+from tabular.spreadsheets import CSV_TYPE
 
 
 @require_safe

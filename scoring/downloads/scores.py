@@ -15,12 +15,13 @@ from typing import Any
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from corpus.models import CollectionImage, Image
-from corpus.rules.downloads import BYTE_ORDER_MARK, CSV_TYPE, JSON_LINES_TYPE, as_iso, csv_line, in_pieces, stamp
+from images.models import CollectionImage, Image
 from people.models import Project
 from scoring.models import Score, Scoring
 from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.selectors.scores import ScoreCell, metric_order, score_cells
+from tabular.downloads import JSON_LINES_TYPE, as_iso, in_pieces, stamp
+from tabular.spreadsheets import BYTE_ORDER_MARK, CSV_TYPE, csv_line
 
 COLUMNS = (
     "scoring",

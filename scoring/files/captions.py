@@ -12,18 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
-from corpus.rules.limits import MAX_LINE_BYTES
-from corpus.rules.records import (
-    BrokenRecord,
-    FileRefused,
-    Record,
-    is_text,
-    json_records,
-    malformed,
-    not_utf8,
-)
 from languages.rules import MalformedTag, canonical_tag
 from scoring.files.pairs import count_of, names_of, shown
+from tabular.limits import MAX_LINE_BYTES
+from tabular.records import BrokenRecord, FileRefused, Record, is_text, json_records, malformed, not_utf8
 
 XM3600_KEY = "image/key"
 IMAGE_FIELDS = ("image", "image_id", XM3600_KEY)

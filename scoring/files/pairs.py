@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from corpus.rules.records import printable
+from tabular.records import printable
 
 MOST_NAMES_SHOWN = 10
 LONGEST_NAME_SHOWN = 80

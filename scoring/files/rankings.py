@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from corpus.rules.figures import as_json
+from charts.figures import as_json
 from metrics.model_ranks import Ties
 from scoring.files.figures_text import rounded, table_lines
 from scoring.files.tables import Problem, Table, TableRefused

@@ -12,9 +12,9 @@ from typing import IO, Any
 
 from django.utils.translation import gettext as _
 
-from corpus.rules.records import READ_BYTES, BrokenRecord, FileRefused, Record, count_lines, json_members, json_records
 from inference.rules.captions import CaptionRefused, caption_text, image_named_in
 from languages.rules import MalformedTag, canonical_tag
+from tabular.records import READ_BYTES, BrokenRecord, FileRefused, Record, count_lines, json_members, json_records
 
 ANNOTATIONS, IMAGES = "annotations", "images"
 COCO_START = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(info|images|annotations|licenses|categories|type)"\s*:\s*["\[{]')

@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("corpus", "0001_initial"),
+        ("images", "0001_initial"),
         ("inference", "0001_initial"),
         ("languages", "0002_seed_the_36_languages"),
         ("people", "0001_initial"),
@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                 (
                     "collection",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="corpus.collection"
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="images.collection"
                     ),
                 ),
                 (
@@ -106,7 +106,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "image",
-                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="corpus.image"),
+                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="images.image"),
                 ),
                 ("position", models.PositiveSmallIntegerField(help_text="Among the captions of the image, from 1.")),
                 ("text", models.TextField()),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.core.cache import cache
 from django.utils.translation import gettext as _
 
-from corpus.pages import shown
+from charts import texts
 from metrics.paired import PairedDifference
 from people.models import User
 from scoring.models import Scoring
@@ -118,15 +118,21 @@ def _line(result: PairedResult) -> DifferenceLine:
     }
     if not isinstance(found, PairedDifference):
         return DifferenceLine(
-            **about, difference="", interval="", p="", is_clear=False, why=shown.why(found), warnings=result.warnings
+            **about,
+            difference="",
+            interval="",
+            p="",
+            is_clear=False,
+            why=texts.why(found),
+            warnings=result.warnings,
         )
     low, high = found.interval.low * times, found.interval.high * times
-    text = _("%(low)s to %(high)s") % {"low": shown.signed(low, 2), "high": shown.signed(high, 2)}
+    text = _("%(low)s to %(high)s") % {"low": texts.signed(low, 2), "high": texts.signed(high, 2)}
     return DifferenceLine(
         **about,
-        difference=shown.signed(found.difference * times, 2),
+        difference=texts.signed(found.difference * times, 2),
         interval=text,
-        p=shown.p_value(found.p).removeprefix("p = ").removeprefix("p "),
+        p=texts.p_value(found.p).removeprefix("p = ").removeprefix("p "),
         is_clear=low > 0 or high < 0,
         why="",
         warnings=result.warnings,
@@ -146,7 +152,7 @@ def _apart(test: Scoring, base: Scoring, metric: str, viewer: User) -> tuple[lis
 
     def lines(rows: Sequence[tuple[int, float]]) -> list[Apart]:
         return [
-            Apart(shown.signed(gain * times), ours[image], theirs[image].caption)
+            Apart(texts.signed(gain * times), ours[image], theirs[image].caption)
             for image, gain in rows
             if image in ours
         ]

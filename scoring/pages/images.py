@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
-from corpus.models import CollectionImage
-from corpus.pages import shown
-from corpus.pages.plots import BarPlot, bar_plot
-from corpus.selectors import Picture, picture_of
+from charts import texts
+from charts.plots import BarPlot, bar_plot
+from images.models import CollectionImage
+from images.selectors import Picture, picture_of
 from people.models import User
 from scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
 from scoring.pages.scores import value_text
@@ -222,8 +222,8 @@ def _said(row: Disagreement, metric: str, other: str, caption: str) -> Said:
     return Said(
         other=other,
         caption=caption,
-        verdict=shown.signed(row.verdict, 1),
-        gain=shown.signed(row.value * shown_times(metric), 1),
+        verdict=texts.signed(row.verdict, 1),
+        gain=texts.signed(row.value * shown_times(metric), 1),
         is_metric_higher=row.gap > 0,
     )
 

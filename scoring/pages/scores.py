@@ -9,8 +9,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from corpus.pages import shown
-from corpus.pages.plots import Dot, DotPlot, Estimate, RangePlot, dot_plot, range_plot, round_end
+from charts import texts
+from charts.plots import Dot, DotPlot, Estimate, RangePlot, dot_plot, range_plot, round_end
 from languages.models import Language
 from scoring.models import Tokenizer
 from scoring.selectors.scores import (
@@ -131,7 +131,7 @@ def scores_page(rows: Sequence[ScoringRow], cells: Iterable[ScoreCell], asked: A
 
 def value_text(cell_value: float | None) -> str:
     """`cell_value` as papers print it already."""
-    return "" if cell_value is None else shown.plain(cell_value, DIGITS)
+    return "" if cell_value is None else texts.plain(cell_value, DIGITS)
 
 
 def text_version(row: ScoringRow) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from corpus.models import JobState
+from images.models import JobState
 from scoring.models import Pass
 from scoring.pages.scores import text_version, value_text
 from scoring.selectors.scores import PassRow, ScoreCell, ScoringDetails, shown_times, title_of

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from corpus.rules.figures import Figure, as_json
+from charts.figures import Figure, as_json
 from metrics.correlation_intervals import correlation_interval
 from metrics.correlations import Coefficient, correlation
 from metrics.intervals import Interval

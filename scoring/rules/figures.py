@@ -9,7 +9,7 @@ from typing import TypeVar
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from corpus.rules.figures import Absent
+from charts.figures import Absent
 from metrics.undefined import Reason, UndefinedFigure
 
 T = TypeVar("T")

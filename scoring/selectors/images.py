@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.models import CollectionImage, Image
+from images.models import CollectionImage, Image
 from inference.models import ModelCaption
 from scoring.models import Pass, Reference, Score, Scoring
 from scoring.rules.packing import unpack_floats, unpack_integers

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db.models import Max, QuerySet
 
-from corpus.models import JobState
+from images.models import JobState
 from metrics.scoring import FIGURES
 from metrics.signatures import Signature, differences
 from people.models import Project

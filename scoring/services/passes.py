@@ -19,7 +19,7 @@ from django.db.models import F
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from corpus.models import JobState
+from images.models import JobState
 from inference.backends.captioners import BackendRefused
 from inference.backends.encoders import ExtraMissing
 from inference.selectors.embeddings import EmbeddingsUnavailable

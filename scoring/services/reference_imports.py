@@ -19,17 +19,17 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from corpus.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
-from corpus.rules.records import FileRefused
-from corpus.services import jobs
-from corpus.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
-from corpus.services.jobs import Clock
+from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
+from images.services import jobs
+from images.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
+from images.services.jobs import Clock
 from inference.services.lookup import images_named
 from languages.models import Language
 from people.models import Project, User
 from scoring.files.references import MAX_PER_IMAGE, ReferenceLine, RefusedLine, count_references, reference_lines
 from scoring.models import ReferenceKind, ReferenceSet
 from scoring.services.references import Change, ReferencesRefused, put_references, set_of
+from tabular.records import FileRefused
 
 log = logging.getLogger(__name__)
 

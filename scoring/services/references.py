@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import ProtectedError
 from django.utils.translation import gettext as _
 
-from corpus.models import Collection, Image
+from images.models import Collection, Image
 from languages.models import Language
 from people.models import Project, User
 from scoring.models import Reference, ReferenceKind, ReferenceSet

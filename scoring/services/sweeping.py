@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Max, Q
 
-from corpus.models import ImportJob, ImportKind, JobState
+from images.models import ImportJob, ImportKind, JobState
 from scoring.models import OPEN_STATES, Pass, Scoring
 from scoring.selectors.captions import marks_of, material_of
 from scoring.services.scorings import ask_again

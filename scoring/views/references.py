@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from corpus.views.imports import TooMuchSent, receive
+from images.views.imports import TooMuchSent, receive
 from people.models import Project
 from people.permissions import project_for
 from people.requests import user_of
@@ -62,7 +62,7 @@ def _references_import(request: HttpRequest, project: Project) -> HttpResponse:
         **given,
     )
     tasks.ask_for_reference_import(job.pk)
-    return redirect("corpus:import-show", job.pk)
+    return redirect("images:import-show", job.pk)
 
 
 def _form_page(request: HttpRequest, project: Project, form: ReferencesForm, **extra: Any) -> HttpResponse:

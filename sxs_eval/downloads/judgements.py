@@ -20,23 +20,15 @@ from typing import Any
 from django.db.models import F, Q, QuerySet, TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from corpus.models import CollectionImage, Image
-from corpus.rules.downloads import (
-    BYTE_ORDER_MARK,
-    CSV_TYPE,
-    JSON_LINES_TYPE,
-    as_iso,
-    csv_line,
-    in_pieces,
-    stamp,
-    write_whole,
-)
-from corpus.selectors import keys_in_order
+from images.models import CollectionImage, Image
+from images.selectors import keys_in_order
 from people.models import Project
 from people.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, StandingState
 from sxs_eval.rules.judging import LEVELS
 from sxs_eval.selectors.results import REGION, stopped_raters
+from tabular.downloads import JSON_LINES_TYPE, as_iso, in_pieces, stamp, write_whole
+from tabular.spreadsheets import BYTE_ORDER_MARK, CSV_TYPE, csv_line
 
 IMAGES_AT_ONCE = 200
 COLUMNS = (

@@ -11,7 +11,6 @@ from django.core.cache import cache
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from corpus.rules.downloads import BYTE_ORDER_MARK, CSV_TYPE, csv_line, stamp
 from people.models import Project
 from scoring.files.correlations import CorrelationReport, correlations_of
 from scoring.files.tables import TableRefused, parse_table
@@ -19,6 +18,8 @@ from scoring.rules.correlate import RESAMPLES
 from sxs_eval.rules.figures import Undefined
 from sxs_eval.rules.planning import CORE
 from sxs_eval.selectors.metrics import Evaluations
+from tabular.downloads import stamp
+from tabular.spreadsheets import BYTE_ORDER_MARK, CSV_TYPE, csv_line
 
 HUMAN, GROUP = "gain", "language"
 COLUMNS = ("comparison", "base_model", "test_model", GROUP, "images", HUMAN)

@@ -9,13 +9,14 @@ from datetime import datetime
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from corpus.rules.downloads import BYTE_ORDER_MARK, CSV_TYPE, csv_line, stamp
 from metrics.intervals import Interval
 from people.models import Project
 from sxs_eval.rules.figures import Gain, SignTest, Undefined
 from sxs_eval.rules.report import METHOD, VERSION
 from sxs_eval.selectors.across import SEED, ComparisonResult, Overall, PooledResult
 from sxs_eval.selectors.results import RESAMPLES
+from tabular.downloads import stamp
+from tabular.spreadsheets import BYTE_ORDER_MARK, CSV_TYPE, csv_line
 
 COLUMNS = (
     "comparison",

@@ -18,17 +18,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from corpus.rules.records import (
-    BrokenRecord,
-    FileRefused,
-    Record,
-    csv_records,
-    is_text,
-    json_records,
-    plain_cell,
-)
 from languages.rules import MalformedTag, canonical_tag
 from sxs_eval.rules.planning import Score
+from tabular.records import BrokenRecord, FileRefused, Record, csv_records, is_text, json_records
+from tabular.spreadsheets import plain_cell
 
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
 NEEDED = ("language", "model")

@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hold_field, hours, is_open_field
-from corpus.models import Collection
-from corpus.permissions import collections_in
+from images.models import Collection
+from images.permissions import collections_in
 from inference.models import CaptioningModel
 from languages.models import Language
 from people.models import Project

@@ -18,8 +18,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from allocation.forms import HIGHEST_REPLICATION
-from corpus.models import Collection, CollectionImage
-from corpus.permissions import collections_in
+from images.models import Collection, CollectionImage
+from images.permissions import collections_in
 from languages.rules import MalformedTag, canonical_tag
 from people.models import Project
 from sxs_eval.files.scores import MOST_BYTES, ScoreFile, ScoresRefused, parse_scores

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("allocation", "0001_initial"),
-        ("corpus", "0001_initial"),
+        ("images", "0001_initial"),
         ("inference", "0001_initial"),
         ("languages", "0002_seed_the_36_languages"),
         ("people", "0001_initial"),
@@ -80,7 +80,7 @@ class Migration(migrations.Migration):
                 (
                     "collection",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="corpus.collection"
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="images.collection"
                     ),
                 ),
                 (
@@ -201,7 +201,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "image",
-                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="corpus.image"),
+                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="images.image"),
                 ),
                 (
                     "base_caption",
@@ -232,7 +232,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "image",
-                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="corpus.image"),
+                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="+", to="images.image"),
                 ),
                 ("better", models.TextField()),
                 ("worse", models.TextField()),
@@ -244,7 +244,7 @@ class Migration(migrations.Migration):
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
-                        to="corpus.image",
+                        to="images.image",
                     ),
                 ),
                 ("is_used", models.BooleanField(default=True, help_text="Whether it is still shown.")),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from corpus.pages import shown
-from corpus.pages.plots import Estimate, RangePlot, range_plot
+from charts import texts
+from charts.plots import Estimate, RangePlot, range_plot
 from metrics.intervals import Interval
 from sxs_eval.models import Comparison
 from sxs_eval.pages.report import gain_interval, has_values, with_interval
@@ -115,9 +115,9 @@ def _result_line(result: ComparisonResult) -> ResultLine:
         gain=_gain(gain),
         interval=gain_interval(gain),
         p=_p(outcome.sign_test),
-        alpha="" if isinstance(alpha, Undefined) else shown.plain(alpha, 3),
+        alpha="" if isinstance(alpha, Undefined) else texts.plain(alpha, 3),
         needed="" if isinstance(result.images_needed, Undefined) else str(result.images_needed),
-        why=shown.why(gain) or shown.why(getattr(gain, "interval", None), outcome.sign_test, alpha),
+        why=texts.why(gain) or texts.why(getattr(gain, "interval", None), outcome.sign_test, alpha),
     )
 
 
@@ -133,27 +133,27 @@ def _pooled_line(result: PooledResult) -> ResultLine:
         outcomes=outcomes,
         incomplete=result.incomplete,
         set_aside=result.set_aside,
-        wins=shown.percent(100 * pooled.wins / outcomes) if outcomes else "",
-        losses=shown.percent(100 * pooled.losses / outcomes) if outcomes else "",
+        wins=texts.percent(100 * pooled.wins / outcomes) if outcomes else "",
+        losses=texts.percent(100 * pooled.losses / outcomes) if outcomes else "",
         gain=_gain(pooled.gain),
         interval=gain_interval(pooled.gain),
         p=_p(pooled.sign_test),
         alpha="",
         needed="",
-        why=shown.why(pooled.gain) or shown.why(getattr(pooled.gain, "interval", None), pooled.sign_test),
+        why=texts.why(pooled.gain) or texts.why(getattr(pooled.gain, "interval", None), pooled.sign_test),
     )
 
 
 def _percent(value: float | Undefined) -> str:
-    return "" if isinstance(value, Undefined) else shown.percent(value)
+    return "" if isinstance(value, Undefined) else texts.percent(value)
 
 
 def _gain(gain: Gain | Undefined) -> str:
-    return "" if isinstance(gain, Undefined) else shown.signed(gain.points)
+    return "" if isinstance(gain, Undefined) else texts.signed(gain.points)
 
 
 def _p(test: SignTest | Undefined) -> str:
-    return "" if isinstance(test, Undefined) else shown.p_value(test.p).removeprefix("p = ").removeprefix("p ")
+    return "" if isinstance(test, Undefined) else texts.p_value(test.p).removeprefix("p = ").removeprefix("p ")
 
 
 def _estimate(result: ComparisonResult) -> Estimate:
@@ -172,25 +172,25 @@ def _model_line(model: RankedModel) -> ModelLine:
         model.model,
         _strength(model),
         str(BOUNDS.get(model.bound, "")),
-        shown.between(model.interval, 2, with_sign=True),
-        shown.why(model.interval),
+        texts.between(model.interval, 2, with_sign=True),
+        texts.why(model.interval),
     )
 
 
 def _strength(model: RankedModel) -> str:
-    return "" if isinstance(model.strength, Undefined) else shown.signed(model.strength, 2)
+    return "" if isinstance(model.strength, Undefined) else texts.signed(model.strength, 2)
 
 
 def _pair_line(pair: RankedPair) -> PairLine:
     return PairLine(
         stronger=pair.stronger,
         weaker=pair.weaker,
-        difference=shown.plain(pair.difference, 2),
-        interval=shown.between(pair.interval, 2, with_sign=True),
+        difference=texts.plain(pair.difference, 2),
+        interval=texts.between(pair.interval, 2, with_sign=True),
         is_bounded=not isinstance(pair.separable, Undefined),
         is_separable=pair.separable is True,
         more="" if isinstance(pair.more_images, Undefined) else str(pair.more_images),
-        why=shown.why(pair.interval, pair.separable, pair.more_images),
+        why=texts.why(pair.interval, pair.separable, pair.more_images),
     )
 
 
@@ -212,7 +212,7 @@ def _strength_plot(component: RankedComponent) -> RangePlot:
     estimates = [
         Estimate(
             label=model.model,
-            text=with_interval(_strength(model), shown.between(model.interval, 2, with_sign=True)) or _("undefined"),
+            text=with_interval(_strength(model), texts.between(model.interval, 2, with_sign=True)) or _("undefined"),
             value=None if isinstance(model.strength, Undefined) else model.strength,
             interval=model.interval if isinstance(model.interval, Interval) else None,
         )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from corpus.pages import shown
-from corpus.pages.plots import Point, ScatterPlot, scatter_plot
+from charts import texts
+from charts.plots import Point, ScatterPlot, scatter_plot
 from metrics.correlations import Coefficient
 from metrics.intervals import Interval
 from scoring.files.correlations import CorrelationReport
@@ -93,11 +93,11 @@ def _line(row: Evaluation, metric: str) -> EvaluationLine:
     return EvaluationLine(
         comparison=row.comparison,
         images=row.images,
-        gain="" if isinstance(row.gain, Undefined) else shown.signed(row.gain),
-        difference="" if found.value is None else shown.signed(found.value * shown_times(metric), 2),
+        gain="" if isinstance(row.gain, Undefined) else texts.signed(row.gain),
+        difference="" if found.value is None else texts.signed(found.value * shown_times(metric), 2),
         references=found.references,
         is_core=row.comparison.language_id in CORE,
-        why=shown.why(row.gain) or _why(found, row.comparison),
+        why=texts.why(row.gain) or _why(found, row.comparison),
     )
 
 
@@ -155,6 +155,6 @@ def _part(name: str, agreed: Agreement) -> PartLine:
 
 
 def _cell(found: Correlation) -> Cell:
-    value = "" if isinstance(found.value, NoCorrelation) else shown.signed(found.value, 2)
-    interval = shown.between(found.interval, 2, with_sign=True) if isinstance(found.interval, Interval) else ""
-    return Cell(value, interval, shown.why(found.value, found.interval))
+    value = "" if isinstance(found.value, NoCorrelation) else texts.signed(found.value, 2)
+    interval = texts.between(found.interval, 2, with_sign=True) if isinstance(found.interval, Interval) else ""
+    return Cell(value, interval, texts.why(found.value, found.interval))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from corpus.pages import shown
-from corpus.pages.plots import BarPlot, Estimate, RangePlot, bar_plot, range_plot
+from charts import texts
+from charts.plots import BarPlot, Estimate, RangePlot, bar_plot, range_plot
 from metrics.intervals import Interval
 from sxs_eval.models import LEFT_OUT, StandingState
 from sxs_eval.rules.figures import Gain, Part, Share, Undefined
@@ -109,34 +109,34 @@ def _headline(outcome: Outcome) -> Iterator[Line]:
         _("WINS"),
         _part_of(outcome.wins, outcome.images.denominator),
         "",
-        shown.why(outcome.wins.percent),
+        texts.why(outcome.wins.percent),
         _("Images of which most raters call the caption of the test model better, whatever the degree."),
     )
     yield Line(
         _("LOSSES"),
         _part_of(outcome.losses, outcome.images.denominator),
         "",
-        shown.why(outcome.losses.percent),
+        texts.why(outcome.losses.percent),
         _("Images of which most raters call it worse."),
     )
     yield Line(
         _("ΔSxS"),
-        "" if isinstance(gain, Undefined) else shown.signed(gain.points),
+        "" if isinstance(gain, Undefined) else texts.signed(gain.points),
         gain_interval(gain),
-        shown.why(gain) or shown.why(getattr(gain, "interval", None)),
+        texts.why(gain) or texts.why(getattr(gain, "interval", None)),
         _("WINS − LOSSES in percentage points, with the range that 95 in 100 resamples of the images fall into."),
     )
     yield Line(
         _("Sign test"),
-        "" if isinstance(test, Undefined) else shown.p_value(test.p),
+        "" if isinstance(test, Undefined) else texts.p_value(test.p),
         "",
-        shown.why(test),
+        texts.why(test),
         _("How likely wins and losses would be at least so uneven if both models were equally good."),
     )
 
 
 def gain_interval(gain: Gain | Undefined) -> str:
-    return "" if isinstance(gain, Undefined) else shown.between(gain.interval, with_sign=True)
+    return "" if isinstance(gain, Undefined) else texts.between(gain.interval, with_sign=True)
 
 
 def beside(report: Report, evidence: Evidence) -> Iterator[str]:
@@ -194,9 +194,9 @@ def _figures(report: Report) -> Iterator[Line]:
     alpha, seconds = report.alpha, report.seconds
     yield Line(
         _("Agreement"),
-        "" if isinstance(alpha, Undefined) else f"α = {shown.plain(alpha.value, 3)} ({_images(alpha.images)})",
-        "" if isinstance(alpha, Undefined) else shown.between(alpha.interval, 3),
-        shown.why(alpha) or shown.why(getattr(alpha, "interval", None)),
+        "" if isinstance(alpha, Undefined) else f"α = {texts.plain(alpha.value, 3)} ({_images(alpha.images)})",
+        "" if isinstance(alpha, Undefined) else texts.between(alpha.interval, 3),
+        texts.why(alpha) or texts.why(getattr(alpha, "interval", None)),
         _(
             "Ordinal Krippendorff's alpha over the images that two raters or more judged, complete or not: 1 is full "
             "agreement, 0 chance, below 0 contradiction."
@@ -221,9 +221,9 @@ def _figures(report: Report) -> Iterator[Line]:
         _("Seconds per judgement"),
         ""
         if isinstance(seconds, Undefined)
-        else f"{shown.plain(seconds.median)} ({_of(seconds.judgements, report.judgements)})",
-        "" if isinstance(seconds, Undefined) else shown.between(seconds.quartiles),
-        shown.why(seconds),
+        else f"{texts.plain(seconds.median)} ({_of(seconds.judgements, report.judgements)})",
+        "" if isinstance(seconds, Undefined) else texts.between(seconds.quartiles),
+        texts.why(seconds),
         _("The median of active time and the range of the middle half, of the judgements whose time is known."),
     )
     precision = report.precision
@@ -231,17 +231,17 @@ def _figures(report: Report) -> Iterator[Line]:
         _("Images needed"),
         "" if isinstance(precision, Undefined) else _("%(images)s, %(more)s more than now") % vars(precision),
         "",
-        shown.why(precision),
+        texts.why(precision),
         _("How many images a 95%% interval of ± %(points)s points takes, if outcomes stay as frequent.")
-        % {"points": shown.plain(WIDTH_POINTS / 2, 0)},
+        % {"points": texts.plain(WIDTH_POINTS / 2, 0)},
     )
 
 
 def _share_line(label: str, share: Share | Undefined, meaning: str) -> Line:
     if isinstance(share, Undefined):
-        return Line(label, "", "", shown.why(share), meaning)
-    value = f"{shown.percent(share.percent)} ({_of(share.count, share.total)})"
-    return Line(label, value, shown.between(share.interval), "", meaning)
+        return Line(label, "", "", texts.why(share), meaning)
+    value = f"{texts.percent(share.percent)} ({_of(share.count, share.total)})"
+    return Line(label, value, texts.between(share.interval), "", meaning)
 
 
 def distribution_plot(report: Report, *, scale: int) -> BarPlot:
@@ -258,13 +258,13 @@ def _kind(score: int) -> str:
 
 
 def _part(part: Part) -> str:
-    return "" if isinstance(part.percent, Undefined) else f"{shown.percent(part.percent)} ({part.count})"
+    return "" if isinstance(part.percent, Undefined) else f"{texts.percent(part.percent)} ({part.count})"
 
 
 def _part_of(part: Part, images: int) -> str:
     if isinstance(part.percent, Undefined):
         return ""
-    return f"{shown.percent(part.percent)} ({_of(part.count, images)})"
+    return f"{texts.percent(part.percent)} ({_of(part.count, images)})"
 
 
 def _images(number: int) -> str:
@@ -288,9 +288,9 @@ def _region_line(part: RegionOutcome) -> RegionLine:
         incomplete=outcome.images.incomplete,
         wins=_part(outcome.wins),
         losses=_part(outcome.losses),
-        gain="" if isinstance(gain, Undefined) else shown.signed(gain.points),
+        gain="" if isinstance(gain, Undefined) else texts.signed(gain.points),
         interval=gain_interval(gain),
-        why=shown.why(gain) or shown.why(getattr(gain, "interval", None)),
+        why=texts.why(gain) or texts.why(getattr(gain, "interval", None)),
     )
 
 
@@ -314,7 +314,7 @@ def with_interval(value: str, interval: str) -> str:
 
 def _left_estimate(row: RaterFigures) -> Estimate:
     assert isinstance(row.left, Share)
-    return Estimate(row.rater, shown.percent(row.left.percent, 0), row.left.percent, row.left.interval)
+    return Estimate(row.rater, texts.percent(row.left.percent, 0), row.left.percent, row.left.interval)
 
 
 def _rater_line(row: RaterRow) -> RaterLine:
@@ -330,9 +330,9 @@ def _rater_line(row: RaterRow) -> RaterLine:
         is_scripted=row.is_scripted,
         judgements=figures.judgements if figures else 0,
         set_aside=row.set_aside,
-        left=f"{shown.percent(left.percent)} ({_of(left.count, left.total)})" if isinstance(left, Share) else "",
-        left_interval=shown.between(left.interval) if isinstance(left, Share) else "",
-        seconds=shown.plain(seconds) if isinstance(seconds, float) else "",
+        left=f"{texts.percent(left.percent)} ({_of(left.count, left.total)})" if isinstance(left, Share) else "",
+        left_interval=texts.between(left.interval) if isinstance(left, Share) else "",
+        seconds=texts.plain(seconds) if isinstance(seconds, float) else "",
         same=_count(figures.flips.same if figures else None),
         opposite=_count(figures.flips.opposite if figures else None),
         checks=_("%(failed)s of %(made)s") % {"failed": failed, "made": made} if made else "",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.rules.figures import Figure
+from charts.figures import Figure
 from metrics import gains, ranking, sign_test
 from metrics.intervals import Interval, percentile_interval
 from metrics.undefined import Reason

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.rules.figures import Figure
+from charts.figures import Figure
 from metrics import agreement, gains, sign_test
 from metrics.flips import count_flips
 from metrics.intervals import Interval, share_bounds

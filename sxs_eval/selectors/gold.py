@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
 
-from corpus.selectors import Picture, picture_of
+from images.selectors import Picture, picture_of
 from people.models import User
 from sxs_eval.models import Comparison, GoldPair
 

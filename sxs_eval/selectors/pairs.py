@@ -10,7 +10,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from corpus.selectors import Picture, picture_of
+from images.selectors import Picture, picture_of
 from people.models import User
 from people.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, Judgement, Kind, Pair

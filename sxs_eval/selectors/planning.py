@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from corpus.models import Collection, CollectionImage
+from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from inference.permissions import models_in
 from languages.models import Language

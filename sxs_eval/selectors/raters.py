@@ -10,7 +10,7 @@ from statistics import median
 
 from django.utils.functional import Promise
 
-from corpus.selectors import Picture, picture_of
+from images.selectors import Picture, picture_of
 from people.models import User
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Standing, StandingState
 from sxs_eval.rules.judging import has_failed

@@ -12,7 +12,7 @@ import numpy as np
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
-from corpus.models import Image
+from images.models import Image
 from people.models import Project
 from people.pseudonyms import pseudonym
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Pair, Standing, StandingState

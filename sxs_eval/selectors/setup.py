@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef
 
-from corpus.models import Collection, CollectionImage
+from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from inference.permissions import models_in
 from languages.models import Language

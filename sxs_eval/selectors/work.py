@@ -15,8 +15,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from allocation.models import AssignmentState, BatchState, Task
-from corpus.models import Image
-from corpus.selectors import Picture, picture_of
+from images.models import Image
+from images.selectors import Picture, picture_of
 from languages.models import Language
 from people.models import Project, Role, User
 from people.qualification import Blocker

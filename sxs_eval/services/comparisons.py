@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from allocation import services as allocation
 from allocation.models import Pool, Task
-from corpus.models import Collection, CollectionImage
+from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
 from people import audit

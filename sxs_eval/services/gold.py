@@ -10,11 +10,11 @@ from typing import IO
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from corpus.models import Image
-from corpus.rules.records import BrokenRecord, Record, json_records
+from images.models import Image
 from inference.services.lookup import images_named
 from sxs_eval.models import Comparison, GoldPair
 from sxs_eval.rules.gold import GoldLine, GoldRefused, gold_line
+from tabular.records import BrokenRecord, Record, json_records
 
 LINES_AT_ONCE = 250
 
@@ -33,7 +33,7 @@ def import_gold_pairs(*, comparison: Comparison, file: IO[bytes], only_these: bo
 
     Raises
     ------
-    corpus.rules.records.FileRefused
+    tabular.records.FileRefused
         Nothing in the file can be read.
     """
     outcome = GoldImport()

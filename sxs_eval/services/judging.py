@@ -16,11 +16,10 @@ from django.db.models import Q
 
 from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Batch, BatchState
-from allocation.services import GivenBack as GivenBack  # callers catch it by this module's name
-from allocation.services import TimeRanOut as TimeRanOut
+from allocation.services import GivenBack, TimeRanOut
 from inference import exposure
 from people.models import User
-from people.qualification import NotQualified as NotQualified
+from people.qualification import NotQualified
 from sxs_eval.models import (
     Comparison,
     GoldPair,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from django.db import transaction
 
-from corpus.models import Collection
+from images.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
 from people import audit

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from corpus.models import Collection
-from corpus.permissions import collections_in
+from images.models import Collection
+from images.permissions import collections_in
 from languages.models import Language
 from people.markdown import to_html
 from people.models import Project, Role

@@ -15,9 +15,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from allocation.services import BatchInHand, NothingFree, PoolBusy, PoolClosed
+from allocation.services import BatchInHand, GivenBack, NothingFree, PoolBusy, PoolClosed
 from people.markdown import to_html
 from people.permissions import project_for
+from people.qualification import NotQualified
 from people.requests import user_of
 from sxs_eval.models import Instructions, Judgement, JudgingBatch
 from sxs_eval.permissions import batch_for, blockers, comparison_to_judge
@@ -32,8 +33,8 @@ STOPS = (
     Judgement.DoesNotExist,
     JudgingBatch.DoesNotExist,
     services.MovedOn,
-    services.GivenBack,
-    services.NotQualified,
+    GivenBack,
+    NotQualified,
     services.NotOnScale,
     services.CommentTooLong,
 )
@@ -51,7 +52,7 @@ def batch_take(request: HttpRequest, comparison_id: int) -> HttpResponse:
     comparison = comparison_to_judge(user_of(request), comparison_id)
     try:
         batch = services.take_batch(comparison=comparison, rater=user_of(request), now=timezone.now(), rng=RNG)
-    except services.NotQualified as stopped:
+    except NotQualified as stopped:
         _say(request, stopped)
     except PoolClosed:
         messages.info(request, _("This comparison is closed at present; its manager opens it again."))
@@ -70,7 +71,7 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """The pair that is next, or what became of the batch."""
     batch = batch_for(user_of(request), batch_id)
     if stops := blockers(user_of(request), batch.comparison):
-        _say(request, services.NotQualified(stops))
+        _say(request, NotQualified(stops))
         return redirect("sxs_eval:work-show")
     page = judging_page(batch, user_of(request), timezone.now())
     if page.trial:
@@ -134,7 +135,7 @@ def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch_for(user_of(request), batch_id)
     try:
         services.resume_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now())
-    except services.NotQualified as stopped:
+    except NotQualified as stopped:
         _say(request, stopped)
     except NothingFree:
         messages.info(request, _("All that was left of this batch has gone to others since. What you judged counts."))
@@ -169,9 +170,9 @@ def _stopped(request: HttpRequest, batch_id: UUID, stopped: Exception) -> HttpRe
             raise Http404(_("This pair is not in your hands.")) from stopped
         case services.MovedOn():
             return _elsewhere(request, 409, _("This pair was answered in another tab; here is what is next."), here)
-        case services.GivenBack():
+        case GivenBack():
             return _elsewhere(request, 410, _("This batch was given back. You can take it up again."), here)
-        case services.NotQualified():
+        case NotQualified():
             _say(request, stopped)
             return _elsewhere(request, 410, "", reverse("sxs_eval:work-show"))
         case services.NotOnScale():
@@ -184,7 +185,7 @@ def _stopped(request: HttpRequest, batch_id: UUID, stopped: Exception) -> HttpRe
     raise stopped
 
 
-def _say(request: HttpRequest, stopped: services.NotQualified) -> None:
+def _say(request: HttpRequest, stopped: NotQualified) -> None:
     for blocker in stopped.blockers:
         messages.error(request, blocker.message)
 

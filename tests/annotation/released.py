@@ -30,7 +30,7 @@ from annotation.models import (
 )
 from annotation.services.release_files import Written, write_release
 from annotation.services.releases import start_release
-from corpus.models import Collection, CollectionImage, Image
+from images.models import Collection, CollectionImage, Image
 from inference.models import CaptioningModel, ModelCaption
 from people.models import Consent, ConsentText, Membership, Project, Role, User
 from tests.factories import NOW, make_image, make_language, make_user

@@ -9,10 +9,12 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool
+from allocation.services import GivenBack, TimeRanOut
 from annotation.models import Caption, CaptionBatch, Guidelines, Item, Rating, Stage
 from annotation.selectors.work import workable
 from annotation.services import batches as services
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Role, User
+from people.qualification import NotQualified
 from tests.factories import (
     MINUTE,
     NOW,
@@ -93,33 +95,33 @@ class TestWhoGetsABatch:
         assert take(round, make_annotator(round, level=level))
 
     def test_an_advanced_speaker_does_not(self, round):
-        with pytest.raises(services.NotQualified, match="native or fluent"):
+        with pytest.raises(NotQualified, match="native or fluent"):
             take(round, make_annotator(round, level=Level.ADVANCED))
 
     def test_who_does_not_read_english_does_not(self, round, ann):
         User.objects.filter(pk=ann.pk).update(reads_english=False)
         ann.refresh_from_db()
-        with pytest.raises(services.NotQualified, match="read English"):
+        with pytest.raises(NotQualified, match="read English"):
             take(round, ann)
 
     def test_who_speaks_another_language_does_not(self, round, ann):
         LanguageSkill.objects.filter(user=ann).update(language="fr")
-        with pytest.raises(services.NotQualified, match="German"):
+        with pytest.raises(NotQualified, match="German"):
             take(round, ann)
 
     def test_who_is_no_annotator_of_the_project_does_not(self, round, ann):
         Membership.objects.filter(user=ann).update(role=Role.RATER)
-        with pytest.raises(services.NotQualified, match="not an annotator"):
+        with pytest.raises(NotQualified, match="not an annotator"):
             take(round, ann)
 
     def test_who_withdrew_consent_does_not(self, round, ann):
         Consent.objects.filter(user=ann).update(withdrawn_at=NOW)
-        with pytest.raises(services.NotQualified, match="consent"):
+        with pytest.raises(NotQualified, match="consent"):
             take(round, ann)
 
     def test_who_agreed_to_an_older_text_is_asked_again_first(self, round, ann):
         ConsentText.objects.create(project=round.project, version=2, body="More.")
-        with pytest.raises(services.NotQualified, match="consent"):
+        with pytest.raises(NotQualified, match="consent"):
             take(round, ann)
 
 
@@ -207,7 +209,7 @@ class TestScreenOne:
             services.save_rating(batch_id=batch.pk, annotator=bob, position=1, rating=Rating.BAD, active_ms=0, now=NOW)
 
     def test_rating_after_the_lease_is_refused(self, batch, ann):
-        with pytest.raises(services.TimeRanOut):
+        with pytest.raises(TimeRanOut):
             rate(batch, ann, now=batch.batch.due_at)
 
     def test_time_on_task_is_at_most_what_the_clock_says(self, batch, ann):
@@ -252,7 +254,7 @@ class TestScreenTwo:
 
     def test_a_batch_given_back_takes_no_more(self, writing, ann):
         services.give_back(batch_id=writing.pk, annotator=ann, now=NOW)
-        with pytest.raises(services.GivenBack):
+        with pytest.raises(GivenBack):
             save(writing, ann, "Ein Hund")
 
     def test_typing_in_the_second_half_of_the_lease_renews_it(self, writing, ann):
@@ -304,11 +306,11 @@ class TestHandingIn:
     def test_who_withdrew_consent_or_left_hands_in_nothing(self, writing, ann):
         write_all(writing, ann)
         Consent.objects.filter(user=ann).update(withdrawn_at=NOW)
-        with pytest.raises(services.NotQualified, match="consent"):
+        with pytest.raises(NotQualified, match="consent"):
             submit(writing, ann)
         Consent.objects.filter(user=ann).update(withdrawn_at=None)
         Membership.objects.filter(user=ann).delete()
-        with pytest.raises(services.NotQualified, match="not an annotator"):
+        with pytest.raises(NotQualified, match="not an annotator"):
             submit(writing, ann)
         assert Caption.objects.count() == 0
 

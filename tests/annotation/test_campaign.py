@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from allocation.models import BatchState
-from allocation.services import PoolClosed, lapse_overdue
+from allocation.services import GivenBack, PoolClosed, lapse_overdue
 from annotation.models import Guidelines, Item, Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
 from annotation.rules.campaign import InHand
@@ -19,7 +19,7 @@ from annotation.services import batches, campaign
 from annotation.services.campaign import Beginning, NotNow, WorkInHand
 from annotation.services.projects import NewRound, add_languages, change_round, settings_of
 from annotation.services.rounds import add_missing_tasks, fill_round
-from corpus.models import CollectionImage
+from images.models import CollectionImage
 from inference.models import ModelCaption
 from people.audit import broken
 from people.models import AuditEntry, Delivery, Project, User, Webhook, WebhookEvent
@@ -291,7 +291,7 @@ class TestWorkInHand:
         batch.batch.refresh_from_db()
         assert batch.batch.state == BatchState.RETURNED
         assert set(Item.objects.values_list("text", flat=True)) == {"Ein Bild davon 1", "Ein Bild davon 2"}
-        with pytest.raises(batches.GivenBack):
+        with pytest.raises(GivenBack):
             batches.submit_batch(batch_id=batch.pk, annotator=mina, now=NOW)
         with pytest.raises(PoolClosed):
             batches.resume_batch(batch_id=batch.pk, annotator=mina, now=NOW)

@@ -20,6 +20,7 @@ from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, add_languages
 from annotation.services.rounds import fill_round
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
+from people.qualification import NotQualified
 from tests.annotation.handing_in import hand_in, take
 from tests.factories import (
     NOW,
@@ -296,7 +297,7 @@ class TestPeople:
         mina = make_annotator(pilot, "mina")
         Round.objects.filter(pk=pilot.pk).update(needs_qualification=True)
         round = Round.objects.select_related("pool", "project", "language").get(pk=pilot.pk)
-        with pytest.raises(batches.NotQualified, match="qualified in German"):
+        with pytest.raises(NotQualified, match="qualified in German"):
             batches.take_batch(round=round, annotator=mina, now=NOW, rng=Random(0))
         decide(manager, pilot, mina, "qualify")
         assert batches.take_batch(round=round, annotator=mina, now=NOW, rng=Random(0))

@@ -13,6 +13,7 @@ import pytest
 
 from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Batch, BatchState
+from allocation.services import GivenBack
 from annotation.models import Caption, CaptionState, Exclusion, Round, RoundState, Standing, Tally
 from annotation.rules.campaign import InHand
 from annotation.services import batches, campaign, standings
@@ -25,7 +26,7 @@ from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_annotator, make_round
 from tests.tiers import runs
 
-INTERRUPTED = (NotQualified, allocation.PoolClosed, allocation.PoolBusy, batches.GivenBack, allocation.NothingFree)
+INTERRUPTED = (NotQualified, allocation.PoolClosed, allocation.PoolBusy, GivenBack, allocation.NothingFree)
 
 
 def managed(round: Round, service: Callable[..., Any], /, **fields: Any) -> Callable[[], Any]:
@@ -100,7 +101,7 @@ class TestClosing:
         write(batch, ann, "Ein Bild davon")
 
         def submit() -> None:
-            with suppress(batches.GivenBack):
+            with suppress(GivenBack):
                 batches.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW)
 
         together(

@@ -14,7 +14,7 @@ from annotation.downloads.captions import Layout, export_captions
 from annotation.models import Caption, Round, RoundKind, RoundState
 from annotation.selectors.releases import released_rounds
 from annotation.services import caption_imports
-from corpus.models import Collection, CollectionImage, Image
+from images.models import Collection, CollectionImage, Image
 from people.models import AuditEntry, Project
 from scoring.models import Reference, ReferenceSet
 from tests.factories import make_collection, make_project, make_round, make_user

@@ -26,7 +26,7 @@ from annotation.models import (
 from annotation.permissions import has_pictures_in_hand
 from annotation.services import batches, corrections
 from annotation.services import verification as verifying
-from annotation.services.feedback import give_feedback
+from annotation.services.feedback import FeedbackRefused, give_feedback
 from people.models import AuditEntry, Consent, Membership, User
 from tests.annotation.handing_in import hand_in
 from tests.annotation.verifying import make_captioned_round, make_verification
@@ -133,7 +133,7 @@ class TestSendingBack:
 
     @pytest.mark.parametrize("note", ["", "  \n ", "x" * 5001, "a\x00b"])
     def test_without_a_note_it_is_not(self, caption, note):
-        with pytest.raises(corrections.FeedbackRefused):
+        with pytest.raises(FeedbackRefused):
             send_back(caption, note)
         assert not SentBack.objects.exists()
 

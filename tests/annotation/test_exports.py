@@ -21,11 +21,11 @@ from annotation.downloads import captions as exports
 from annotation.downloads.captions import COLUMNS, Layout, export_captions, export_to_file
 from annotation.models import Caption, RoundKind
 from annotation.services import batches
-from corpus.models import Collection, CollectionImage, Image
-from corpus.rules import downloads
-from corpus.rules.records import plain_cell, safe_cell
+from images.models import Collection, CollectionImage, Image
 from people.models import Project
 from people.pseudonyms import pseudonym
+from tabular import downloads
+from tabular.spreadsheets import plain_cell, safe_cell
 from tests.annotation.handing_in import hand_in, make_captions, take, write
 from tests.factories import (
     NOW,

@@ -12,7 +12,7 @@ from annotation.rules.word_diff import ADDED, REMOVED, SAME, Piece, word_diff
 from annotation.selectors.guidelines import examples_for
 from annotation.services import batches, campaign
 from annotation.services.guidelines import NewExample, Outdated, publish_guidelines
-from corpus.models import Image
+from images.models import Image
 from people.models import AuditEntry, LanguageSkill, Level, Membership, Project, Role, User
 from tests.annotation.handing_in import hand_in, take, write
 from tests.factories import NOW, make_annotator, make_language, make_project, make_round, make_user

@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 
 from allocation import services as allocation
 from allocation.models import AssignmentState, Batch, BatchState, Task
+from allocation.services import GivenBack
 from annotation.models import Caption, CaptionState, Item, Round, RoundFigures, RoundState, Stage, Tally, Verdict
 from annotation.services import batches, corrections, references, standings
 from annotation.services.references import use_as_references
@@ -187,7 +188,7 @@ def test_withdrawing_while_a_batch_is_handed_in_leaves_nothing_that_counts(lapse
 
     outcomes = together_with_errors(act, ["withdraw", "submit"])
     assert not isinstance(outcomes[0], BaseException)
-    assert not isinstance(outcomes[1], BaseException) or isinstance(outcomes[1], NotQualified | batches.GivenBack)
+    assert not isinstance(outcomes[1], BaseException) or isinstance(outcomes[1], NotQualified | GivenBack)
     assert set(states(ann)) <= {CaptionState.WITHDRAWN}
     assert places_taken(round) == 0
     assert Tally.objects.filter(person=ann).exclude(captions=0).count() == 0
@@ -323,7 +324,7 @@ def test_a_draft_that_comes_after_the_account_was_deleted_is_not_kept(round: Rou
     assert Batch.objects.get(pk=batch.pk).state == BatchState.LAPSED
     delete_account(user=ann, now=LATER)
     about: dict[str, Any] = {"batch_id": batch.pk, "annotator": ann, "position": 1, "active_ms": 0, "now": LATER}
-    with pytest.raises(batches.GivenBack):
+    with pytest.raises(GivenBack):
         batches.save_draft(text="Noch ein Wort", revision=1, **about)
     assert set(Item.objects.filter(batch=batch).values_list("text", flat=True)) == {""}
 
@@ -339,7 +340,7 @@ def test_a_withdrawal_says_how_many_answers_count_no_longer_also_of_those_handed
 
     def act(what: str) -> object:
         if what == "submit":
-            with suppress(NotQualified, batches.GivenBack):
+            with suppress(NotQualified, GivenBack):
                 batches.submit_batch(batch_id=batch.pk, annotator=ann, now=LATER)
             return None
         time.sleep(run * 0.005)

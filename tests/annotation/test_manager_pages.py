@@ -15,7 +15,7 @@ from django.utils import timezone
 from allocation.models import Pool
 from annotation import tasks
 from annotation.models import Round
-from corpus.models import CollectionImage
+from images.models import CollectionImage
 from inference.models import ModelCaption
 from people.models import Membership, Project, Role
 from tests.annotation.handing_in import hand_in

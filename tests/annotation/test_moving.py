@@ -11,10 +11,12 @@ from django.test import Client
 from django.urls import reverse
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState
+from allocation.services import BatchInHand, GivenBack, NothingFree, NotInHand, PoolClosed
 from annotation.models import Caption, CaptionBatch, Feedback, Item, Round, RoundState, Stage
 from annotation.selectors.moving import open_batches
 from annotation.services import batches, moving
 from people.models import AuditEntry, Consent, Membership, User
+from people.qualification import NotQualified
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.handing_in import hand_in, take, write
 from tests.concurrency import together_with_errors
@@ -77,7 +79,7 @@ class TestMoving:
         assert batch.items.filter(text__startswith=DRAFT).count() == 3
         page = client_of(bea).get(reverse("annotation:batch-rate", args=[moved.batch.pk])).content.decode()
         assert DRAFT not in page
-        with pytest.raises(batches.GivenBack):
+        with pytest.raises(GivenBack):
             batches.submit_batch(batch_id=batch.pk, annotator=ann, now=LATER)
 
     def test_pictures_that_the_other_had_before_stay_free_for_anybody(self):
@@ -98,7 +100,7 @@ class TestMoving:
         batches.give_back(batch_id=take(round, bea).pk, annotator=bea, now=NOW)
         batch = take(round, ann)
 
-        with pytest.raises(moving.NothingFree):
+        with pytest.raises(NothingFree):
             move(batch, bea)
 
         batch.batch.refresh_from_db()
@@ -112,9 +114,9 @@ class TestMoving:
         batch = take(round, ann)
         take(round, bea)
 
-        with pytest.raises(moving.BatchInHand):
+        with pytest.raises(BatchInHand):
             move(batch, bea)
-        with pytest.raises(moving.BatchInHand):
+        with pytest.raises(BatchInHand):
             move(batch, ann)
 
         assert_exact(round.pool)
@@ -146,7 +148,7 @@ class TestMoving:
             ),
         }[missing]()
 
-        with pytest.raises(moving.NotQualified) as stopped:
+        with pytest.raises(NotQualified) as stopped:
             move(batch, bea)
 
         assert [blocker.code for blocker in stopped.value.blockers] == [missing]
@@ -161,13 +163,13 @@ class TestMoving:
             round.pool.is_open = False
             round.pool.save()
 
-        with pytest.raises(moving.PoolClosed):
+        with pytest.raises(PoolClosed):
             move(batch, bea)
 
     def test_a_batch_that_is_not_in_hand_cannot_be_moved(self, round, ann, bea):
         batch = hand_in(round, ann)
 
-        with pytest.raises(moving.NotInHand):
+        with pytest.raises(NotInHand):
             move(batch, bea)
 
     def test_pictures_that_the_other_has_in_hand_elsewhere_do_not_come(self, ann, bea, round):
@@ -177,7 +179,7 @@ class TestMoving:
         take(elsewhere, bea)
         batch = take(round, ann)
 
-        with pytest.raises(moving.NothingFree):
+        with pytest.raises(NothingFree):
             move(batch, bea)
 
     def test_it_stands_in_the_log_with_whom_it_concerns(self, round, ann, bea):
@@ -200,7 +202,7 @@ class TestMoving:
         assert images_of(take(round, bea, now=LATER)) == images_of(batch)
         assert batch.items.filter(text__startswith=DRAFT).count() == 3
         assert AuditEntry.objects.get(action="batch.returned").person == ann
-        with pytest.raises(moving.NotInHand):
+        with pytest.raises(NotInHand):
             moving.return_batch(batch=batch.batch, by=round.project.created_by, now=LATER)
 
 
@@ -294,8 +296,8 @@ class TestRaces:
         outcomes = together_with_errors(lambda act: act(), acts if run % 2 else acts[::-1])
 
         errors = [type(outcome) for outcome in outcomes if isinstance(outcome, BaseException)]
-        assert errors in ([batches.GivenBack], [moving.NotInHand])
-        was_moved = errors == [batches.GivenBack]
+        assert errors in ([GivenBack], [NotInHand])
+        was_moved = errors == [GivenBack]
         assert Caption.objects.counted().count() == (0 if was_moved else 4)
         assert Item.objects.filter(person=bea).count() == (4 if was_moved else 0)
         assert_exact(round.pool)
@@ -325,7 +327,7 @@ class TestRaces:
         outcomes = together_with_errors(lambda to: move(batch, to), rivals)
 
         assert sum(isinstance(outcome, moving.Moved) for outcome in outcomes) == 1
-        assert all(isinstance(outcome, moving.Moved | moving.NotInHand) for outcome in outcomes)
+        assert all(isinstance(outcome, moving.Moved | NotInHand) for outcome in outcomes)
         assert_exact(round.pool)
 
     @pytest.mark.parametrize("run", runs(2, short=1))
@@ -339,7 +341,7 @@ class TestRaces:
 
         outcomes = together_with_errors(lambda pair: move(*pair), [(hers, bea), (his, ann)])
 
-        assert all(isinstance(outcome, moving.BatchInHand) for outcome in outcomes)
+        assert all(isinstance(outcome, BatchInHand) for outcome in outcomes)
         assert_exact(round.pool)
 
     @pytest.mark.parametrize("run", runs(2, short=1))

@@ -18,7 +18,7 @@ from annotation.selectors import overview
 from annotation.services import batches, projects, rounds
 from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, RoundSettings
-from corpus.models import CollectionImage
+from images.models import CollectionImage
 from inference.models import ModelCaption
 from people.models import Invitation, LanguageSkill, Level, Project, Role
 from tests.annotation.handing_in import hand_in, take, write

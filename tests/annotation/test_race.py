@@ -12,6 +12,7 @@ import pytest
 
 from allocation import services as allocation
 from allocation.models import Batch, BatchState
+from allocation.services import GivenBack, TimeRanOut
 from annotation.models import Caption, CaptionBatch, Item, Rating, Round
 from annotation.services import batches as services
 from people.models import User
@@ -75,7 +76,7 @@ def work(round: Round, person: User, clock: Clock, rng: Random) -> None:
                 services.give_back(batch_id=batch.pk, annotator=person, now=clock())
             if fate.startswith("abandon"):
                 return
-        except (services.TimeRanOut, services.GivenBack, allocation.NothingFree, allocation.BatchInHand):
+        except (TimeRanOut, GivenBack, allocation.NothingFree, allocation.BatchInHand):
             continue
 
 

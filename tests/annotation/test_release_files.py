@@ -17,8 +17,8 @@ from annotation.models import Caption, CaptionState, Round, RoundState
 from annotation.services import release_files
 from annotation.services.release_changes import CannotRelease
 from annotation.services.release_files import write_release
-from corpus.models import CollectionImage
-from corpus.rules.records import plain_cell
+from images.models import CollectionImage
+from tabular.spreadsheets import plain_cell
 from tests.annotation.released import KEYS, UNTIL, Campaign, lines, table, written
 from tests.factories import NOW
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from annotation import tasks
 from annotation.models import Caption, CaptionState, CaptionTask, Release
 from annotation.services.releases import build
-from corpus.models import Image, JobState
+from images.models import Image, JobState
 from people.models import Membership, Project, Role, User
 from tests.annotation.handing_in import hand_in, take
 from tests.annotation.released import AUTHORS, UNTIL, Campaign

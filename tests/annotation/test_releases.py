@@ -17,7 +17,7 @@ from annotation.models import Caption, CaptionState, Release, RoundState
 from annotation.services import releases as services
 from annotation.services.release_files import write_release
 from annotation.services.releases import LEASE, MAX_ATTEMPTS, NUDGE_AFTER, ReleaseRefused, build, releases_waiting
-from corpus.models import Image, JobState
+from images.models import Image, JobState
 from people.models import AuditEntry, Delivery, Project, Webhook, WebhookEvent
 from tests.annotation.released import UNTIL, Campaign
 from tests.concurrency import together

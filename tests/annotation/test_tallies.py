@@ -26,6 +26,7 @@ from annotation.services import batches as services
 from annotation.services import corrections, standings, tallies
 from annotation.services.leaving import withdraw_answers
 from annotation.services.projects import RoundSettings, change_round
+from people.qualification import NotQualified
 from tests.annotation import verifying
 from tests.annotation.handing_in import hand_in, take, write
 from tests.concurrency import together
@@ -161,7 +162,7 @@ class Walk:
         person = self.rng.choice(self.people)
         try:
             batch = services.take_batch(round=self.round, annotator=person, now=self.now, rng=self.rng)
-        except services.NotQualified:
+        except NotQualified:
             return False
         if batch is None:
             return False

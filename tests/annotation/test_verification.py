@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from allocation.models import Assignment, AssignmentState, BatchState, Task
-from allocation.services import NothingFree, PoolClosed
+from allocation.services import GivenBack, NothingFree, PoolClosed, TimeRanOut
 from annotation.models import (
     Caption,
     CaptionState,
@@ -23,7 +23,9 @@ from annotation.models import (
 from annotation.rules.drawing import draw_captions
 from annotation.services import batches
 from annotation.services import verification as services
+from annotation.services.batches import MovedOn, NotAllRated
 from people.models import Consent, LanguageSkill, Level, Membership, Role
+from people.qualification import NotQualified
 from tests.annotation.verifying import (
     make_caption_rater,
     make_captioned_round,
@@ -215,7 +217,7 @@ def test_who_lacks_the_role_the_language_or_the_consent_gets_nothing(round, rae)
     ):
         assert take(round, make_caption_rater(round)) is not None
         change()
-        with pytest.raises(services.NotQualified) as stopped:
+        with pytest.raises(NotQualified) as stopped:
             take(round, rae)
         assert code in [blocker.code for blocker in stopped.value.blockers]
 
@@ -294,7 +296,7 @@ def test_a_rating_may_be_changed_until_the_batch_is_handed_in(batch, rae):
     rate(batch, rae)
     submit(batch, rae)
 
-    with pytest.raises(services.MovedOn):
+    with pytest.raises(MovedOn):
         services.save_verdict(rating=Rating.BAD, active_ms=0, now=NOW, **who)
     assert batch.verdicts.get(position=1).rating == Rating.GOOD
 
@@ -310,7 +312,7 @@ def test_no_more_time_is_believed_than_the_clock_ran(batch, rae):
 def test_all_must_be_rated_before_handing_in(batch, rae):
     services.save_verdict(batch_id=batch.pk, rater=rae, position=2, rating=Rating.GOOD, active_ms=0, now=NOW)
 
-    with pytest.raises(services.NotAllRated) as stopped:
+    with pytest.raises(NotAllRated) as stopped:
         submit(batch, rae)
 
     assert stopped.value.positions == [1, 3, 4, 5]
@@ -330,7 +332,7 @@ def test_handing_in_twice_is_handing_in_once(round, batch, rae):
 def test_late_work_is_kept_told_and_never_counted(round, batch, rae):
     rate(batch, rae)
     late = NOW + HOLD
-    with pytest.raises(services.TimeRanOut):
+    with pytest.raises(TimeRanOut):
         services.save_verdict(batch_id=batch.pk, rater=rae, position=1, rating=Rating.BAD, active_ms=0, now=late)
     assert batch.verdicts.get(position=1).rating == Rating.BAD
     submit(batch, rae, late)
@@ -344,7 +346,7 @@ def test_late_work_is_kept_told_and_never_counted(round, batch, rae):
 def test_what_was_given_back_is_taken_up_again_as_far_as_it_is_free(round, batch, rae):
     rate(batch, rae)
     services.give_back(batch_id=batch.pk, rater=rae, now=NOW)
-    with pytest.raises(services.GivenBack):
+    with pytest.raises(GivenBack):
         rate(batch, rae)
     gone = Assignment.objects.filter(batch=batch.pk, position=1).get().task
     Task.objects.filter(pk=gone.pk).update(places_taken=3)
@@ -377,7 +379,7 @@ def test_a_save_in_the_second_half_of_the_time_begins_it_anew_but_not_without_co
     rate(batch, rae, Rating.BAD, now=later + HOLD * 0.6)
     batch.batch.refresh_from_db()
     assert batch.batch.due_at == later + HOLD
-    with pytest.raises(services.NotQualified):
+    with pytest.raises(NotQualified):
         submit(batch, rae, later + HOLD * 0.6)
 
 

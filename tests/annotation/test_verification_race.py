@@ -13,10 +13,12 @@ from django.db.models import F
 
 from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from allocation.services import GivenBack, TimeRanOut
 from annotation.models import Item, Rating, Round, Tally, Verdict, VerificationBatch, VerificationTask
 from annotation.selectors.verification import images_being_rated, images_to_write_about
 from annotation.services import batches
 from annotation.services import verification as services
+from annotation.services.batches import MovedOn
 from people.models import Consent, LanguageSkill, Level, Membership, Role, User
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.test_race import Clock
@@ -29,7 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 RIVALS, IMAGES, PLACES = 48, 20, 3
 HOLD = timedelta(minutes=10)
-STOPS = (services.TimeRanOut, services.GivenBack, services.MovedOn, allocation.NothingFree, allocation.BatchInHand)
+STOPS = (TimeRanOut, GivenBack, MovedOn, allocation.NothingFree, allocation.BatchInHand)
 
 
 def rater_of(round: Round, person: User) -> User:

@@ -13,6 +13,7 @@ from django.db.models import Count, F, Q
 
 from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from allocation.services import TimeRanOut
 from annotation.models import (
     Caption,
     CaptionState,
@@ -26,6 +27,7 @@ from annotation.models import (
 from annotation.rules.campaign import InHand
 from annotation.services import batches, campaign, corrections, figures, moving, projects, standings, tallies
 from annotation.services import verification as rating
+from annotation.services.batches import NotAllRated
 from people import audit
 from people.deletion import delete_account
 from people.models import Role, User
@@ -47,13 +49,13 @@ REFUSALS = (
     allocation.NotInHand,
     allocation.PoolClosed,
     batches.MovedOn,
-    batches.TimeRanOut,
+    TimeRanOut,
     batches.Unfinished,
     campaign.NotNow,
     corrections.CannotRewrite,
     corrections.CannotSendBack,
     corrections.WrittenAlready,
-    rating.NotAllRated,
+    NotAllRated,
 )
 
 
@@ -95,7 +97,7 @@ class Walk:
         if batch is None:
             return False
         self.texts += 1
-        with suppress(batches.MovedOn, batches.TimeRanOut):
+        with suppress(batches.MovedOn, TimeRanOut):
             write(batch.caption_batch, batch.person, f"Ein Bild davon {self.texts}", now=self.now)
         for _twice in range(2):
             batches.submit_batch(batch_id=batch.pk, annotator=batch.person, now=self.now)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.models import CaptionBatch, Feedback, Rating, Release, Round, RoundKind, VerificationBatch
 from annotation.services import batches
-from corpus.models import JobState
+from images.models import JobState
 from people import tokens
 from people.models import Project, User
 from tests.annotation.handing_in import hand_in, take

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotation.models import Caption, Release, Round
 from annotation.services import figures
-from corpus.models import JobState
+from images.models import JobState
 from people.models import AuditEntry, Membership, Project, Role, User
 from people.pseudonyms import pseudonym
 from tests.annotation.handing_in import make_captions, take

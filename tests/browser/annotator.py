@@ -14,9 +14,9 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from annotation.models import CaptionBatch, Rating, Round
 from annotation.services import batches
-from corpus.models import Collection
-from corpus.rules.sizes import sizes_of
-from corpus.services import files
+from images.models import Collection
+from images.rules.sizes import sizes_of
+from images.services import files
 from people.models import User
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")

@@ -18,10 +18,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from annotation import tasks
 from annotation.models import Caption, Release, Round, RoundKind, RoundState, Verdict
-from corpus.models import Collection, Image
-from corpus.services import images
-from corpus.services.collections import collection_named
-from corpus.services.imports import import_path
+from images.models import Collection, Image
+from images.services import images
+from images.services.collections import collection_named
+from images.services.imports import import_path
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
 from tests.browser.annotator import barriers, sign_in, source_of
 from tests.factories import make_captioner, make_project, make_user

@@ -13,8 +13,8 @@ from inference.selectors import gallery as selectors
 from inference.services import trials
 from people.models import Membership, Role, User
 from tests.browser.annotator import barriers, make_pictures, sign_in
-from tests.corpus.pictures import picture
 from tests.factories import make_captioner, make_collection, make_project, make_user
+from tests.images.pictures import picture
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 

@@ -13,7 +13,7 @@ from django.db import connections
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from corpus.models import Collection
+from images.models import Collection
 from inference import tasks
 from inference.models import CaptioningModel, ModelCaption, Run, RunFailure, RunState
 from inference.services.running import work_on

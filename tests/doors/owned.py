@@ -8,7 +8,7 @@ from typing import Any
 
 from django.test import Client
 
-from corpus.models import Collection, ImportJob, ImportKind, JobState, Outcome
+from images.models import Collection, ImportJob, ImportKind, JobState, Outcome
 from inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunFailure, RunState, Translator, Trial
 from people.models import Membership, Project, Role, User
 from tests.factories import (

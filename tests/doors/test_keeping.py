@@ -14,11 +14,11 @@ from tests.leaks.addresses import routes, serving
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
-IMAGES = {"corpus:picture-show", "gapgame:picture-show", "inference:trial-picture"}
+IMAGES = {"images:picture-show", "gapgame:picture-show", "inference:trial-picture"}
 """Kept by the browser of whom they are shown to, for a while; each has a test of its own."""
 
 PAGES = {"people:profile-show", "annotation:work-show", "annotation:history-show", "gapgame:game-home"}
-PAGES_OF_MANAGERS = {"people:member-list", "people:invitation-list", "corpus:collection-list", "people:token-list"}
+PAGES_OF_MANAGERS = {"people:member-list", "people:invitation-list", "images:collection-list", "people:token-list"}
 
 
 @pytest.mark.slow(reason="every address by every method")

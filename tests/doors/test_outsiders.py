@@ -85,8 +85,8 @@ ONES_OWN = {
 OF_MANAGERS = {
     "annotation:project-list",
     "annotation:project-create",
-    "corpus:collection-list",
-    "corpus:collection-create",
+    "images:collection-list",
+    "images:collection-create",
     "inference:model-list",
     "inference:model-create",
     "inference:translator-create",

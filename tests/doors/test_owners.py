@@ -13,7 +13,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from corpus.models import Collection, ImportJob
+from images.models import Collection, ImportJob
 from inference.models import CaptioningModel, Encoder, Run
 from people.models import User
 from tests.doors.asking import ours
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 THEIRS = "giraffe"
 THINGS = ("corpus:", "inference:")
 """Apps whose addresses name no project: each row knows whose it is."""
-CHANGING = {"corpus:images-add", "corpus:collection-owner", "inference:model-owner", "inference:run-owner"}
+CHANGING = {"images:images-add", "images:collection-owner", "inference:model-owner", "inference:run-owner"}
 STEERING = {f"inference:run-{name}" for name in ("pause", "resume", "cancel", "retry")}
 OF_WHO_BEGAN_IT = {"inference:trial-show", "inference:trial-picture"}
 ROLES = ("manager", "researcher")
@@ -55,8 +55,8 @@ def addresses_of(owning: Owning, *, with_arguments: bool | None = None) -> Itera
 def things_of(owning: Owning) -> list[tuple[Route, str]]:
     found = [(route, one) for route, one in addresses_of(owning, with_arguments=True) if route.name.startswith(THINGS)]
     there = {route.name for route in ours() if route.name.startswith(THINGS) and route.arguments}
-    # Pictures go by addresses that are signed for each viewer: tests/corpus/test_pages.py.
-    assert there - {route.name for route, _address in found} == {"corpus:picture-show"}
+    # Pictures go by addresses that are signed for each viewer: tests/images/test_pages.py.
+    assert there - {route.name for route, _address in found} == {"images:picture-show"}
     return found
 
 
@@ -169,7 +169,7 @@ def forms_with(them: Owning, us: Owning) -> list[tuple[str, dict[str, Any], str]
         (reverse("inference:model-try", args=[us.model.pk]),
          {"collection": theirs, "key": "giraffe-1", "languages": ["en"]}, "collection"),
         (reverse("inference:model-try", args=[us.model.pk]), {"key": "giraffe-1", "languages": ["en"]}, "key"),
-        (reverse("corpus:collection-create"), {"name": "x", "project": them.project.pk}, "project"),
+        (reverse("images:collection-create"), {"name": "x", "project": them.project.pk}, "project"),
         (reverse("inference:model-create") + "?kind=palette", {"name": "x", "project": them.project.pk}, "project"),
         (reverse("inference:encoder-create"), {"name": "x", "backend": "mobilenet", "project": them.project.pk},
          "project"),
@@ -213,9 +213,9 @@ def test_what_is_shared_is_used_by_all_and_changed_by_its_own_alone(us: Owning, 
     for route, address in things_of(them):
         mine = {method: status for method, status, _text in answers(own, address)}
         for method, status, text in answers(client, address):
-            if route.name in CHANGING | STEERING | OF_WHO_BEGAN_IT or route.name.startswith("corpus:import-"):
+            if route.name in CHANGING | STEERING | OF_WHO_BEGAN_IT or route.name.startswith("images:import-"):
                 # Reports are of those who sent the files.
-                is_list = route.name == "corpus:import-list" and role == "manager"
+                is_list = route.name == "images:import-list" and role == "manager"
                 assert status in (404, 405) or is_list, f"{route.name}: {method} {status}"
             else:
                 assert status == mine[method], f"{route.name}: {method} {status}, not {mine[method]}"

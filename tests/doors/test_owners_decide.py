@@ -13,14 +13,13 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.services.projects import take_over
-from corpus.models import Collection, ImportJob, ImportKind
-from corpus.services.collections import collection_named, create_collection, give_collection
+from images.models import Collection, ImportJob, ImportKind
+from images.services.collections import collection_named, create_collection, give_collection
 from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel, Encoder, Run, Translator
 from inference.services import runs
 from people.models import AuditEntry, Membership, Role
 from people.ownership import OwnerRefusedError, _users, is_used_outside
-from tests.corpus.pictures import picture
 from tests.doors.owned import Owning, owner_of, signed_in
 from tests.factories import (
     NOW,
@@ -30,6 +29,7 @@ from tests.factories import (
     make_round,
     make_user,
 )
+from tests.images.pictures import picture
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +38,7 @@ GERMAN = "de"
 
 def owner_page(thing: Any) -> str:
     if isinstance(thing, Collection):
-        return reverse("corpus:collection-owner", args=[thing.slug])
+        return reverse("images:collection-owner", args=[thing.slug])
     name = "run" if isinstance(thing, Run) else "model"
     return reverse(f"inference:{name}-owner", args=[thing.pk])
 
@@ -131,9 +131,9 @@ class TestDeciding:
 
     def test_what_nobody_owns_is_for_staff(self, us: Owning) -> None:
         pictures = make_collection(1)
-        add = reverse("corpus:images-add", args=[pictures.slug])
+        add = reverse("images:images-add", args=[pictures.slug])
         client = signed_in(us.manager)
-        assert client.get(reverse("corpus:collection-show", args=[pictures.slug])).status_code == 200
+        assert client.get(reverse("images:collection-show", args=[pictures.slug])).status_code == 200
         assert client.get(add).status_code == client.get(owner_page(pictures)).status_code == 404
         staff = signed_in(make_user("staff", is_staff=True, is_superuser=True))
         assert staff.get(add).status_code == 200
@@ -144,7 +144,7 @@ class TestDeciding:
     def test_every_kind_that_can_be_used_says_so(self) -> None:
         """A new foreign key to one of these needs a line in its app's `ready`, or a reason here."""
         named = {
-            "corpus.CollectionImage.collection", "corpus.ImportJob.collection", "corpus.Collection_images.collection",
+            "images.CollectionImage.collection", "images.ImportJob.collection", "images.Collection_images.collection",
             "inference.CaptioningModel.variant_of", "inference.ModelCaption.model", "inference.ModelCaption.run",
             "inference.Stabiliser.model", "inference.Trial.model", "inference.Chunk.run", "inference.RunFailure.run",
             "inference.RunEvent.run", "inference.Worker.run", "inference.Run_languages.run",
@@ -169,7 +169,7 @@ class TestDeciding:
 
 class TestMaking:
     def make(self, client: Client, **sent: Any) -> Any:
-        return client.post(reverse("corpus:collection-create"), {"name": "New"} | sent)
+        return client.post(reverse("images:collection-create"), {"name": "New"} | sent)
 
     def test_it_belongs_to_the_project_chosen(self, us: Owning) -> None:
         self.make(signed_in(us.manager), project=us.project.pk)
@@ -225,7 +225,7 @@ class TestMaking:
         self.make(manager, name="Fresh")
         pictures = Collection.objects.get(name="Fresh")
         assert owner_of(pictures) == (None, False)
-        address = reverse("corpus:collection-show", args=[pictures.slug])
+        address = reverse("images:collection-show", args=[pictures.slug])
         other = make_user()
         Membership.objects.create(project=us.project, user=other, role=Role.MANAGER)
         assert manager.get(address).status_code == 200

@@ -10,11 +10,11 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from corpus.models import Collection, ImportJob, ImportKind, JobState, Outcome
-from corpus.rules.sizes import sizes_of
-from corpus.selectors import picture_of
-from corpus.services import files
-from corpus.services.imports import import_path
+from images.models import Collection, ImportJob, ImportKind, JobState, Outcome
+from images.rules.sizes import sizes_of
+from images.selectors import picture_of
+from images.services import files
+from images.services.imports import import_path
 from inference.backends.captioners import BackendRefused, Decoding
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Translator
 from inference.services import encoders, imports, models, runs
@@ -22,7 +22,6 @@ from languages.models import Language
 from people.models import Membership
 from people.ownership import OwnerRefusedError
 from people.selectors import roles_of
-from tests.corpus.pictures import picture
 from tests.doors.owned import Owning, body_of, owner_of, signed_in
 from tests.factories import (
     NOW,
@@ -31,6 +30,7 @@ from tests.factories import (
     make_project,
     make_user,
 )
+from tests.images.pictures import picture
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +43,7 @@ class TestNames:
     def test_two_projects_may_use_one_name(self, us: Owning, them: Owning) -> None:
         client = signed_in(us.manager)
         about = {"project": us.project.pk}
-        client.post(reverse("corpus:collection-create"), {"name": them.collection.name, **about})
+        client.post(reverse("images:collection-create"), {"name": them.collection.name, **about})
         client.post(reverse("inference:model-create") + "?kind=palette", {"name": them.model.name, **about})
         encoder = {"name": them.encoder.name, "backend": "mobilenet", **about}
         client.post(reverse("inference:encoder-create"), encoder)
@@ -58,7 +58,7 @@ class TestNames:
         them.share()
         client = signed_in(us.manager)
         for address, name in (
-            (reverse("corpus:collection-create"), them.collection.name),
+            (reverse("images:collection-create"), them.collection.name),
             (reverse("inference:model-create") + "?kind=palette", them.model.name),
         ):
             assert client.post(address, {"name": name, "project": us.project.pk}).status_code == 422
@@ -176,7 +176,7 @@ class TestReports:
         job = ImportJob.objects.create(
             kind=ImportKind.REFERENCES, project=us.project, created_by=us.researcher, state=JobState.DONE
         )
-        client, address = signed_in(us.researcher), reverse("corpus:import-show", args=[job.pk])
+        client, address = signed_in(us.researcher), reverse("images:import-show", args=[job.pk])
         assert client.get(address).status_code == 200
         Membership.objects.filter(user=us.researcher).delete()
         assert roles_of(us.researcher) == set()
@@ -187,7 +187,7 @@ class TestReports:
         job = ImportJob.objects.create(
             kind=ImportKind.REFERENCES, collection=them.collection, project=us.project, source_name="ours.jsonl"
         )
-        address = reverse("corpus:import-list", args=[them.collection.slug])
+        address = reverse("images:import-list", args=[them.collection.slug])
         ours, theirs = signed_in(us.manager).get(address).text, signed_in(them.manager).get(address).text
         assert (job.source_name in ours, "giraffe.jsonl" in ours) == (True, False)
         assert (job.source_name in theirs, "giraffe.jsonl" in theirs) == (False, True)

@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from annotation.models import Release
 from annotation.services import corrections
-from corpus.models import Collection, ImportJob, ImportKind, JobState
-from corpus.selectors import picture_of
 from gapgame.services import playing
+from images.models import Collection, ImportJob, ImportKind, JobState
+from images.selectors import picture_of
 from inference.models import CaptioningModel, Encoder, Run, RunState, Trial
 from people import tokens
 from people.access import handle_of
@@ -144,7 +144,7 @@ def make_world(media: Path) -> World:
     }
     known |= {f"sxs_eval:{name} batch_id": [judged.pk] for name in _names("sxs_eval", "batch_id")}
     known |= {f"gapgame:{name} slug": [season.slug] for name in PLAYERS}
-    known |= {f"corpus:{name} slug": [seeded.main.collection.slug] for name in _names("corpus", "slug")}
+    known |= {f"images:{name} slug": [seeded.main.collection.slug] for name in _names("images", "slug")}
     known |= {f"inference:{name} set_id": [vectors.pk] for name in _names("inference", "set_id")}
     known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]
     insiders = [manager, seeded.ann, seeded.rae, bob, cid, rita, player.user]

@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from corpus.models import ImportJob
-from corpus.services.images import sha256_of
 from gapgame.models import Item, ItemSet
 from gapgame.services import item_imports
+from images.models import ImportJob
+from images.services.images import sha256_of
 from tests.factories import NOW
 
 WORD = "walrus"

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 
-from corpus.pages.stacked import Shares, stacked_plot
+from charts.stacks import Shares, stacked_plot
 from gapgame.models import Mark, Player, Season, SkipReason, Standing
 from gapgame.rules.scripted import Rule as ScriptRule
 from gapgame.rules.turns import Rule

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from corpus.models import ImportJob, Outcome
 from gapgame.models import ItemSet
+from images.models import ImportJob, Outcome
 from people.models import Project
 from tests.gapgame.item_files import LINE, WORD, run, told, write
 

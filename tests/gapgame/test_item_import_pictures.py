@@ -14,16 +14,16 @@ from django.core.files.storage import default_storage
 from PIL import Image as Pillow
 from PIL.PngImagePlugin import PngInfo
 
-from corpus.models import Collection, CollectionImage, Image, JobState
-from corpus.services import imports as image_imports
-from corpus.services.collections import collection_named
-from corpus.services.files import size_name
-from corpus.services.images import make_sizes, sha256_of
 from gapgame.models import Item
 from gapgame.rules.stripping import words_beside
-from tests.corpus.pictures import picture
+from images.models import Collection, CollectionImage, Image, JobState
+from images.services import imports as image_imports
+from images.services.collections import collection_named
+from images.services.files import size_name
+from images.services.images import make_sizes, sha256_of
 from tests.factories import NOW
 from tests.gapgame.item_files import LINE, WORD, run, sha_of, shas, told, write
+from tests.images.pictures import picture
 
 pytestmark = pytest.mark.usefixtures("media")
 

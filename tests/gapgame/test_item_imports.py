@@ -14,16 +14,16 @@ from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import IntegrityError
 
-from corpus.models import Image, ImportJob, ImportKind, JobState
-from corpus.services import jobs
 from gapgame import tasks
 from gapgame.models import Item, ItemSet, RepresentativeSource
 from gapgame.services import item_imports
 from gapgame.services.items import create_item_set
+from images.models import Image, ImportJob, ImportKind, JobState
+from images.services import jobs
 from tests.concurrency import together
-from tests.corpus.pictures import picture
 from tests.factories import NOW, make_project, make_season, make_user
 from tests.gapgame.item_files import LINE, WORD, run, sha_of, shas, told, write
+from tests.images.pictures import picture
 
 pytestmark = pytest.mark.usefixtures("media")
 

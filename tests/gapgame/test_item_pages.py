@@ -14,13 +14,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from corpus.models import Collection, Image, ImportJob, JobState
-from corpus.rules import limits
 from gapgame import tasks
 from gapgame.models import Item, ItemSet
 from gapgame.services.item_imports import run_import
+from images.models import Collection, Image, ImportJob, JobState
+from images.rules import limits
 from people.models import Membership, Role
-from tests.corpus.pictures import picture
 from tests.factories import (
     NOW,
     make_collection,
@@ -32,6 +31,7 @@ from tests.factories import (
     make_user,
 )
 from tests.gapgame.seasons import client_of, make_researcher
+from tests.images.pictures import picture
 
 pytestmark = pytest.mark.django_db
 LINE = {"language": "en", "sentence": "A ____ sleeps.", "word": "walrus", "split": 1, "images": ["a.jpg"]}
@@ -213,7 +213,7 @@ def test_a_manager_makes_a_set_by_sending_a_file_and_is_led_to_its_report(item_s
     response = manager.post(address("item-set-create"), files(name="Sea"))
 
     job = ImportJob.objects.get()
-    assert response["Location"] == reverse("corpus:import-show", args=[job.pk])
+    assert response["Location"] == reverse("images:import-show", args=[job.pk])
     made = ItemSet.objects.get(name="Sea")
     assert made.created_by == item_set.project.created_by
     run_import(job_id=job.pk, clock=lambda: NOW, announce=lambda image_id: None)

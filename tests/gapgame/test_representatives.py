@@ -13,9 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from gapgame.models import Item
 from gapgame.services.representatives import SetClosed, choose_again
 from inference.models import EmbeddingSet
-from tests.corpus.pictures import picture
 from tests.factories import NOW, make_season
 from tests.gapgame.item_files import LINE, run, sha_of, shas, told, write
+from tests.images.pictures import picture
 from tests.inference import embedded
 from tests.inference.embedded import make_encoder, make_set
 
@@ -140,7 +140,7 @@ def test_only_where_there_are_vectors_does_an_import_look_for_those_of_each_line
         lines = [LINES[0] | {"key": f"{prefix}{number}"} for number in range(3)]
         with CaptureQueriesContext(connection) as asked:
             run(item_set, write(pictures, *lines))
-        return sum("corpus_image" in query["sql"] and "sha256" in query["sql"] for query in asked)
+        return sum("images_image" in query["sql"] and "sha256" in query["sql"] for query in asked)
 
     looks("new")
     before = looks("without")

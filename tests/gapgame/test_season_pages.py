@@ -8,10 +8,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from corpus.models import Image, JobState
 from gapgame.models import Access, ItemSet, Outcome, Season, SkipReason
 from gapgame.services import playing
 from gapgame.services.closing import GRACE
+from images.models import Image, JobState
 from people.models import Project
 from tests.factories import MINUTE, NOW, make_player, make_project, make_season, make_user, make_vectors
 from tests.gapgame.seasons import (

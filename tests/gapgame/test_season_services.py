@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from corpus.models import Image, JobState
 from gapgame.models import Access, Season
 from gapgame.services import seasons as services
 from gapgame.services.seasons import PUNCTUAL, STILL
+from images.models import Image, JobState
 from people.models import Invitation, Project, Role
 from people.rules import InvitationState
 from people.selectors import invitation_state

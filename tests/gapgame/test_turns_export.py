@@ -15,7 +15,6 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from corpus.models import CollectionImage
 from gapgame.downloads.turns import NotClosed, export_turns
 from gapgame.files.turns import read_turns
 from gapgame.models import Mark, Player, Season, SkipReason, Standing
@@ -23,6 +22,7 @@ from gapgame.rules.report import build_report
 from gapgame.rules.scripted import Rule
 from gapgame.selectors.report import SEED, report_on, turns_of
 from gapgame.services import playing
+from images.models import CollectionImage
 from people.pseudonyms import pseudonym
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import client_of, close, make_researcher, play

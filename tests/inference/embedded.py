@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-from corpus.models import Collection, CollectionImage, Image
-from corpus.services import files
+from images.models import Collection, CollectionImage, Image
+from images.services import files
 from inference.backends import registry
 from inference.backends.captioners import Spec
 from inference.backends.encoders import EncoderRefused, Subject

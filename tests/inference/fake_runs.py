@@ -12,7 +12,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from PIL import Image as Pillow
 
-from corpus.models import Collection, Image
+from images.models import Collection, Image
 from inference.backends import registry
 from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel, ModelCaption, Run, Translator

@@ -12,8 +12,8 @@ from django.core.files.storage import default_storage
 from django.test import Client
 from django.urls import reverse
 
-from corpus.models import CollectionImage
-from corpus.services import files
+from images.models import CollectionImage
+from images.services import files
 from inference.models import EmbeddingSet, Encoder, Precision, Run, RunState
 from inference.selectors.embedding_sets import most_central_of_all
 from inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, Embeddings, digest_of, representative

@@ -15,7 +15,7 @@ from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.db import connections
 
-from corpus.models import JobState
+from images.models import JobState
 from inference.backends.captioners import OutOfMemory
 from inference.backends.encoders import EncoderRefused
 from inference.models import Chunk, EmbeddingSet, Encoder, Precision, RunFailure, RunState

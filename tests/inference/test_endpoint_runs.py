@@ -9,7 +9,7 @@ import pytest
 from django.apps import apps
 from django.core import serializers
 
-from corpus.models import Collection
+from images.models import Collection
 from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel, ModelCaption, Run, RunState, Translator
 from inference.services import loading, runs

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from corpus.models import Collection, CollectionImage
+from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from inference.selectors import gallery as selectors
 from people.models import Membership, Role

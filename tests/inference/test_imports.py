@@ -14,8 +14,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from corpus.models import CollectionImage, ImportJob, ImportKind, JobState, Outcome
-from corpus.services import jobs
+from images.models import CollectionImage, ImportJob, ImportKind, JobState, Outcome
+from images.services import jobs
 from inference import tasks
 from inference.models import CaptioningModel, ModelCaption
 from inference.services import imports
@@ -298,7 +298,7 @@ def test_a_file_is_sent_and_imported_in_the_background(client, monkeypatch, djan
         )
 
     job = ImportJob.objects.get()
-    assert response["Location"] == reverse("corpus:import-show", args=[job.pk])
+    assert response["Location"] == reverse("images:import-show", args=[job.pk])
     assert sent == [job.pk]
     tasks.run_caption_import(job.pk)
     page = client.get(response["Location"]).text

@@ -9,8 +9,8 @@ from django.core.management import CommandError
 from django.utils import timezone
 from PIL import Image
 
-from corpus.models import Collection
-from corpus.services.imports import import_path
+from images.models import Collection
+from images.services.imports import import_path
 from inference.files.pairs import PairsRefused, read_pairs
 from inference.files.pictures import PictureBroken, pictures_in, read_collection, read_folder
 from inference.files.word_vectors import format_of

@@ -173,7 +173,7 @@ class TestWatching:
             asked_of = "\n".join(query["sql"] for query in queries)
             assert "inference_modelcaption" not in asked_of
             assert "inference_chunk" not in asked_of
-            assert "corpus_collectionimage" not in asked_of
+            assert "images_collectionimage" not in asked_of
             assert len(queries) <= 13
 
 

@@ -38,7 +38,7 @@ class TestStarting:
     def test_a_collections_own_page_leads_there_with_the_collection_chosen(self, client, model, collection):
         client.force_login(make_person(Role.MANAGER))
         address = f"{reverse('inference:run-create')}?collection={collection.slug}"
-        assert address in client.get(reverse("corpus:collection-show", args=[collection.slug])).text
+        assert address in client.get(reverse("images:collection-show", args=[collection.slug])).text
         assert f'<option value="{collection.slug}" selected>' in client.get(address).text
 
     def test_where_nothing_can_be_run_it_says_what_to_do(self, researcher):

@@ -11,7 +11,7 @@ import pytest
 from django.utils import translation
 from PIL import Image as Pillow
 
-from corpus.models import Image
+from images.models import Image
 from inference.backends.captioners import BackendDown, OutOfMemory, Said
 from inference.models import Chunk, ModelCaption, RunState
 from inference.services import feeding, runs

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from corpus.models import JobState
+from images.models import JobState
 from inference import tasks
 from inference.backends import registry
 from inference.models import Run, RunState, Trial

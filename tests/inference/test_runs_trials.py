@@ -13,7 +13,7 @@ import pytest
 from django.core.files.storage import default_storage
 from PIL import Image as Pillow
 
-from corpus.models import JobState
+from images.models import JobState
 from inference.backends.captioners import BackendDown, Decoding
 from inference.models import CaptioningModel, ModelCaption, Stabiliser, Trial, Worker
 from inference.rules.pivot import separators_of, split

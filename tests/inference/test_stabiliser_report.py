@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from corpus.models import CollectionImage
+from images.models import CollectionImage
 from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel, ModelCaption
 from inference.selectors.stabilisers import tallies

@@ -13,11 +13,11 @@ from django.test import Client
 from django.urls import reverse
 from PIL import Image as Pillow
 
-from corpus.models import CollectionImage, Image, JobState
-from corpus.rules import limits
-from corpus.rules.derive import derive
-from corpus.services import files
-from corpus.services.images import sha256_of
+from images.models import CollectionImage, Image, JobState
+from images.rules import limits
+from images.rules.derive import derive
+from images.services import files
+from images.services.images import sha256_of
 from inference.models import CaptioningModel, ModelCaption, Trial, Worker
 from inference.services import trials
 from people.models import Membership, Role

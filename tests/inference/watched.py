@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from corpus.models import Collection
+from images.models import Collection
 from inference.backends import registry
 from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel, Run, RunState, Worker

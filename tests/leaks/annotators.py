@@ -20,10 +20,10 @@ from allocation.models import Batch
 from annotation.models import Caption, CaptionBatch, Feedback, GuidelineExample, Guidelines, Item, Rating, Round
 from annotation.services import batches, corrections
 from annotation.services.feedback import give_feedback
-from corpus.models import Collection, ImportJob, ImportKind, ImportRow, JobState, Outcome
-from corpus.rules.derive import derive
-from corpus.selectors import picture_of
-from corpus.services import files
+from images.models import Collection, ImportJob, ImportKind, ImportRow, JobState, Outcome
+from images.rules.derive import derive
+from images.selectors import picture_of
+from images.services import files
 from inference.models import (
     CaptioningModel,
     EmbeddingSet,
@@ -209,7 +209,7 @@ class World:
             "id": [self.annotator.pk],
             "object_id": english_ids,
             "content_type_id": [1],
-            "app_label": ["annotation", "corpus"],
+            "app_label": ["annotation", "images"],
             "url": ["", "inference/modelcaption/"],
         }
 
@@ -408,7 +408,7 @@ OF_ANNOTATORS = (
     *("annotation:batch-", "annotation:caption-", "annotation:feedback-", "annotation:guidelines-show"),
     *("annotation:history-", "annotation:rating-", "annotation:work-", "annotation:writing-"),
     *("api:batch-", "api:docs", "api:draft-", "api:feedback-", "api:own-", "api:rating-save", "api:work-"),
-    *("api:writing-", "corpus:picture-show"),
+    *("api:writing-", "images:picture-show"),
     *("people:account-delete", "people:data-download", "people:profile-show"),
 )
 OF_RATERS = ("sxs_eval:batch-", "sxs_eval:judgement", "sxs_eval:evaluation-", "sxs_eval:work-")

@@ -95,7 +95,7 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(
     assert walk.broken == []
     assert walk.unsteady == set()
     assert walk.spared == (set(MANAGERS_MAY_KNOW) if is_manager else set())
-    reached = {"annotation:work-show", "annotation:guidelines-show", "corpus:picture-show", "people:profile-show"}
+    reached = {"annotation:work-show", "annotation:guidelines-show", "images:picture-show", "people:profile-show"}
     reached |= {"people:data-download", "people:account-delete"}
     if stand in (in_screen_2, in_screen_2_with_other_rounds, in_screen_2_and_overdue):
         reached |= {"annotation:caption-write", "annotation:batch-review"}
@@ -104,7 +104,7 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(
         reached |= {"annotation:feedback-list", "annotation:feedback-show", "annotation:caption-rewrite"}
     if is_manager:
         reached |= {"scoring:score-list", "scoring:scoring-show", "scoring:reference-show", "sxs_eval:metrics-show"}
-        reached |= {"annotation:project-show", "corpus:collection-show", "corpus:import-show", "people:member-list"}
+        reached |= {"annotation:project-show", "images:collection-show", "images:import-show", "people:member-list"}
         reached |= {"inference:model-show", "inference:run-show", "inference:run-failures", "inference:worker-list"}
         reached |= {"inference:gallery", "inference:model-try", "inference:model-stabilisers"}
         reached |= {"inference:stabilisers-export", "inference:trial-show", "inference:embedding-list"}

@@ -23,7 +23,7 @@ from allocation import services as allocation
 from allocation.models import Batch
 from annotation.models import Caption, Rating, Round, RoundKind, RoundState, Verdict, VerificationBatch
 from annotation.services import verification as services
-from corpus.selectors import picture_of
+from images.selectors import picture_of
 from people.models import Consent, LanguageSkill, Level, Membership, Role, User
 from people.pseudonyms import pseudonym
 from tests.annotation.handing_in import make_captions
@@ -49,7 +49,7 @@ UNSTEADY = {
 }
 
 
-OF_CAPTION_RATERS = ("annotation:", "api:", "corpus:picture-show", "leak")
+OF_CAPTION_RATERS = ("annotation:", "api:", "images:picture-show", "leak")
 """What shows work of this kind; nothing of it is anywhere else, and the walks of other people go there."""
 DIFFERING = (
     *(
@@ -59,7 +59,7 @@ DIFFERING = (
         "annotation:verification-",
         "annotation:work-",
     ),
-    *("annotation:verdict-", "api:own-", "api:rating-", "api:verdict-", "api:work-", "corpus:picture-show"),
+    *("annotation:verdict-", "api:own-", "api:rating-", "api:verdict-", "api:work-", "images:picture-show"),
 )
 
 

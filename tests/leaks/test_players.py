@@ -22,12 +22,12 @@ from django.test import Client
 from django.urls import path, reverse
 from django.utils import timezone
 
-from corpus.models import CollectionImage, Image
 from gapgame.models import Item, ItemImage, ItemSet, Outcome, Player, Season, SkipReason, Turn
 from gapgame.rules.scripted import SHORTEST_PAUSE
 from gapgame.selectors.play import ADDRESS_HOURS, images_shown, picture_address
 from gapgame.services import playing
 from gapgame.services.standing import credit
+from images.models import CollectionImage, Image
 from people.models import Membership, User
 from tests.factories import make_image, make_item, make_player, make_season, make_vectors
 from tests.leaks.addresses import serving
@@ -220,7 +220,7 @@ def without_a_role_any_more(world: World) -> None:
     Membership.objects.filter(user=world.user).delete()
 
 
-OF_PLAYERS = ("gapgame:", "corpus:picture-show", "people:home-show", "people:data")
+OF_PLAYERS = ("gapgame:", "images:picture-show", "people:home-show", "people:data")
 STANDS: dict[Callable[[World], None], Sequence[str]] = {
     with_one_picture: (),
     **dict.fromkeys(

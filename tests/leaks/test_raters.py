@@ -24,8 +24,8 @@ from django.utils import timezone
 
 from allocation import services as allocation
 from allocation.models import Batch
-from corpus.models import JobState
-from corpus.selectors import picture_of
+from images.models import JobState
+from images.selectors import picture_of
 from inference import exposure
 from inference.models import CaptioningModel, Encoder, Trial
 from languages.models import Language
@@ -212,7 +212,7 @@ def paused(world: World) -> None:
 DIFFERING = (
     *OF_RATERS,
     "sxs_eval:instructions-show",
-    "corpus:picture-show",
+    "images:picture-show",
     "people:home-show",
     "people:data-download",
 )

@@ -14,7 +14,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.urls import reverse
 
 from config import asgi
-from corpus.rules.limits import MAX_UPLOAD_BYTES
+from images.rules.limits import MAX_UPLOAD_BYTES
 from operations import bodies, serving
 from operations.rules.uploads import MAX_BODY_BYTES, UPLOADS, is_upload
 from people.models import Membership, Project, Role
@@ -24,7 +24,7 @@ from tests.servers import ROOT
 UPLOAD = "/models/captions/add/"
 CHUNKED = (b"transfer-encoding", b"chunked")
 FORMS_WITH_FILES = {
-    "corpus:images-add": ["lions"],
+    "images:images-add": ["lions"],
     "gapgame:item-set-create": ["lions"],
     "gapgame:items-import": ["lions", 7],
     "inference:captions-import": [],
@@ -169,7 +169,7 @@ def test_every_form_with_files_may_be_large(name, arguments):
 def test_these_are_all_forms_with_files_and_the_proxy_knows_them():
     templates = [path.read_text() for path in (ROOT / "templates").rglob("*.html")]
     forms = sum("multipart/form-data" in text for text in templates)
-    shared = sum("corpus/_upload_form.html" in text for text in templates)
+    shared = sum("images/_upload_form.html" in text for text in templates)
 
     # The shared form is one of them.
     assert forms - 1 + shared == len(FORMS_WITH_FILES)

@@ -15,7 +15,7 @@ import yaml
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from corpus.models import ImportJob, ImportKind
+from images.models import ImportJob, ImportKind
 from operations import metrics, selectors
 from operations.broker import Unreachable
 from operations.slots import Slots

@@ -14,7 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from operations.schema import differences
 
-OURS = {"allocation", "annotation", "corpus", "gapgame", "inference", "languages", "people", "scoring", "sxs_eval"}
+OURS = {"allocation", "annotation", "images", "gapgame", "inference", "languages", "people", "scoring", "sxs_eval"}
 IN_POSTGRES = """
     SELECT table_name, format('%s %s %s %s %s', column_name, data_type, character_maximum_length, is_nullable,
                               is_identity)

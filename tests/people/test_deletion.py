@@ -19,6 +19,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from allocation.services import GivenBack
 from annotation.models import Caption, CaptionState
 from annotation.services import batches
 from people import services
@@ -238,7 +239,7 @@ def test_deleting_while_a_batch_is_handed_in_loses_nothing_that_was_accepted():
     deleted, handed_in = together_with_errors(act, ["delete", "submit"])
     assert deleted is None
     accepted = not isinstance(handed_in, BaseException)
-    assert accepted or isinstance(handed_in, NotQualified | batches.GivenBack | batches.Unfinished), handed_in
+    assert accepted or isinstance(handed_in, NotQualified | GivenBack | batches.Unfinished), handed_in
     captions = Caption.objects.filter(author=ann, state=CaptionState.COUNTED).count()
     assert captions == (2 if accepted else 0)
     assert sum(task.task.places_taken for task in round.tasks.select_related("task")) == captions

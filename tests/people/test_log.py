@@ -26,7 +26,7 @@ from tests.factories import NOW, make_project, make_user
 pytestmark = pytest.mark.django_db
 SignIn = Callable[[User], Client]
 ROOT = Path(__file__).parents[2]
-APPS = ("people", "corpus", "allocation", "inference", "scoring", "annotation", "sxs_eval", "gapgame", "operations")
+APPS = ("people", "images", "allocation", "inference", "scoring", "annotation", "sxs_eval", "gapgame", "operations")
 OF_WEBHOOKS = {"webhook.test"}
 PAGE = reverse("people:log-show", args=["lions"])
 FILE = reverse("people:log-export", args=["lions"])

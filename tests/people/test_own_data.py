@@ -82,7 +82,7 @@ def test_every_file_is_told_of_in_the_text_and_an_empty_one_is_an_empty_list(ann
     readme = data.pop("README.txt")
     assert all(name in readme for name in data)
     assert data["annotation/captions.json"] == []
-    assert {name.split("/")[0] for name in data} == {"account", "corpus", "inference", "scoring", *personal._kinds}
+    assert {name.split("/")[0] for name in data} == {"account", "images", "inference", "scoring", *personal._kinds}
 
 
 def test_of_pictures_in_hand_there_is_no_rating_and_the_draft_is_there(round: Round, ann: User):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from corpus.models import Collection
+from images.models import Collection
 from inference.models import CaptioningModel
 from people.models import Project
 from scoring.models import OPEN_STATES, Pass, ReferenceSet, Scoring

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from corpus.models import JobState
+from images.models import JobState
 from inference.models import ModelCaption
 from metrics.java import ToolMissing
 from metrics.scoring import Prepared, Scored, score

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from django.urls import reverse
 
-from corpus.models import CollectionImage
+from images.models import CollectionImage
 from people.models import Membership, Role
 from scoring.services.references import put_references
 from sxs_eval.services.judging import take_batch as take_to_judge

@@ -11,8 +11,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
-from corpus.models import Collection, CollectionImage, Image, ImportJob, ImportKind, JobState, Outcome
-from corpus.services import jobs
+from images.models import Collection, CollectionImage, Image, ImportJob, ImportKind, JobState, Outcome
+from images.services import jobs
 from people.models import Project
 from scoring.models import Reference, ReferenceKind, ReferenceSet
 from scoring.rules.digests import as_digest, image_digest

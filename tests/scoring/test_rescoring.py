@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from corpus.models import ImportJob, ImportKind, JobState
+from images.models import ImportJob, ImportKind, JobState
 from inference.models import CaptioningModel, ModelCaption
 from scoring import tasks
 from scoring.models import Pass, Score, Scoring

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from corpus.models import ImportJob, JobState
+from images.models import ImportJob, JobState
 from inference.models import ModelCaption
 from people.models import Membership, Role
 from scoring import forms
@@ -349,7 +349,7 @@ class TestReferences:
         }
         response = manager.post(address("references-import"), sent)
         job = ImportJob.objects.get()
-        assert response["Location"] == reverse("corpus:import-show", args=[job.pk])
+        assert response["Location"] == reverse("images:import-show", args=[job.pk])
         assert job.options["back"] == address("reference-list")
 
     def test_a_researcher_sees_the_report_of_their_own_file_and_no_other(self, client, project):
@@ -358,7 +358,7 @@ class TestReferences:
         client.force_login(person)
         own = ImportJob.objects.create(kind="refs", source_name="r.jsonl", created_by=person)
         other = ImportJob.objects.create(kind="refs", source_name="r.jsonl", created_by=project.created_by)
-        statuses = [client.get(reverse("corpus:import-show", args=[job.pk])).status_code for job in (own, other)]
+        statuses = [client.get(reverse("images:import-show", args=[job.pk])).status_code for job in (own, other)]
         assert statuses == [200, 404]
 
     def test_a_set_is_listed_shown_and_removed_unless_something_stands_on_it(self, manager, references):

@@ -15,7 +15,7 @@ from django.http import Http404
 from django.test import Client
 from django.urls import reverse
 
-from corpus.models import Image
+from images.models import Image
 from inference.models import ModelCaption
 from metrics.meteor import meteor_of_sums, sums_of_answers
 from metrics.paired import METHODS, PairedDifference

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from corpus.models import Collection
+from images.models import Collection
 from inference.models import CaptioningModel
 from people.models import Project, Role
 from sxs_eval import tasks

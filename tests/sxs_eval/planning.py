@@ -8,7 +8,7 @@ from typing import Any
 from django.test import Client
 from django.urls import reverse
 
-from corpus.models import Collection
+from images.models import Collection
 from inference.models import CaptioningModel, ModelCaption
 from people.models import Project
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from corpus.models import Image
+from images.models import Image
 from inference.models import ModelCaption
 from sxs_eval.downloads.judgements import Layout, export_to_file
 from sxs_eval.models import Comparison, EqualCaptions, Judgement

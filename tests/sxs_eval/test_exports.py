@@ -17,9 +17,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from corpus.models import CollectionImage, Image
-from corpus.rules import downloads
-from corpus.rules.records import plain_cell
+from images.models import CollectionImage, Image
 from inference.models import CaptioningModel
 from people.pseudonyms import pseudonym
 from sxs_eval.downloads import judgements as exports
@@ -27,6 +25,8 @@ from sxs_eval.downloads.judgements import COLUMNS, Layout, export_judgements, ex
 from sxs_eval.downloads.tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.downloads.tables import TableLayout, table, tex
 from sxs_eval.models import Comparison, Judgement, Kind, Standing, StandingState
+from tabular import downloads
+from tabular.spreadsheets import plain_cell
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
 from tests.memory import peak_of
 from tests.servers import ROOT

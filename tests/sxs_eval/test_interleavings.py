@@ -12,8 +12,10 @@ import pytest
 
 from allocation import services as allocation
 from allocation.models import AssignmentState, Pool, Task
+from allocation.services import GivenBack, TimeRanOut
 from inference.models import ModelCaption
 from people.models import User
+from people.qualification import NotQualified
 from sxs_eval.models import Judgement, JudgingBatch, Kind, Standing, StandingState
 from sxs_eval.services import judging as services
 from sxs_eval.services.comparisons import PoolSettings, change_comparison, change_replication, fill_comparison
@@ -26,9 +28,9 @@ STEPS, IMAGES, DESCRIBED, RATERS = 220, 10, 7, 5
 HOLD = timedelta(minutes=30)
 REFUSALS = (
     services.MovedOn,
-    services.TimeRanOut,
-    services.GivenBack,
-    services.NotQualified,
+    TimeRanOut,
+    GivenBack,
+    NotQualified,
     allocation.NothingFree,
     allocation.PoolClosed,
     allocation.PoolBusy,
@@ -179,7 +181,7 @@ class Story:
             restore_rater(comparison=self.comparison, rater=rater, note="", by=self.manager, now=self.now)
         try:
             return services.take_batch(comparison=self.comparison, rater=rater, now=self.now, rng=self.rng)
-        except services.NotQualified:
+        except NotQualified:
             return None
 
     def check(self) -> None:

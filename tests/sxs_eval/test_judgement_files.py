@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpus.rules.records import csv_safe
 from sxs_eval.files.judgements import JudgementFile, JudgementsRefused, read_judgements
+from tabular.spreadsheets import csv_safe
 
 HEADER = "image,rater,score"
 

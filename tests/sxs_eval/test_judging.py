@@ -12,6 +12,7 @@ from allocation import services as allocation
 from allocation.models import AssignmentState, BatchState, Task
 from annotation.services import batches
 from people.models import Consent, LanguageSkill, Level, Membership, Role
+from people.qualification import NotQualified
 from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, Standing, StandingState
 from sxs_eval.rules import judging as rules
 from sxs_eval.selectors.work import judging_page
@@ -34,12 +35,12 @@ def answer(batch: JudgingBatch, position: int, choice: int = 2, now=NOW, **more)
     )
 
 
-def answer_all_alike(batch: JudgingBatch) -> services.NotQualified:
+def answer_all_alike(batch: JudgingBatch) -> NotQualified:
     """Answers "left much better" until no more answer is wanted; returns what was said then."""
     for row in batch.judgements.all():
         try:
             answer(batch, row.position, 3)
-        except services.NotQualified as stopped:
+        except NotQualified as stopped:
             return stopped
     pytest.fail("Nobody noticed.")
 
@@ -214,11 +215,11 @@ def test_without_role_or_consent_nothing_counts():
     batch = take(comparison, rater)
     consents = Consent.objects.filter(user=rater)
     consents.update(withdrawn_at=NOW)
-    with pytest.raises(services.NotQualified):
+    with pytest.raises(NotQualified):
         answer(batch, 1)
     consents.update(withdrawn_at=None)
     Membership.objects.filter(user=rater).delete()
-    with pytest.raises(services.NotQualified):
+    with pytest.raises(NotQualified):
         answer(batch, 1)
     assert not Judgement.objects.filter(choice__isnull=False).exists()
 
@@ -289,7 +290,7 @@ class TestAttention:
         assert [blocker.code for blocker in stopped.blockers] == ["paused"]
         standing = Standing.objects.get(comparison=comparison, person=rater)
         assert standing.state == StandingState.PAUSED
-        with pytest.raises(services.NotQualified):
+        with pytest.raises(NotQualified):
             take(comparison, rater)
         batch.batch.refresh_from_db()
         assert batch.batch.state == BatchState.RETURNED
@@ -326,7 +327,7 @@ class TestAttention:
         assert {task for task in before if after[task] != before[task]} == mine
         assert sum(after.values()) == others.judgements.filter(kind=Kind.PAIR).count()
         assert batch.judgements.filter(choice__isnull=False).count() == 7
-        with pytest.raises(services.NotQualified):
+        with pytest.raises(NotQualified):
             take(comparison, rater)
 
 

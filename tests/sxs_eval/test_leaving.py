@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from allocation.models import Batch, BatchState, Task
+from allocation.services import GivenBack
 from people import personal
 from people.models import Consent, User
 from people.qualification import NotQualified
@@ -14,7 +15,6 @@ from people.withdrawal import withdraw_consent
 from sxs_eval.downloads.judgements import Layout, export_judgements
 from sxs_eval.models import Comparison, Judgement, Standing, StandingState
 from sxs_eval.selectors.results import evidence_of
-from sxs_eval.services import judging
 from sxs_eval.services.raters import exclude_rater, restore_rater
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_comparison, make_rater
@@ -102,6 +102,6 @@ def test_withdrawing_while_an_answer_comes_in_leaves_nothing_that_counts():
 
     outcomes = together_with_errors(act, ["withdraw", "answer"])
     assert not isinstance(outcomes[0], BaseException)
-    assert isinstance(outcomes[1], Judgement | NotQualified | judging.GivenBack)
+    assert isinstance(outcomes[1], Judgement | NotQualified | GivenBack)
     assert counted(comparison) == 0
     assert sum(Task.objects.values_list("places_taken", flat=True)) == 0

@@ -11,7 +11,9 @@ import pytest
 
 from allocation import services as allocation
 from allocation.models import Task
+from allocation.services import GivenBack, TimeRanOut
 from people.models import User
+from people.qualification import NotQualified
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind
 from sxs_eval.selectors.work import workable
 from sxs_eval.services import judging as services
@@ -24,13 +26,13 @@ from tests.tiers import runs
 
 RATERS, PAIRS, REPLICATION = 64, 40, 3
 HOLD = timedelta(minutes=30)
-STOPS = (services.MovedOn, services.TimeRanOut, services.GivenBack, services.NotQualified)
+STOPS = (services.MovedOn, TimeRanOut, GivenBack, NotQualified)
 
 
 def take(comparison: Comparison, rater: User, now: datetime, rng: Random) -> JudgingBatch | None:
     try:
         return services.take_batch(comparison=comparison, rater=rater, now=now, rng=rng)
-    except (allocation.PoolBusy, services.NotQualified):
+    except (allocation.PoolBusy, NotQualified):
         return None
 
 

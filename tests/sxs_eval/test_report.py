@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from django.utils import translation
 
-from corpus.rules.figures import as_json
+from charts.figures import as_json
 from metrics.undefined import Reason
 from scoring.rules.figures import MESSAGES as SCORE_MESSAGES
 from sxs_eval.rules.figures import MESSAGES, Gain, Missing, Undefined

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.services import batches as annotating
-from corpus.models import Image
+from images.models import Image
 from inference.models import ModelCaption
 from people.models import Consent, LanguageSkill, Level, Membership, Role
 from people.pseudonyms import pseudonym

@@ -16,7 +16,7 @@ from annotation.models import Release
 from annotation.services import releases as services
 from annotation.services.release_changes import CannotRelease
 from annotation.services.releases import ReleaseRefused
-from corpus.models import JobState
+from images.models import JobState
 from people.models import Project, User
 
 LICENCE = "CC-BY-4.0"

@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from annotation.services.caption_imports import ImportRefused, import_captions, look_through
-from corpus.management.arguments import collection_named
-from corpus.models import Collection, JobState
+from images.management.arguments import collection_named
+from images.models import Collection, JobState
 from people.models import Project, User
 from scoring.models import ReferenceSet
 from scoring.services.reference_imports import import_path

@@ -9,10 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from corpus.management.arguments import whole_number
 from gapgame.files.problems import LinesRefused
 from gapgame.files.tasks import build_task
 from gapgame.rules.task import HELD_OUT_SPLIT, TEST, VALID, TooFewInstances
+from people.management.arguments import whole_number
 
 
 class Command(BaseCommand):

@@ -10,12 +10,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from corpus.management.arguments import whole_number
 from gapgame.files.problems import LinesRefused
 from gapgame.files.report_text import report_lines
 from gapgame.files.turns import read_turns
 from gapgame.rules.report import BY, RESAMPLES, build_report
 from gapgame.rules.turns import Rule
+from people.management.arguments import whole_number
 
 
 class Command(BaseCommand):

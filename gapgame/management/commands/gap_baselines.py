@@ -8,12 +8,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from corpus.management.arguments import whole_number
-from corpus.rules.downloads import write_whole
 from gapgame.files.baselines import predict
 from gapgame.files.problems import LinesRefused
 from gapgame.rules.baselines import LONGEST_GRAM, Method
 from gapgame.rules.task import HELD_OUT, TEST
+from people.management.arguments import whole_number
+from tabular.downloads import write_whole
 
 
 class Command(BaseCommand):

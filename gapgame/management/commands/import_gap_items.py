@@ -9,15 +9,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from corpus.management.reports import check_report, print_report, write_report
-from corpus.models import Collection, JobState, Outcome
-from corpus.permissions import collections_in
-from corpus.tasks import ask_for_sizes
 from gapgame.files.multisubs import is_layout
 from gapgame.models import ItemSet
 from gapgame.services.item_imports import import_path
 from gapgame.services.item_sources import LAYOUTS
 from gapgame.services.items import item_set_named
+from images.management.reports import check_report, print_report, write_report
+from images.models import Collection, JobState, Outcome
+from images.permissions import collections_in
+from images.tasks import ask_for_sizes
 from people.models import Project
 
 

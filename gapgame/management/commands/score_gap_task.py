@@ -11,7 +11,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from corpus.management.arguments import whole_number
 from gapgame.files.predictions import read_filled
 from gapgame.files.problems import LinesRefused
 from gapgame.files.report_text import between, mean_text, share_text
@@ -21,6 +20,7 @@ from gapgame.rules.task_scores import BesidePeople, TaskScores, score
 from gapgame.rules.turns import Rule
 from inference.selectors.word_vectors import VectorsUnavailable, vectors_of
 from metrics.word_vectors import BrokenTable, Vectors, open_table
+from people.management.arguments import whole_number
 
 
 class Command(BaseCommand):

@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from corpus.management.arguments import PROJECT_HELP, collection_named, named, project_of
-from corpus.models import JobState
+from images.management.arguments import collection_named
+from images.models import JobState
 from inference.backends.captioners import Decoding
 from inference.models import GOING, CaptioningModel, Run, RunState
 from inference.services import running, runs, workers
@@ -18,6 +18,7 @@ from inference.services.heartbeat import heartbeat
 from inference.services.runs import RunRefused
 from inference.services.works import work_of
 from languages.models import Language
+from people.management.arguments import PROJECT_HELP, named, project_of
 from people.permissions import usable_in
 
 SLICE_S = 5.0

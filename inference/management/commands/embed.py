@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from corpus.management.arguments import PROJECT_HELP, collection_named, named, project_of
+from images.management.arguments import collection_named
 from inference.backends.encoders import EncoderRefused
 from inference.backends.mobilenet import NAME as MOBILENET
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, Precision, Run, RunState
@@ -17,6 +17,7 @@ from inference.services.running import work_on
 from inference.services.runs import RunRefused, start_embeddings
 from inference.services.works import work_of
 from languages.models import Language
+from people.management.arguments import PROJECT_HELP, named, project_of
 from people.models import Project
 from people.permissions import usable_in
 

@@ -12,7 +12,7 @@ import numpy as np
 from django.core.management.base import BaseCommand, CommandError
 from PIL import Image
 
-from corpus.management.arguments import collection_named
+from images.management.arguments import collection_named
 from inference.backends.choosing import image_encoder
 from inference.backends.encoders import EncoderRefused, ExtraMissing
 from inference.backends.mobilenet import NAME as MOBILENET

@@ -9,11 +9,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from corpus.management.arguments import PROJECT_HELP, collection_named, language_of, project_of
-from corpus.management.reports import check_report, print_report, write_report
-from corpus.models import JobState
+from images.management.arguments import collection_named
+from images.management.reports import check_report, print_report, write_report
+from images.models import JobState
 from inference.forms.captions import MODEL_NAME_CHARACTERS
 from inference.services.imports import import_path
+from people.management.arguments import PROJECT_HELP, language_of, project_of
 
 
 class Command(BaseCommand):

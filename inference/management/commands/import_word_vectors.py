@@ -9,12 +9,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from corpus.management.arguments import language_of
 from inference.models import WordVectorSet
 from inference.rules.word_vectors import PACKAGED, FileFormat, VectorsRefused
 from inference.selectors.word_vectors import VectorsUnavailable
 from inference.services.word_vectors import ImportedVectors, check_vectors, import_packaged, import_table
 from languages.models import Language
+from people.management.arguments import language_of
 
 
 class Command(BaseCommand):

@@ -8,11 +8,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from corpus.management.arguments import named, project_of
-from corpus.models import Collection
-from corpus.services.collections import give_collection
+from images.models import Collection
+from images.services.collections import give_collection
 from inference.models import CaptioningModel, Encoder, Run, Translator
 from inference.services import models, runs
+from people.management.arguments import named, project_of
 from people.models import Project
 from people.ownership import OwnerRefusedError, change_owner
 

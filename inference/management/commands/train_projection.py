@@ -8,7 +8,6 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from corpus.management.arguments import language_of, whole_number
 from inference.backends.encoders import ExtraMissing
 from inference.files.pairs import PairsRefused, read_pairs
 from inference.management.arguments import NO_VECTORS, VECTORS_HELP, named_vectors, word_vectors
@@ -17,6 +16,7 @@ from inference.projections.folder import VECTORS
 from inference.projections.training import Task, train
 from metrics.java import ToolFailed, ToolMissing
 from metrics.text import Tokenizer, text_version, tokenise
+from people.management.arguments import language_of, whole_number
 
 
 class Command(BaseCommand):

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from corpus.management.arguments import whole_number
+from people.management.arguments import whole_number
 from scoring.files.correlations import correlations_of
 from scoring.files.tables import TableRefused, read_table
 from scoring.management.reports import write_report

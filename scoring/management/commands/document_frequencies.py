@@ -8,10 +8,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from corpus.management.arguments import whole_number
 from metrics.document_frequencies import DocumentFrequencies
 from metrics.java import ToolFailed, ToolMissing
 from metrics.text import text_version, tokenise_groups
+from people.management.arguments import whole_number
 from scoring.files.captions import CaptionsRefused, references_in
 from scoring.management.arguments import DEFAULT_LANGUAGE, add_text_arguments
 

@@ -9,9 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from corpus.management.arguments import collection_named, language_of
-from corpus.management.reports import check_report, print_report, write_report
-from corpus.models import JobState
+from images.management.arguments import collection_named
+from images.management.reports import check_report, print_report, write_report
+from images.models import JobState
+from people.management.arguments import language_of
 from people.models import Project
 from scoring.models import ReferenceKind, ReferenceSet
 from scoring.services.reference_imports import import_path

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from corpus.management.arguments import whole_number
 from metrics.model_ranks import Ties
+from people.management.arguments import whole_number
 from scoring.files.rankings import rankings_of
 from scoring.files.tables import TableRefused, read_table
 from scoring.management.reports import write_report

@@ -10,13 +10,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from corpus.management.arguments import whole_number
 from metrics.document_frequencies import DocumentFrequencies
 from metrics.java import ToolFailed, ToolMissing
 from metrics.meteor import ELSEWHERE, LanguageUnknown, program_language
 from metrics.scoring import METRICS, NotGiven, UnknownMetric, metric_named, score
 from metrics.undefined import UndefinedFigure
 from metrics.word_movers import SolverMissing
+from people.management.arguments import whole_number
 from scoring.files.captions import CaptionsRefused, candidates_in, references_in
 from scoring.files.pairs import ImagesDiffer, paired
 from scoring.files.score_text import FileScores

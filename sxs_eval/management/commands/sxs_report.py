@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from corpus.management.arguments import whole_number
+from people.management.arguments import whole_number
 from sxs_eval.files.judgements import JudgementsRefused, read_judgements
 from sxs_eval.files.reports import report_on
 

@@ -1,0 +1,1 @@
+"""Plots as SVG from numbers: bars, columns, dots, ranges, scatter, stacks, and figures as text."""

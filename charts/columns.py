@@ -1,0 +1,136 @@
+"""Columns side by side, of days or of lengths: where each goes. Templates draw them, the style sheet colours them.
+
+Along the axis places are in percent of the width and text keeps its size, so that one plot is readable on a phone and
+on a wide screen; down the page they are in pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import ceil
+
+from charts import texts
+from charts.plots import round_end
+
+START, END = 13.0, 99.0
+"""Percent of the width: left of it stand the numbers of the axis."""
+TOP, AXIS = 10, 24
+WHOLE = 0.05
+"""What is nearer to a whole number has no decimals."""
+COLUMN_SHARE = 0.84
+"""Of the room that a column has, with the gap after it."""
+
+
+@dataclass(frozen=True)
+class ColumnMark:
+    x: str
+    y: str
+    width: str
+    height: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Label:
+    text: str
+    x: str
+    anchor: str
+
+
+@dataclass(frozen=True)
+class Line:
+    text: str
+    y: str
+    text_y: str
+
+
+@dataclass(frozen=True)
+class ColumnPlot:
+    title: str
+    summary: str
+    height: int
+    axis_y: int
+    label_y: int
+    start_x: str
+    end_x: str
+    columns: Sequence[ColumnMark]
+    labels: Sequence[Label]
+    lines: Sequence[Line]
+
+
+def column_plot(
+    title: str,
+    columns: Sequence[tuple[str, float]],
+    *,
+    summary: str,
+    height: int = 180,
+    highest: float | None = None,
+    as_percent: bool = False,
+) -> ColumnPlot:
+    """`columns`: what each is of, and its value: percent, or a count. Plots that are to be compared share `highest`."""
+    written = partial(_written, as_percent=as_percent)
+    if highest is None:
+        highest = max((value for _, value in columns), default=0)
+    end = round_end(highest) if as_percent else _even_end(highest)
+    bottom = TOP + height
+    room = (END - START) / max(1, len(columns))
+    marks = []
+    for number, (name, value) in enumerate(columns):
+        tall = height * min(value, end) / end
+        if value > 0:
+            marks.append(
+                ColumnMark(
+                    x=_x(START + number * room + room * (1 - COLUMN_SHARE) / 2),
+                    y=f"{bottom - tall:.1f}",
+                    width=_x(room * COLUMN_SHARE),
+                    height=f"{tall:.1f}",
+                    title=f"{name}: {written(value)}",
+                )
+            )
+    return ColumnPlot(
+        title=title,
+        summary=summary,
+        height=bottom + AXIS,
+        axis_y=bottom,
+        label_y=bottom + 17,
+        start_x=_x(START),
+        end_x=_x(END),
+        columns=marks,
+        labels=_labels([name for name, _ in columns], room),
+        lines=[
+            Line(written(end * share), f"{bottom - height * share:.1f}", f"{bottom - height * share + 4:.1f}")
+            for share in (0.5, 1.0)
+        ],
+    )
+
+
+def _even_end(highest: float) -> int:
+    """Counts are whole, so that half of an axis of counts is to be whole, too."""
+    unit = 1
+    while 10 * unit < highest:
+        unit *= 10
+    return max(2, 2 * unit * ceil(highest / (2 * unit)))
+
+
+def _written(value: float, *, as_percent: bool) -> str:
+    write = texts.percent if as_percent else texts.plain
+    return write(value, 0 if abs(value - round(value)) < WHOLE else 1)
+
+
+def _labels(names: Sequence[str], room: float) -> list[Label]:
+    """The first, the middle and the last, so that they never meet."""
+    if not names:
+        return []
+    middle = len(names) // 2
+    chosen = {0: "start", len(names) - 1: "end"} if len(names) > 1 else {0: "middle"}
+    if len(names) > 4:
+        chosen[middle] = "middle"
+    places = {"start": 0.0, "middle": room / 2, "end": room}
+    return [Label(names[at], _x(START + at * room + places[anchor]), anchor) for at, anchor in sorted(chosen.items())]
+
+
+def _x(percent: float) -> str:
+    """Always with a point: the language of the page has no say in an attribute."""
+    return f"{percent:.2f}%"

@@ -1,0 +1,371 @@
+"""Plots as numbers: where each bar and each interval of an SVG goes. Templates draw them, the style sheet colours them.
+
+Along the axis places are in percent of the width and text keeps its size, so that one plot is readable on a phone and
+on a wide screen; down the page they are in pixels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+from charts import texts
+from metrics.intervals import Interval
+
+BAR_ROW = 30
+LABEL_END = 41.0
+"""Percent of the width that the names of bars take."""
+LONGEST_BAR = 46.0
+LINE_HEIGHT, TRACK_HEIGHT, SHORT_ROW = 18, 24, 26
+LONGEST_LINE = 40
+"""Characters of a name that a phone has room for."""
+TRACK_ENDS = 98.0
+BESIDE_SHORT_LABELS = 36.0
+BESIDE_NUMBERS = 14.0
+AXIS_HEIGHT = 28
+DOT_ROW = 28
+SCATTER_TOP, SCATTER_HEIGHT = 26, 320
+MOST_TICKS = 6
+LEAST_REACH = 1e-6
+"""What is nearer to the reference than that is rounding."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """`kind` goes into the name of the class that colours it."""
+
+    label: str
+    value: str
+    kind: str
+    width: str
+    value_x: str
+    y: int
+    text_y: int
+
+
+@dataclass(frozen=True)
+class BarPlot:
+    """Bars under one another, each with its name and value."""
+
+    title: str
+    summary: str
+    height: int
+    label_x: str
+    bar_x: str
+    bars: Sequence[Bar]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Something with an interval. Without `value` only its name stands there, and `text` says why."""
+
+    label: str
+    text: str
+    value: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class TextLine:
+    text: str
+    y: int
+    is_note: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    lines: Sequence[TextLine]
+    track_y: int
+    x: str
+    low_x: str
+    high_x: str
+
+
+@dataclass(frozen=True)
+class Tick:
+    label: str
+    x: str
+    is_reference: bool
+
+
+@dataclass(frozen=True)
+class RangePlot:
+    """Estimates under one another on one axis. With `has_short_labels` they stand beside their tracks, else above."""
+
+    title: str
+    summary: str
+    has_short_labels: bool
+    height: int
+    axis_y: int
+    start_x: str
+    end_x: str
+    rows: Sequence[Row]
+    ticks: Sequence[Tick]
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One of those whose `name` and `number` a legend explains; `text` is its value as written."""
+
+    number: int
+    name: str
+    value: float
+    text: str
+
+
+@dataclass(frozen=True)
+class DotMark:
+    number: int
+    x: str
+
+
+@dataclass(frozen=True)
+class DotRow:
+    label: str
+    text_y: int
+    track_y: int
+    marks: Sequence[DotMark]
+
+
+@dataclass(frozen=True)
+class DotPlot:
+    """Numbered dots on one track for each label, all on one axis."""
+
+    title: str
+    summary: str
+    height: int
+    axis_y: int
+    start_x: str
+    end_x: str
+    rows: Sequence[DotRow]
+    ticks: Sequence[Tick]
+
+
+@dataclass(frozen=True)
+class Point:
+    """`kind` goes into the name of the class that draws it: full for “core”, hollow for “rest”."""
+
+    x: float
+    y: float
+    kind: str
+
+
+@dataclass(frozen=True)
+class PointMark:
+    x: str
+    y: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class HeightTick:
+    label: str
+    y: str
+    text_y: str
+    is_reference: bool
+
+
+@dataclass(frozen=True)
+class ScatterPlot:
+    """Points over two axes that are even around zero."""
+
+    title: str
+    summary: str
+    x_name: str
+    y_name: str
+    height: int
+    axis_y: int
+    start_x: str
+    end_x: str
+    points: Sequence[PointMark]
+    x_ticks: Sequence[Tick]
+    y_ticks: Sequence[HeightTick]
+
+
+def bar_plot(title: str, bars: Iterable[tuple[str, int, str]]) -> BarPlot:
+    """`bars`: name, count, kind. The longest bar has the highest count."""
+    counts = list(bars)
+    highest = max((count for _, count, _ in counts), default=0) or 1
+    drawn = []
+    for number, (label, count, kind) in enumerate(counts):
+        width = LONGEST_BAR * count / highest
+        y = number * BAR_ROW
+        drawn.append(
+            Bar(label, str(count), kind, _x(width), _x(LABEL_END + 1 + width), y + 4, y + BAR_ROW // 2 + 5),
+        )
+    summary = "; ".join(f"{label}: {count}" for label, count, _ in counts)
+    return BarPlot(title, summary, BAR_ROW * len(drawn), _x(LABEL_END - 1), _x(LABEL_END), drawn)
+
+
+def range_plot(
+    title: str,
+    estimates: Sequence[Estimate],
+    *,
+    reference: float,
+    ends: tuple[float, float] | None = None,
+    step: float | None = None,
+    has_short_labels: bool = False,
+) -> RangePlot:
+    """`reference` is where nothing is to be seen, such as a gain of zero. Without `ends` the axis is even around it.
+
+    `step` is from tick to tick; chosen where none is given.
+    """
+    low, high = ends or _even_ends(estimates, reference)
+    start = BESIDE_SHORT_LABELS if has_short_labels else 100 - TRACK_ENDS
+    place = _places((low, high), start)
+    rows, bottom = [], 0
+    for estimate in estimates:
+        row, bottom = _row(estimate, bottom, place, has_short_labels=has_short_labels)
+        rows.append(row)
+    axis_y = bottom + 4
+    step = step or _step((high - low) / 2)
+    return RangePlot(
+        title=title,
+        summary="; ".join(f"{estimate.label}: {estimate.text}" for estimate in estimates),
+        has_short_labels=has_short_labels,
+        height=axis_y + AXIS_HEIGHT,
+        axis_y=axis_y,
+        start_x=_x(start),
+        end_x=_x(TRACK_ENDS),
+        rows=rows,
+        ticks=[
+            Tick(_tick_label(value, step), place(value), math.isclose(value, reference, abs_tol=1e-9))
+            for value in _ticks(low, high, step)
+        ],
+    )
+
+
+def dot_plot(title: str, rows: Sequence[tuple[str, Sequence[Dot]]], *, ends: tuple[float, float]) -> DotPlot:
+    """`rows`: a short label and its dots, of which the first are drawn above the later ones."""
+    low, high = ends
+    place = _places(ends, BESIDE_SHORT_LABELS)
+    step = _step((high - low) / 2)
+    axis_y = DOT_ROW * len(rows) + 4
+    return DotPlot(
+        title=title,
+        summary="; ".join(
+            f"{label}: " + ", ".join(f"{dot.name} {dot.text}" for dot in dots) for label, dots in rows if dots
+        ),
+        height=axis_y + AXIS_HEIGHT,
+        axis_y=axis_y,
+        start_x=_x(BESIDE_SHORT_LABELS),
+        end_x=_x(TRACK_ENDS),
+        rows=[
+            DotRow(
+                label,
+                number * DOT_ROW + DOT_ROW // 2 + 5,
+                number * DOT_ROW + DOT_ROW // 2,
+                [DotMark(dot.number, place(dot.value)) for dot in reversed(dots)],
+            )
+            for number, (label, dots) in enumerate(rows)
+        ],
+        ticks=[Tick(_tick_label(value, step), place(value), is_reference=False) for value in _ticks(low, high, step)],
+    )
+
+
+def scatter_plot(title: str, points: Sequence[Point], *, summary: str, x_name: str, y_name: str) -> ScatterPlot:
+    x_ends, y_ends = (_reach([getattr(point, axis) for point in points], 0) for axis in ("x", "y"))
+    x_step, y_step = _step(x_ends[1]), _step(y_ends[1])
+    across, start = _places(x_ends, BESIDE_NUMBERS), BESIDE_NUMBERS
+
+    def up(value: float, shift: float = 0) -> str:
+        share = (value - y_ends[0]) / (y_ends[1] - y_ends[0])
+        return f"{SCATTER_TOP + (1 - share) * SCATTER_HEIGHT + shift:.1f}"
+
+    return ScatterPlot(
+        title=title,
+        summary=summary,
+        x_name=x_name,
+        y_name=y_name,
+        height=SCATTER_TOP + SCATTER_HEIGHT + AXIS_HEIGHT + LINE_HEIGHT,
+        axis_y=SCATTER_TOP + SCATTER_HEIGHT,
+        start_x=_x(start),
+        end_x=_x(TRACK_ENDS),
+        points=[PointMark(across(point.x), up(point.y), point.kind) for point in points],
+        x_ticks=[
+            Tick(_tick_label(value, x_step), across(value), math.isclose(value, 0, abs_tol=1e-9))
+            for value in _ticks(*x_ends, x_step)
+        ],
+        y_ticks=[
+            HeightTick(_tick_label(value, y_step), up(value), up(value, 4), math.isclose(value, 0, abs_tol=1e-9))
+            for value in _ticks(*y_ends, y_step)
+        ],
+    )
+
+
+def round_end(highest: float) -> float:
+    """A whole number of ticks, so that an axis from zero to it holds `highest`."""
+    if highest <= LEAST_REACH:
+        return 1.0
+    step = _step(highest / 2)
+    return step * math.ceil(highest / step - 1e-9)
+
+
+def _places(ends: tuple[float, float], start: float) -> Callable[[float], str]:
+    low, high = ends
+
+    def place(value: float) -> str:
+        share = (min(max(value, low), high) - low) / (high - low)
+        return _x(start + share * (TRACK_ENDS - start))
+
+    return place
+
+
+def _row(estimate: Estimate, top: int, place: Callable[[float], str], *, has_short_labels: bool) -> tuple[Row, int]:
+    """The row that begins at `top`, and where the next one does."""
+    if has_short_labels:
+        lines, track_y, bottom = [TextLine(estimate.label, top + 18, is_note=False)], top + 14, top + SHORT_ROW
+    else:
+        texts = [(text, False) for text in wrap(estimate.label, LONGEST_LINE)] + [(estimate.text, True)]
+        lines = [
+            TextLine(text, top + number * LINE_HEIGHT - 2, is_note) for number, (text, is_note) in enumerate(texts, 1)
+        ]
+        track_y = top + len(lines) * LINE_HEIGHT + 8
+        bottom = top + len(lines) * LINE_HEIGHT + TRACK_HEIGHT
+    interval = estimate.interval
+    row = Row(
+        lines=lines,
+        track_y=track_y,
+        x="" if estimate.value is None else place(estimate.value),
+        low_x="" if interval is None else place(interval.low),
+        high_x="" if interval is None else place(interval.high),
+    )
+    return row, bottom
+
+
+def _even_ends(estimates: Sequence[Estimate], reference: float) -> tuple[float, float]:
+    values = [estimate.value for estimate in estimates if estimate.value is not None]
+    for estimate in estimates:
+        values += [estimate.interval.low, estimate.interval.high] if estimate.interval else []
+    return _reach(values, reference)
+
+
+def _reach(values: Sequence[float], reference: float) -> tuple[float, float]:
+    farthest = max((abs(value - reference) for value in values), default=0.0)
+    farthest = farthest if farthest > LEAST_REACH else 1.0
+    step = _step(farthest)
+    reach = step * math.ceil(farthest / step - 1e-9)
+    return reference - reach, reference + reach
+
+
+def _ticks(low: float, high: float, step: float) -> list[float]:
+    first = math.ceil(low / step - 1e-9)
+    return [step * number for number in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _step(reach: float) -> float:
+    """1, 2 or 5 times a power of ten, so that few of them make up twice `reach`."""
+    rough = 2 * reach / MOST_TICKS
+    power: float = 10.0 ** math.floor(math.log10(rough))
+    return next(nice * power for nice in (1, 2, 5, 10) if nice * power >= rough * (1 - 1e-9))
+
+
+def _tick_label(value: float, step: float) -> str:
+    return texts.plain(value, max(0, -math.floor(math.log10(step) + 1e-9)))
+
+
+def _x(percent: float) -> str:
+    """Always with a point: the language of the page has no say in an attribute."""
+    return f"{percent:.2f}%"

@@ -1,0 +1,31 @@
+"""For whoever runs the installation: to look things up. What is stored by content is not edited here."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from images.models import Collection, Image, ImportJob
+from people.admin import LookUpOnly
+
+
+@admin.register(Image)
+class ImageAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("public_id", "title", "author", "licence", "format", "width", "height", "sizes_state")
+    list_filter = ("sizes_state", "format")
+    search_fields = ("=public_id", "=sha256", "title", "author")
+
+
+@admin.register(Collection)
+class CollectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("name", "slug", "project", "is_shared", "created_at")
+    list_filter = ("is_shared",)
+    list_select_related = ("project",)
+    fields = ("name", "slug", "description", "project", "is_shared")
+    readonly_fields = ("project", "is_shared")
+    search_fields = ("name", "slug")
+
+
+@admin.register(ImportJob)
+class ImportJobAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("pk", "kind", "collection", "source_name", "state", "done", "total", "created_at")
+    list_filter = ("kind", "state")

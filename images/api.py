@@ -1,0 +1,35 @@
+"""Pictures as the API shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from images.selectors import Picture
+
+
+class SizeSerializer(serializers.Serializer[Any]):
+    width = serializers.IntegerField(help_text="Pixels.")
+    address = serializers.CharField(help_text="For whoever asked alone, until the end of the next day, UTC.")
+
+
+class PictureSerializer(serializers.Serializer[Any]):
+    """Its addresses tell neither its name nor its title; they are asked for with the same token."""
+
+    is_ready = serializers.BooleanField(help_text="Whether its sizes were made.")
+    sizes = SizeSerializer(many=True, help_text="WebP, the smallest first.")
+    author = serializers.CharField(allow_blank=True)
+    licence = serializers.CharField(allow_blank=True)
+    licence_url = serializers.CharField(allow_blank=True)
+
+
+def shown(picture: Picture) -> dict[str, Any]:
+    sizes = [entry.split() for entry in picture.srcset.split(", ")]
+    return {
+        "is_ready": picture.is_ready,
+        "sizes": [{"width": int(width.removesuffix("w")), "address": address} for address, width in sizes],
+        "author": picture.author,
+        "licence": picture.licence,
+        "licence_url": picture.licence_url,
+    }

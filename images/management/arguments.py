@@ -1,0 +1,13 @@
+"""Options that name a collection."""
+
+from __future__ import annotations
+
+from images.models import Collection
+from people.management.arguments import named
+from people.models import Project
+from people.permissions import usable_in
+
+
+def collection_named(name: str, *, project: Project | None = None) -> Collection:
+    """By its slug, else by its name; where `project` is given, one that it may use."""
+    return named(Collection.objects.filter(usable_in(project)), name, what="collection", project=project)

@@ -1,0 +1,45 @@
+"""`manage.py import_images FOLDER_OR_MANIFEST --collection NAME`: the same import as in the browser, here and now."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from images.management.reports import check_report, print_report, write_report
+from images.models import Collection, JobState
+from images.services.collections import collection_named
+from images.services.imports import import_path
+from images.tasks import ask_for_sizes
+from people.management.arguments import PROJECT_HELP, project_of
+
+
+class Command(BaseCommand):
+    help = "Import pictures into a collection from a folder, a manifest (.csv, .jsonl, .json) or a zip."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("source", type=Path, help="folder, manifest or zip")
+        parser.add_argument("--collection", required=True, help="name or slug; made where there is none")
+        parser.add_argument("--project", metavar="SLUG", help=PROJECT_HELP)
+        parser.add_argument("--report", type=Path, help="write the whole report to this CSV file")
+
+    def handle(
+        self, *, source: Path, collection: str, report: Path | None, project: str | None, **options: Any
+    ) -> None:
+        if not source.exists():
+            raise CommandError(f"There is no file or folder {source}.")
+        collection = collection.strip()
+        longest = Collection._meta.get_field("name").max_length or 0
+        if len(collection) > longest or not collection.isprintable() or not any(map(str.isalnum, collection)):
+            raise CommandError(f"--collection takes 1 to {longest} characters, a letter or digit among them.")
+        check_report(report)
+        into = collection_named(collection, project=project_of(project))
+        job = import_path(path=source, collection=into, clock=timezone.now, announce=ask_for_sizes)
+        if report is not None:
+            write_report(job, report)
+        print_report(job, self.stdout)
+        if job.state == JobState.FAILED:
+            raise CommandError(job.error)

@@ -1,0 +1,32 @@
+"""The report of an import on a terminal and in a file."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from django.core.management.base import CommandError, OutputWrapper
+
+from images.models import ImportJob, Outcome
+from images.selectors import report_of, report_table
+
+
+def check_report(path: Path | None) -> None:
+    """To be called before the import, which is not to be lost for want of a place for its report."""
+    if path is None:
+        return
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise CommandError(f"The report cannot be written to {path}: {error.strerror}.") from error
+
+
+def print_report(job: ImportJob, output: OutputWrapper) -> None:
+    for row in job.rows.filter(outcome=Outcome.REJECTED).iterator():
+        output.write(f"{row.name}: {row.get_outcome_display()}. {row.reason}")
+    output.write(", ".join(f"{label}: {count}" for _, label, count in report_of(job).counts))
+
+
+def write_report(job: ImportJob, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(report_table(job))

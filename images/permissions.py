@@ -1,0 +1,97 @@
+"""Who may see, use and fill collections: from (user, slug) to the row, or 404, and what of them a form may offer."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Q, QuerySet
+from django.http import Http404
+from django.utils.translation import gettext as _
+
+from images.models import Collection, ImportJob
+from people.models import Membership, Project, Role, User
+from people.permissions import in_charge, in_reach, manages_anything, may_start_projects, usable_in
+
+MANAGERS = (Role.MANAGER,)
+
+
+def check_manager(user: User | AnonymousUser) -> None:
+    """
+    Raises
+    ------
+    Http404
+        For whoever manages no project.
+    """
+    if not manages_anything(user):
+        raise Http404(_("There is no such page."))
+
+
+def collections_for(user: User | AnonymousUser) -> QuerySet[Collection]:
+    """Those that managers look at: shared with all, or of a project that `user` manages."""
+    check_manager(user)
+    return Collection.objects.filter(in_reach(user, roles=MANAGERS))
+
+
+def collections_to_use(user: User | AnonymousUser) -> QuerySet[Collection]:
+    """Those whose images models may describe for `user`, who does research in a project."""
+    return Collection.objects.filter(in_reach(user))
+
+
+def collections_in(project: Project | None, *, by: User | None = None) -> QuerySet[Collection]:
+    """Those that work in `project` may be set up with; without one, those that `by` may start a project with."""
+    return Collection.objects.filter(usable_in(project, by=by))
+
+
+def collection_for(user: User | AnonymousUser, slug: str) -> Collection:
+    """
+    Raises
+    ------
+    Http404
+        Also where it exists, for whoever manages no project that may use it.
+    """
+    collection = collections_for(user).select_related("project").filter(slug=slug).first()
+    if collection is None:
+        raise Http404(_("There is no such collection."))
+    return collection
+
+
+def collection_to_change(user: User | AnonymousUser, slug: str) -> Collection:
+    """One of a project that `user` manages: who merely uses a shared one puts nothing into it.
+
+    Raises
+    ------
+    Http404
+    """
+    check_manager(user)
+    found = Collection.objects.select_related("project").filter(in_charge(user, roles=MANAGERS), slug=slug).first()
+    if found is None:
+        raise Http404(_("There is no such collection."))
+    return found
+
+
+def may_change(user: User | AnonymousUser, collection: Collection) -> bool:
+    return Collection.objects.filter(in_charge(user, roles=MANAGERS), pk=collection.pk).exists()
+
+
+def imports_for(user: User | AnonymousUser) -> QuerySet[ImportJob]:
+    """Reports of what was imported for a project that `user` manages, and of what `user` sent, while one of it."""
+    found = ImportJob.objects.select_related("collection", "created_by")
+    if may_start_projects(user):
+        return found
+    mine = Membership.objects.filter(user=user.pk)
+    managed = Q(project__in=mine.filter(role=Role.MANAGER).values("project"))
+    still_there = Q(project=None) | Q(project__in=mine.values("project"))
+    return found.filter(managed | Q(still_there, created_by=user.pk))
+
+
+def import_for(user: User | AnonymousUser, job_id: int) -> ImportJob:
+    """An import of any kind.
+
+    Raises
+    ------
+    Http404
+        Also where it exists, for anybody else.
+    """
+    job = imports_for(user).filter(pk=job_id).first()
+    if job is None:
+        raise Http404(_("There is no such import."))
+    return job

@@ -1,0 +1,70 @@
+"""How much memory and patience a picture takes to decode, told from its header before anything is decoded."""
+
+from __future__ import annotations
+
+from typing import IO
+
+from PIL import Image as Pillow
+from PIL.TiffTags import TAGS_V2
+
+from images.rules import limits
+
+BYTES_PER_PIXEL = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2, "I;16L": 2, "I;16N": 2}
+"""As Pillow keeps pixels in memory; four in every other mode."""
+
+WEBP_BYTES_PER_PIXEL = 16
+"""A frame, the one before it, a copy of the bytes, and the picture that is made of them."""
+
+COEFFICIENT_BYTES = 2
+_TAGS = {tag.name: number for number, tag in TAGS_V2.items()}
+_UNCOMPRESSED = "raw"
+_START_OF_SCAN, _END_OF_IMAGE, _FILL = 0xDA, 0xD9, 0xFF
+_WITHOUT_LENGTH = {0x00, 0x01, *range(0xD0, 0xD9), _FILL}
+
+
+def bytes_to_decode(picture: Pillow.Image, *, scans: int = 1) -> int:
+    """The most memory that decoding and sizing the picture take at once; a JPEG is decoded at a part of its size."""
+    pixels = picture.width * picture.height
+    if picture.format == "WEBP":
+        return WEBP_BYTES_PER_PIXEL * pixels
+    if picture.format in ("JPEG", "MPO"):
+        return pixels + (_coefficients(picture) if scans > 1 else 0)
+    decoded = BYTES_PER_PIXEL.get(picture.mode, 4) * pixels
+    return decoded + (_strip(picture) if picture.format == "TIFF" else 0)
+
+
+def scans_of(file: IO[bytes]) -> int:
+    """How many times a JPEG goes over its pixels, counted until it is too many: some thousand times cost hours.
+
+    A JPEG of one scan is decoded line by line; any other keeps all its coefficients to the last.
+    """
+    file.seek(0)
+    content = file.read()
+    scans, at = 0, 2
+    while scans <= limits.MAX_SCANS and 0 <= (at := content.find(b"\xff", at)) < len(content) - 3:
+        marker = content[at + 1]
+        if marker == _END_OF_IMAGE:
+            break
+        if marker in _WITHOUT_LENGTH:
+            at += 1 if marker == _FILL else 2
+            continue
+        scans += marker == _START_OF_SCAN
+        at += 2 + int.from_bytes(content[at + 2 : at + 4])
+    return scans
+
+
+def _coefficients(picture: Pillow.Image) -> int:
+    layers: list[tuple[int, int, int, int]] = getattr(picture, "layer", [])
+    most = max((across * down for _number, across, down, _table in layers), default=1)
+    samples = sum(across * down for _number, across, down, _table in layers) / most
+    return round(COEFFICIENT_BYTES * samples * picture.width * picture.height)
+
+
+def _strip(picture: Pillow.Image) -> int:
+    """What libtiff unpacks at once: a strip or a tile, which may be the whole picture."""
+    tags = getattr(picture, "tag_v2", {})
+    if all(tile[0] == _UNCOMPRESSED for tile in getattr(picture, "tile", [])):
+        return 0
+    width = tags.get(_TAGS["TileWidth"], picture.width)
+    height = tags.get(_TAGS["TileLength"], min(tags.get(_TAGS["RowsPerStrip"], picture.height), picture.height))
+    return int(width) * int(height) * sum(tags.get(_TAGS["BitsPerSample"], (8,))) // 8

@@ -1,0 +1,166 @@
+"""Making the served sizes of a picture: upright, sRGB, opaque, and holding nothing but pixels."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Iterator
+from typing import IO, cast
+
+from PIL import Image as Pillow
+from PIL import ImageCms, ImageOps
+from PIL.ExifTags import Base
+
+from images.rules import limits
+from images.rules.exif import SIDEWAYS, exif_of
+from images.rules.sizes import sizes_of
+
+WEBP_QUALITY = 82
+WHITE = (255, 255, 255)
+REDUCING_GAP = 3.0
+"""How many times larger than wanted a picture is when whole pixels have been averaged, and the filter has its turn."""
+REACH = {Pillow.Resampling.LANCZOS: 3, Pillow.Resampling.BICUBIC: 2}
+"""Of the filters, in pixels of the result to each side."""
+BAND_PIXELS = 2_000_000
+Convert = Callable[[Pillow.Image], Pillow.Image]
+_SRGB = ImageCms.createProfile("sRGB")
+
+
+def derive(file: IO[bytes], *, kind: str) -> Iterator[tuple[int, bytes]]:
+    """The sizes of `rules.sizes` of the picture in `file`, as (size, WebP), the largest first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", Pillow.DecompressionBombWarning)
+        largest, sizes = _largest(file, kind)
+    for size in sorted(sizes, reverse=True):
+        yield size, _webp(largest.resize(sizes[size], Pillow.Resampling.LANCZOS))
+
+
+def upright(file: IO[bytes], *, side: int | None) -> Pillow.Image:
+    """The picture in `file`, upright, sRGB and opaque; its shorter side is made as small as `side`, never larger."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", Pillow.DecompressionBombWarning)
+        file.seek(0)
+        with Pillow.open(file) as picture:
+            width, height = picture.size
+            shrink = min(1.0, side / min(width, height)) if side else 1.0
+            target = (max(1, round(width * shrink)), max(1, round(height * shrink)))
+            if shrink < 1:
+                picture.draft(None, target)
+            profile = picture.info.get("icc_profile")
+            orientation = exif_of(picture).get(Base.Orientation, 1)
+            small = _resized(picture, target, Pillow.Resampling.BICUBIC)
+    small.getexif()[Base.Orientation] = orientation
+    return _on_white(ImageOps.exif_transpose(small), profile)
+
+
+def _largest(file: IO[bytes], kind: str) -> tuple[Pillow.Image, dict[int, tuple[int, int]]]:
+    file.seek(0)
+    with Pillow.open(file, formats=[kind]) as picture:
+        width, height = picture.size
+        if width * height > limits.MAX_PICTURE_PIXELS:
+            raise ValueError("more pixels than an import takes")
+        sizes = sizes_of(width, height)
+        target = sizes[max(sizes)]
+        # A JPEG can be decoded at a half, a quarter or an eighth for a fraction of the memory and time.
+        picture.draft(None, target)
+        profile = picture.info.get("icc_profile")
+        small = _resized(picture, target, Pillow.Resampling.LANCZOS)
+        orientation = exif_of(picture).get(Base.Orientation, 1)
+    small.getexif()[Base.Orientation] = orientation
+    upright = ImageOps.exif_transpose(small)
+    if orientation in SIDEWAYS:
+        sizes = {size: (height, width) for size, (width, height) in sizes.items()}
+    return _on_white(upright, profile), sizes
+
+
+def _resized(picture: Pillow.Image, size: tuple[int, int], resample: Pillow.Resampling) -> Pillow.Image:
+    """As `resize` with its reducing_gap of 3, in eight bits; besides the picture only bands of it are in memory."""
+    picture.load()
+    eight_bits = _to_eight_bits(picture)
+    if picture.size == size:
+        return eight_bits(picture)
+    across, down = (max(1, int(old / new / REDUCING_GAP)) for old, new in zip(picture.size, size, strict=True))
+    box = picture.width / across, picture.height / down
+    if (across, down) != (1, 1):
+        picture = _reduced(picture, (across, down), eight_bits)
+        eight_bits = _as_is
+    scale = box[1] / size[1]
+    reach = REACH[resample] * max(1.0, scale) + 1
+    rows = max(1, int(BAND_PIXELS / picture.width / scale))
+    small = None
+    for top in range(0, size[1], rows):
+        bottom = min(top + rows, size[1])
+        first, last = max(0, int(top * scale - reach)), min(picture.height, int(bottom * scale + reach) + 1)
+        band = eight_bits(picture.crop((0, first, picture.width, last)))
+        # What lies around a box is taken into account, so that no seam shows.
+        part_of_it = (0, top * scale - first, box[0], min(bottom * scale, box[1]) - first)
+        part = band.resize((size[0], bottom - top), resample, box=part_of_it)
+        small = small or Pillow.new(part.mode, size)
+        small.paste(part, (0, top))
+    assert small is not None
+    return small
+
+
+def _reduced(picture: Pillow.Image, by: tuple[int, int], eight_bits: Convert) -> Pillow.Image:
+    rows = max(1, BAND_PIXELS // picture.width // by[1]) * by[1]
+    reduced = None
+    for top in range(0, picture.height, rows):
+        band = picture.crop((0, top, picture.width, min(top + rows, picture.height)))
+        part = eight_bits(band).reduce(by)
+        reduced = reduced or Pillow.new(part.mode, (part.width, -(-picture.height // by[1])))
+        reduced.paste(part, (0, top // by[1]))
+    assert reduced is not None
+    return reduced
+
+
+def _to_eight_bits(picture: Pillow.Image) -> Convert:
+    """What puts a part of the picture in a mode that can be resized smoothly, its brightness scaled to 0..255."""
+    if picture.mode.startswith("I;16"):
+        return lambda part: part.convert("I").point(lambda value: value / 256).convert("L")
+    if picture.mode in ("I", "F"):
+        low, high = cast("tuple[float, float]", picture.getextrema())
+        if picture.mode == "I" and low >= 0 and high <= 65535:
+            low, high = (0, 255) if high <= 255 else (0, 65535)
+        scale = 255 / ((high - low) or 1)
+        return lambda part: part.point(lambda value: value * scale + -low * scale).convert("L")
+    if picture.has_transparency_data:
+        return lambda part: part.convert("RGBA")
+    if picture.mode in ("L", "RGB", "CMYK", "LAB", "YCbCr"):
+        return _as_is
+    mode = "L" if picture.mode == "1" else "RGB"
+    return lambda part: part.convert(mode)
+
+
+def _as_is(part: Pillow.Image) -> Pillow.Image:
+    return part
+
+
+def _on_white(picture: Pillow.Image, profile: bytes | None) -> Pillow.Image:
+    colours = picture.convert("RGB") if picture.mode == "RGBA" else picture
+    flat = Pillow.new("RGB", picture.size, WHITE)
+    alpha = picture.getchannel("A") if picture.mode == "RGBA" else None
+    flat.paste(_srgb(colours, profile), mask=alpha)
+    return flat
+
+
+def _srgb(picture: Pillow.Image, profile: bytes | None) -> Pillow.Image:
+    if profile:
+        try:
+            source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+            converted = ImageCms.profileToProfile(picture, source, _SRGB, outputMode="RGB")
+            if converted is not None:
+                return converted
+        except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
+            pass  # a broken profile, or one for another kind of colour: as if there were none
+    return picture.convert("RGB")
+
+
+def _webp(picture: Pillow.Image) -> bytes:
+    # A fresh picture, because Pillow carries along what the original said about itself.
+    clean = Pillow.new("RGB", picture.size)
+    clean.paste(picture)
+    output = io.BytesIO()
+    clean.save(output, "WEBP", quality=WEBP_QUALITY, method=4)
+    return output.getvalue()

@@ -1,0 +1,199 @@
+"""What the lines of a manifest say: which file, and whose picture it is."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from django.utils.translation import gettext as _
+
+from images.rules import limits
+from tabular.records import BrokenRecord, FileRefused, Record, csv_records, is_text, json_records, malformed, not_utf8
+
+NAMES = ("manifest.csv", "manifest.jsonl", "manifest.json")
+SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
+
+TEXT_COLUMNS = {"key": 200, "title": 500, "author": 500, "licence": 200, "licence_url": 500, "source": 1000}
+"""Longest value in characters, as the columns of the database have it."""
+
+ALIASES = {"license": "licence", "license_url": "licence_url"}
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """What is known of a picture besides its pixels; latitude and longitude in degrees north and east."""
+
+    key: str = ""
+    title: str = ""
+    author: str = ""
+    licence: str = ""
+    licence_url: str = ""
+    source: str = ""
+    latitude: float | None = None
+    longitude: float | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Line:
+    number: int
+    file: str
+    attribution: Attribution
+
+
+@dataclass(frozen=True)
+class BrokenLine:
+    number: int
+    file: str
+    reason: str
+
+
+class _Wrong(ValueError):
+    """One value of a line; the message is for the person who wrote it."""
+
+
+def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[Line | BrokenLine]:
+    """The lines of the manifest in `file`.
+
+    Raises
+    ------
+    FileRefused
+        Where it cannot be used as a whole.
+    """
+    if size_bytes > limits.MAX_MANIFEST_BYTES:
+        raise FileRefused(_("The manifest has more than %(limit)s MB.") % {"limit": limits.MAX_MANIFEST_BYTES // 10**6})
+    records = csv_records(file, column="file") if name.lower().endswith(".csv") else json_records(file)
+    seen: dict[str, int] = {}
+    for count, record in enumerate(records, start=1):
+        if count > limits.MAX_MANIFEST_LINES:
+            raise FileRefused(_("The manifest has more than %(limit)s lines.") % {"limit": limits.MAX_MANIFEST_LINES})
+        line = _line(record)
+        if isinstance(line, Line):
+            first = seen.setdefault(line.file, line.number)
+            if first != line.number:
+                reason = _("Line %(first)s names the same file.") % {"first": first}
+                line = BrokenLine(line.number, line.file, reason)
+        yield line
+
+
+def _line(record: Record | BrokenRecord) -> Line | BrokenLine:
+    if isinstance(record, BrokenRecord):
+        return BrokenLine(record.number, "", record.reason)
+    if not isinstance(record.value, dict):
+        return BrokenLine(record.number, "", _("Not a JSON object with a “file”."))
+    values: dict[str, Any] = {ALIASES.get(name, str(name)): value for name, value in record.value.items() if name}
+    given = values.pop("file", None)
+    file = given if isinstance(given, str) and is_text(given) else ""
+    try:
+        path = inside(file)
+        return Line(record.number, path, attribution_of(values))
+    except _Wrong as wrong:
+        return BrokenLine(record.number, file, str(wrong))
+
+
+def inside(file: str) -> str:
+    """`file` as a path within its folder, parted by slashes.
+
+    Raises
+    ------
+    ValueError
+        With a message for people, where it is empty, absolute, or climbs out of the folder.
+    """
+    path = PurePosixPath(file.strip().replace("\\", "/"))
+    if not path.parts or not is_text(file):
+        raise _Wrong(_("No file is named."))
+    if path.is_absolute() or ".." in path.parts or (len(path.parts[0]) == 2 and path.parts[0][1] == ":"):
+        raise _Wrong(
+            _(
+                "The path leaves the folder. "
+                "Name files by their path within it, without “..” and without a leading slash."
+            )
+        )
+    return str(path)
+
+
+def attribution_of(values: Mapping[str, Any]) -> Attribution:
+    """What the columns of a line besides its file say.
+
+    Raises
+    ------
+    ValueError
+        With a message for people, where one of them cannot be kept.
+    """
+    values = {ALIASES.get(name, name): value for name, value in values.items()}
+    texts = {name: _text(name, values.get(name), longest) for name, longest in TEXT_COLUMNS.items()}
+    if any(not character.isprintable() for character in texts["key"]):
+        raise _Wrong(_("The key holds control characters."))
+    if texts["licence_url"]:
+        _check_address(texts["licence_url"])
+    latitude = _angle("latitude", values.get("latitude"), 90)
+    longitude = _angle("longitude", values.get("longitude"), 180)
+    if (latitude is None) != (longitude is None):
+        raise _Wrong(_("Latitude and longitude go together: give both or neither."))
+    return Attribution(**texts, latitude=latitude, longitude=longitude, extra=_extra(values))
+
+
+def _text(name: str, value: Any, longest: int) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise _Wrong(_("%(name)s is not a text.") % {"name": name})
+    text = str(value).strip()
+    if not is_text(text):
+        raise _Wrong(not_utf8())
+    if len(text) > longest:
+        raise _Wrong(
+            _("%(name)s has %(length)s characters; at most %(limit)s are kept.")
+            % {"name": name, "length": len(text), "limit": longest}
+        )
+    return text
+
+
+def _check_address(value: str) -> None:
+    try:
+        parts = urlsplit(value)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and " " not in value
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise _Wrong(_("licence_url is not an address that begins with https:// or http://."))
+
+
+def _angle(name: str, value: Any, limit: int) -> float | None:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    try:
+        degrees = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        degrees = math.nan
+    if not abs(degrees) <= limit:  # false for NaN too
+        raise _Wrong(
+            _("%(name)s is not a number of degrees between -%(limit)s and %(limit)s, with a point as in 48.2082.")
+            % {"name": name, "limit": limit}
+        )
+    return degrees
+
+
+def _extra(values: Mapping[str, Any]) -> dict[str, Any]:
+    known = {*TEXT_COLUMNS, "latitude", "longitude"}
+    extra = {name: value for name, value in values.items() if name not in known and value not in ("", None)}
+    # Escapes are taken apart, so that a NUL or half a surrogate pair is found however deep it lies.
+    try:
+        text = json.dumps(extra, ensure_ascii=False, allow_nan=False)
+    except RecursionError as error:
+        raise _Wrong(_("The columns without a place of their own are nested too deeply.")) from error
+    except ValueError as error:  # 1e400 is read as infinity, which no database takes for JSON
+        raise _Wrong(malformed(error)) from error
+    if len(text) > limits.MAX_EXTRA_CHARACTERS:
+        raise _Wrong(
+            _("The columns without a place of their own hold more than %(limit)s characters.")
+            % {"limit": limits.MAX_EXTRA_CHARACTERS}
+        )
+    if not is_text(text) or "\\u0000" in text:
+        raise _Wrong(not_utf8())
+    return extra

@@ -1,0 +1,193 @@
+"""Reading a file that says it is a picture, trusting nothing it says."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import IO
+
+from django.utils.translation import gettext as _
+from PIL import Image as Pillow
+
+from images.rules import exif, limits
+from images.rules.decoding import bytes_to_decode, scans_of
+
+SUFFIXES = {
+    "JPEG": (".jpg", ".jpeg", ".jpe", ".jfif"),
+    "PNG": (".png",),
+    "WEBP": (".webp",),
+    "TIFF": (".tif", ".tiff"),
+    "GIF": (".gif",),
+}
+HEAD_BYTES = 512
+
+
+class PictureRefused(Exception):
+    """The file is not taken; the message tells its owner why and what to do."""
+
+
+@dataclass(frozen=True)
+class PictureFacts:
+    """Of a picture that was decoded to its last pixel. `width` and `height` are in pixels, upright."""
+
+    format: str
+    width: int
+    height: int
+    position: tuple[float, float] | None = None
+    author: str = ""
+
+
+def check_name(file: IO[bytes], *, name: str, size_bytes: int) -> str:
+    """The kind of picture that `file` (seekable) begins as, which its name and size have to agree with.
+
+    Raises
+    ------
+    PictureRefused
+        Where it is empty, too large, of a kind not taken, or named as another kind.
+    """
+    if size_bytes == 0:
+        raise PictureRefused(_("The file is empty. Export or copy it again."))
+    if size_bytes > limits.MAX_PICTURE_BYTES:
+        raise PictureRefused(
+            _("The file has %(megabytes)s MB; at most %(limit)s MB are taken. Save it smaller.")
+            % {"megabytes": round(size_bytes / 10**6, 1), "limit": limits.MAX_PICTURE_BYTES // 10**6}
+        )
+    return _kind_of(file, name)
+
+
+def inspect(file: IO[bytes], *, name: str, size_bytes: int) -> PictureFacts:
+    """Read the picture in `file` (seekable) whole.
+
+    Raises
+    ------
+    PictureRefused
+        For the reasons of `check_name`, and where it has too many pixels or is broken.
+    """
+    kind = check_name(file, name=name, size_bytes=size_bytes)
+    with warnings.catch_warnings():
+        # A decompression bomb is but a warning of Pillow's up to twice its limit; its other warnings help nobody here.
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", Pillow.DecompressionBombWarning)
+        _check_pixels(file, kind)
+        return _decode(file, kind)
+
+
+def _kind_of(file: IO[bytes], name: str) -> str:
+    file.seek(0)
+    head = file.read(HEAD_BYTES)
+    kind = sniffed(head)
+    if kind is None:
+        raise PictureRefused(
+            _("This is %(what)s; taken are JPEG, PNG, WebP, TIFF and GIF. Convert it to one of them.")
+            % {"what": _described(head)}
+        )
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix and suffix not in SUFFIXES[kind]:
+        raise PictureRefused(
+            _("The name ends in “%(suffix)s”, but the content is %(kind)s. Rename it to “%(right)s”.")
+            % {
+                "suffix": suffix,
+                "kind": _shown(kind),
+                "right": PurePosixPath(name).with_suffix(SUFFIXES[kind][0]).name,
+            }
+        )
+    return kind
+
+
+def sniffed(head: bytes) -> str | None:
+    """The kind of picture that begins like this, as Pillow calls it, or None."""
+    if head.startswith(b"\xff\xd8\xff"):
+        return "JPEG"
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "PNG"
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "WEBP"
+    if head[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
+        return "TIFF"
+    if head[:6] in (b"GIF87a", b"GIF89a"):
+        return "GIF"
+    return None
+
+
+def _shown(kind: str) -> str:
+    return "WebP" if kind == "WEBP" else kind
+
+
+def _described(head: bytes) -> str:
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if head[4:8] == b"ftyp":
+        brand = head[8:12]
+        return _("an AVIF picture") if brand in (b"avif", b"avis") else _("a HEIC picture or a video")
+    if b"<svg" in text:
+        return _("an SVG drawing")
+    if text.startswith((b"<!doctype html", b"<html")):
+        return _("a web page (perhaps an error page that was downloaded in place of the picture)")
+    for start, what in (
+        (b"%PDF", _("a PDF document")),
+        (b"BM", _("a BMP picture")),
+        (b"PK\x03\x04", _("a zip or an office document")),
+        (b"8BPS", _("a Photoshop document")),
+    ):
+        if head.startswith(start):
+            return what
+    return _("no picture that is known here, or a broken one")
+
+
+def _check_pixels(file: IO[bytes], kind: str) -> None:
+    """Refuse a decompression bomb from its header, before anything is decoded."""
+    too_many = _("The picture has more than %(limit)s million pixels. Save it smaller.") % {
+        "limit": limits.MAX_PICTURE_PIXELS // 10**6
+    }
+    try:
+        scans = scans_of(file) if kind == "JPEG" else 1
+        file.seek(0)
+        with Pillow.open(file, formats=[kind]) as picture:
+            width, height = picture.size
+            needed = bytes_to_decode(picture, scans=scans)
+    except (Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as error:
+        raise PictureRefused(too_many) from error
+    except Exception as error:  # decoders raise nearly anything on a broken file
+        raise _broken(kind) from error
+    if width * height > limits.MAX_PICTURE_PIXELS or max(width, height) > limits.MAX_PICTURE_SIDE:
+        raise PictureRefused(too_many)
+    if width < 1 or height < 1:
+        raise _broken(kind)
+    if needed > limits.MAX_DECODED_BYTES:
+        most = int(width * height * limits.MAX_DECODED_BYTES / needed / 10**6)
+        reason = _(
+            "The picture has %(pixels)s million pixels; at most %(limit)s are taken of a %(kind)s of this kind, which "
+            "takes much memory. Save it smaller, or as a plain JPEG."
+        )
+        raise PictureRefused(reason % {"pixels": width * height // 10**6, "limit": most, "kind": _shown(kind)})
+    if scans > limits.MAX_SCANS:
+        reason = _("The JPEG is drawn in more than %(limit)s passes. Save it as a plain JPEG.")
+        raise PictureRefused(reason % {"limit": limits.MAX_SCANS})
+
+
+def _decode(file: IO[bytes], kind: str) -> PictureFacts:
+    try:
+        if kind == "PNG":
+            # Decoding alone skips the checksums.
+            file.seek(0)
+            with Pillow.open(file, formats=[kind]) as picture:
+                picture.verify()
+        file.seek(0)
+        with Pillow.open(file, formats=[kind]) as picture:
+            width, height = picture.size
+            # Of a JPEG every byte is read all the same, and no more than an eighth of its width and height kept.
+            picture.draft(None, (max(1, width // 8), max(1, height // 8)))
+            picture.load()
+            tags = exif.exif_of(picture)
+    except Exception as error:  # decoders raise nearly anything on a broken file
+        raise _broken(kind) from error
+    if exif.is_sideways(tags):
+        width, height = height, width
+    return PictureFacts(kind, width, height, exif.position_of(tags), exif.author_of(tags))
+
+
+def _broken(kind: str) -> PictureRefused:
+    return PictureRefused(
+        _("The %(kind)s is broken or was cut off: it cannot be read to its end. Export or copy it again.")
+        % {"kind": kind}
+    )

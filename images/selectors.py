@@ -1,0 +1,161 @@
+"""Pictures, collections and reports of imports, as pages show them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from uuid import UUID
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Count, Q, QuerySet
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.translation import gettext as _
+
+from images.models import Collection, CollectionImage, Image, ImportJob, JobState, Outcome
+from images.rules.sizes import sizes_of
+from people.models import User
+from people.personal import Part
+from tabular.spreadsheets import csv_safe
+
+ADDRESS_DAYS = 2
+"""An address holds for the rest of its day and the day after, UTC; so it is the same all day, and browsers cache it."""
+
+SHOWN_SIZE = 800
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture for one viewer. Addresses tell neither its name nor its title; `width` and `height` are of `src`."""
+
+    src: str
+    srcset: str
+    large: str
+    width: int
+    height: int
+    author: str
+    licence: str
+    licence_url: str
+    is_ready: bool
+
+
+def picture_of(image: Image, viewer: User, *, now: datetime | None = None) -> Picture:
+    """`image` for `viewer`, whom alone its addresses work for. Asks the database nothing."""
+    expiry = _day(now) + timedelta(days=ADDRESS_DAYS)
+    sizes = sizes_of(image.width, image.height)
+    addresses = {size: _address(image.public_id, size, viewer.pk, expiry) for size in sizes}
+    shown = max(size for size in sizes if size <= SHOWN_SIZE)
+    width, height = sizes[shown]
+    return Picture(
+        src=addresses[shown],
+        srcset=", ".join(f"{addresses[size]} {sizes[size][0]}w" for size in sizes),
+        large=addresses[max(sizes)],
+        width=width,
+        height=height,
+        author=image.author,
+        licence=image.licence,
+        licence_url=image.licence_url,
+        is_ready=image.sizes_state == JobState.DONE,
+    )
+
+
+def is_address_of(
+    *, public_id: UUID, size: int, signature: str, viewer: User | AnonymousUser, now: datetime | None = None
+) -> bool:
+    """Whether the address was given out to `viewer`, and still holds."""
+    day, _, _ = signature.partition(".")
+    if viewer.pk is None or not day.isascii() or not day.isdigit() or len(day) > 7:
+        return False
+    try:
+        expiry = date.fromordinal(int(day))
+    except (ValueError, OverflowError):
+        return False
+    return expiry > _day(now) and constant_time_compare(signature, _signature(public_id, size, viewer.pk, expiry))
+
+
+def _day(now: datetime | None) -> date:
+    return (now or timezone.now()).astimezone(UTC).date()
+
+
+def _address(public_id: UUID, size: int, viewer_id: int, expiry: date) -> str:
+    return reverse("images:picture-show", args=[public_id, size, _signature(public_id, size, viewer_id, expiry)])
+
+
+def _signature(public_id: UUID, size: int, viewer_id: int, expiry: date) -> str:
+    day = expiry.toordinal()
+    digest = salted_hmac("images.picture", f"{public_id.hex}:{size}:{viewer_id}:{day}", algorithm="sha256").digest()
+    return f"{day}.{base64.urlsafe_b64encode(digest[:18]).decode()}"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A picture of a collection, as its managers see it. `trouble` says why its sizes could not be made."""
+
+    key: str
+    title: str
+    picture: Picture
+    trouble: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """How far an import is. `counts` is by outcome; `percent` is None where the end is not known beforehand."""
+
+    job: ImportJob
+    counts: list[tuple[str, str, int]]
+    percent: int | None
+    is_finished: bool
+
+
+def with_sizes(collections: QuerySet[Collection]) -> QuerySet[Collection]:
+    """`collections` with `size`, the number of images."""
+    return collections.select_related("project").annotate(size=Count("entries")).order_by("name", "pk")
+
+
+def shown(entries: Iterable[CollectionImage], viewer: User) -> list[Shown]:
+    return [
+        Shown(entry.key, entry.image.title, picture_of(entry.image, viewer), entry.image.sizes_error)
+        for entry in entries
+    ]
+
+
+def keys_in_order(collection_id: int, *, at_once: int) -> Iterator[dict[int, str]]:
+    """Image to key, in the order of a collection, some at a time; each time a short query that holds nothing open."""
+    entries = CollectionImage.objects.filter(collection=collection_id).order_by("position", "pk")
+    entries = entries.only("pk", "position", "image_id", "key")
+    chunk = list(entries[:at_once])
+    while chunk:
+        yield {entry.image_id: entry.key for entry in chunk}
+        last = chunk[-1]
+        beyond = Q(position__gt=last.position) | Q(position=last.position, pk__gt=last.pk)
+        chunk = list(entries.filter(beyond)[:at_once])
+
+
+def report_of(job: ImportJob) -> Report:
+    found = dict(job.rows.values_list("outcome").annotate(Count("pk")).order_by("outcome"))
+    counts = [(outcome.value, str(outcome.label), found.get(outcome.value, 0)) for outcome in Outcome]
+    return Report(
+        job=job,
+        counts=counts,
+        percent=min(100, 100 * job.done // job.total) if job.total else None,
+        is_finished=job.state in (JobState.DONE, JobState.FAILED),
+    )
+
+
+def report_table(job: ImportJob) -> Iterator[list[object]]:
+    """The report as a table with its header, safe to open in a spreadsheet."""
+    yield ["number", "name", "outcome", "reason"]
+    for row in job.rows.order_by("number").iterator(chunk_size=1000):
+        yield csv_safe([row.number, row.name, row.outcome, row.reason])
+
+
+def own_data(person: User) -> Iterator[Part]:
+    """What a person brought in."""
+    collections = Collection.objects.filter(created_by=person).order_by("created_at", "pk")
+    yield Part("collections", _("Collections that you made."), collections.values("slug", "name", "created_at"))
+    imports = ImportJob.objects.filter(created_by=person).order_by("created_at", "pk")
+    columns = ("kind", "source_name", "state", "created_at", "finished_at")
+    yield Part("imports", _("Files that you imported; not what was in them."), imports.values(*columns))

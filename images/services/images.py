@@ -1,0 +1,153 @@
+"""Storing pictures by their content, and making the sizes that are served."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from datetime import datetime, timedelta
+from typing import IO
+
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models import F, Q
+
+from images.models import Image, JobState
+from images.rules.derive import derive
+from images.rules.manifests import Attribution
+from images.rules.pictures import PictureFacts, check_name, inspect
+from images.services import files
+
+log = logging.getLogger(__name__)
+
+SIZES_LEASE = timedelta(minutes=1)
+"""How long a worker may be silent about a picture before another one takes over."""
+
+NUDGE_AFTER = timedelta(minutes=2)
+"""How long a message to make sizes may be on its way before it is sent again."""
+
+MAX_SIZES_ATTEMPTS = 4
+SWEPT_AT_ONCE = 500
+
+FILLED_IN = ("title", "author", "licence", "licence_url", "source")
+
+
+def sha256_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+def store_original(file: IO[bytes], *, name: str, size_bytes: int) -> tuple[str, PictureFacts | None]:
+    """Check the picture in `file` and keep its bytes; returns its sha256 and, where it is new, its facts.
+
+    Raises
+    ------
+    PictureRefused
+        With why, for its owner.
+    """
+    check_name(file, name=name, size_bytes=size_bytes)
+    sha256 = sha256_of(file)
+    if Image.objects.filter(sha256=sha256).exists():
+        return sha256, None
+    facts = inspect(file, name=name, size_bytes=size_bytes)
+    stored = files.original_name(sha256)
+    if not default_storage.exists(stored):
+        file.seek(0)
+        files.put(stored, file)
+    return sha256, facts
+
+
+def image_of(
+    *, sha256: str, facts: PictureFacts | None, attribution: Attribution, size_bytes: int, now: datetime
+) -> tuple[Image, bool]:
+    """The one row of the picture, made where it is new; and whether it is. Call within a transaction.
+
+    What is known of a picture already is kept; only what was blank is filled in from `attribution`.
+    """
+    if facts is None:
+        image, is_new = Image.objects.get(sha256=sha256), False
+    else:
+        north, east = facts.position or (None, None)
+        has_position = attribution.latitude is not None
+        values = {
+            "original": files.original_name(sha256),
+            "format": facts.format,
+            "bytes": size_bytes,
+            "width": facts.width,
+            "height": facts.height,
+            "author": attribution.author or facts.author,
+            "latitude": attribution.latitude if has_position else north,
+            "longitude": attribution.longitude if has_position else east,
+            "extra": attribution.extra,
+            "sizes_lease_until": now + NUDGE_AFTER,
+            **{name: getattr(attribution, name) for name in FILLED_IN if name != "author"},
+        }
+        image, is_new = Image.objects.get_or_create(sha256=sha256, defaults=values)
+    if not is_new:
+        _fill_in(image, attribution)
+    return image, is_new
+
+
+def _fill_in(image: Image, attribution: Attribution) -> None:
+    image = Image.objects.select_for_update().get(pk=image.pk)
+    changed = [name for name in FILLED_IN if getattr(attribution, name) and not getattr(image, name)]
+    for name in changed:
+        setattr(image, name, getattr(attribution, name))
+    if attribution.latitude is not None and image.latitude is None:
+        image.latitude, image.longitude = attribution.latitude, attribution.longitude
+        changed += ["latitude", "longitude"]
+    extra = attribution.extra | image.extra
+    if extra != image.extra:
+        image.extra = extra
+        changed.append("extra")
+    if changed:
+        image.save(update_fields=changed)
+
+
+def make_sizes(*, image_id: int, now: datetime) -> None:
+    """Make the served sizes of one picture, unless they are made, or being made, or were given up."""
+    with transaction.atomic():
+        image = Image.objects.select_for_update().filter(pk=image_id, sizes_state__in=_unfinished()).first()
+        if image is None or (image.sizes_state == JobState.RUNNING and (image.sizes_lease_until or now) > now):
+            return
+        if image.sizes_attempts >= MAX_SIZES_ATTEMPTS:
+            _give_up(image, "the worker stopped each time")
+            return
+        image.sizes_state, image.sizes_lease_until = JobState.RUNNING, now + SIZES_LEASE
+        image.sizes_attempts += 1
+        image.save(update_fields=["sizes_state", "sizes_lease_until", "sizes_attempts"])
+    try:
+        with default_storage.open(image.original) as file:
+            for size, content in derive(file, kind=image.format):
+                files.put(files.size_name(image.public_id, size), content)
+    except Exception as error:  # whatever it was, the other pictures wait, and the row tells
+        log.exception("sizes of image %s", image_id)
+        if image.sizes_attempts >= MAX_SIZES_ATTEMPTS:
+            _give_up(image, repr(error))
+            return
+        Image.objects.filter(pk=image_id, sizes_state=JobState.RUNNING).update(
+            sizes_state=JobState.QUEUED, sizes_lease_until=now + NUDGE_AFTER, sizes_error=repr(error)[:500]
+        )
+        return
+    Image.objects.filter(pk=image_id).update(sizes_state=JobState.DONE, sizes_lease_until=None, sizes_error="")
+
+
+def images_waiting(*, now: datetime) -> list[int]:
+    """Pictures whose sizes were asked for and not heard of since; each is told again only after a while."""
+    waiting = Image.objects.filter(Q(sizes_lease_until__isnull=True) | Q(sizes_lease_until__lte=now)).filter(
+        sizes_state__in=_unfinished()
+    )
+    found = list(
+        waiting.order_by(F("sizes_lease_until").asc(nulls_first=True), "pk").values_list("pk", flat=True)[
+            :SWEPT_AT_ONCE
+        ]
+    )
+    Image.objects.filter(pk__in=found, sizes_state=JobState.QUEUED).update(sizes_lease_until=now + NUDGE_AFTER)
+    return found
+
+
+def _unfinished() -> list[str]:
+    return [JobState.QUEUED, JobState.RUNNING]
+
+
+def _give_up(image: Image, why: str) -> None:
+    Image.objects.filter(pk=image.pk).update(sizes_state=JobState.FAILED, sizes_lease_until=None, sizes_error=why[:500])

@@ -1,0 +1,167 @@
+"""Importing pictures into a collection, one at a time: each is in with its row of the report, or neither is."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from images.models import Collection, ImportJob, ImportKind, Outcome
+from images.rules.pictures import PictureRefused
+from images.services import files, jobs
+from images.services.collections import KeyTaken, file_name_of, key_of, put_in
+from images.services.images import image_of, store_original
+from images.services.jobs import Clock
+from images.services.sources import Entry, Problem, plan_of_path, plan_of_upload, spooled
+from people.models import User
+from tabular.records import FileRefused
+
+Announce = Callable[[int], None]
+"""Called, within a transaction, with the primary key of an image whose sizes are to be made once it is committed."""
+
+FILE_NAMES = "files"
+
+NOT_OF_ONE_FILE = (jobs.LeaseLost, *jobs.DATABASE_IS_GONE)
+"""What ends an import rather than being told of the file at hand: the job or the database is gone."""
+
+ROWS_PER_TRANSACTION = 250
+"""Of files and lines that need no look to be refused."""
+
+log = logging.getLogger(__name__)
+
+
+def start_upload(*, collection: Collection, uploads: Iterable[UploadedFile[Any]], by: User) -> ImportJob:
+    """Put the files that a browser sent where a worker finds them, and a job on the list."""
+    folder, names = keep_waiting(uploads)
+    return ImportJob.objects.create(
+        kind=ImportKind.IMAGES,
+        collection=collection,
+        project=collection.project,
+        options={FILE_NAMES: names},
+        source_name=names[0] if len(names) == 1 else _("%(count)s files") % {"count": len(names)},
+        folder=folder,
+        created_by=by,
+    )
+
+
+def keep_waiting(uploads: Iterable[UploadedFile[Any]]) -> tuple[str, list[str]]:
+    """Store files as `folder`/1, `folder`/2 and so on until they are imported; returns folder and their own names."""
+    folder = f"imports/{uuid.uuid4().hex}"
+    names = []
+    for position, upload in enumerate(uploads, start=1):
+        upload.seek(0)
+        files.put(f"{folder}/{position}", upload)
+        names.append((upload.name or str(position))[: jobs.NAME_CHARACTERS])
+    return folder, names
+
+
+def import_path(*, path: Path, collection: Collection, clock: Clock, announce: Announce) -> ImportJob:
+    """Import a folder, a manifest or a zip of this machine here and now."""
+    project = collection.project
+    job = jobs.start_inline(path, kind=ImportKind.IMAGES, collection=collection, project=project, clock=clock)
+    with ExitStack() as stack:
+        _run(job, lambda: plan_of_path(path, stack), clock=clock, announce=announce)
+    job.refresh_from_db()
+    return job
+
+
+def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
+    """Run an upload's job, or take it up where a worker that is gone left it."""
+    with ExitStack() as stack:
+
+        def work(job: ImportJob) -> None:
+            plan = partial(plan_of_upload, job.folder, job.options[FILE_NAMES], stack)
+            _run(job, plan, clock=clock, announce=announce)
+
+        jobs.run(job_id=job_id, kind=ImportKind.IMAGES, clock=clock, work=work)
+
+
+def _run(job: ImportJob, make_plan: Callable[[], list[Entry | Problem]], *, clock: Clock, announce: Announce) -> None:
+    with jobs.to_the_end(job, clock=clock):
+        plan = make_plan()
+        if not plan:
+            raise FileRefused(_("There is no file in it."))
+        job.lease_until = jobs.extend(job, now=clock())
+        ImportJob.objects.filter(pk=job.pk).update(total=len(plan))
+        reported = set(job.rows.values_list("number", flat=True))
+        left = [item for item in plan if item.number not in reported]
+        if left and job.attempts > jobs.SKIP_AFTER_ATTEMPTS:
+            reason = _("Reading it stopped the import each time it was tried. Look at the file.")
+            left[0] = Problem(left[0].number, left[0].name, reason)
+        for step in _steps(left):
+            if isinstance(step, Entry):
+                job.lease_until = _take(job, step, clock=clock, announce=announce)
+            else:
+                job.lease_until = _reject(job, step, clock=clock)
+
+
+def _steps(items: list[Entry | Problem]) -> Iterator[Entry | list[Problem]]:
+    """Each file by itself, so that it is in with its row of the report; what needs no look in one go."""
+    refused: list[Problem] = []
+    for item in items:
+        if isinstance(item, Problem):
+            refused.append(item)
+            if len(refused) < ROWS_PER_TRANSACTION:
+                continue
+        if refused:
+            yield refused
+            refused = []
+        if isinstance(item, Entry):
+            yield item
+    if refused:
+        yield refused
+
+
+def _take(job: ImportJob, entry: Entry, *, clock: Clock, announce: Announce) -> datetime:
+    try:
+        with spooled(entry.content) as file:
+            return _add(job, entry, file, clock=clock, announce=announce)
+    except (PictureRefused, KeyTaken) as refused:
+        reason = str(refused)
+    except NOT_OF_ONE_FILE:
+        raise
+    except Exception as error:
+        log.exception("Import %s: file %s could not be taken.", job.pk, entry.number)
+        reason = unexpected(error)
+    return _reject(job, [Problem(entry.number, entry.name, reason)], clock=clock)
+
+
+def unexpected(error: Exception) -> str:
+    """What is told of an error that nobody foresaw: its kind, for its message might repeat the content."""
+    return _("It cannot be read (%(error)s).") % {"error": type(error).__name__}
+
+
+def _add(job: ImportJob, entry: Entry, file: IO[bytes], *, clock: Clock, announce: Announce) -> datetime:
+    assert job.collection is not None
+    size_bytes = file.seek(0, 2)
+    sha256, facts = store_original(file, name=entry.name, size_bytes=size_bytes)
+    now = clock()
+    with transaction.atomic():
+        image, is_new = image_of(
+            sha256=sha256, facts=facts, attribution=entry.attribution, size_bytes=size_bytes, now=now
+        )
+        outcome, reason = put_in(
+            job.collection,
+            image,
+            key=entry.attribution.key or key_of(entry.name),
+            file_name=file_name_of(entry.name),
+            is_new=is_new,
+        )
+        if is_new:
+            announce(image.pk)
+        return jobs.report(job, [jobs.row(job, entry.number, entry.name, outcome, reason, image)], now=now)
+
+
+def _reject(job: ImportJob, problems: list[Problem], *, clock: Clock) -> datetime:
+    rows = [jobs.row(job, one.number, one.name, Outcome.REJECTED, one.reason) for one in problems]
+    with transaction.atomic():
+        return jobs.report(job, rows, now=clock())

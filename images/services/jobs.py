@@ -1,0 +1,199 @@
+"""The life of an import job of any kind: who runs it, how far it is, and what became of each file or line."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import F, Q
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
+from images.services import files
+from people.models import Project
+from tabular.records import FileRefused, printable
+
+Clock = Callable[[], datetime]
+
+LEASE = timedelta(minutes=1)
+"""How long a worker may be silent before another one takes the job up where it was."""
+
+NUDGE_AFTER = timedelta(minutes=1)
+"""How long the message that starts a job may be on its way before it is sent again."""
+
+SKIP_AFTER_ATTEMPTS = 3
+"""After so many starts that ended without a word, the next file is taken to be what ends them."""
+
+MAX_ATTEMPTS = 6
+
+MAX_ERRORS = 2
+"""After so many starts without progress an error ends the job, unless it may pass: those have `MAX_ATTEMPTS`."""
+
+DATABASE_IS_GONE = (InterfaceError, OperationalError)
+
+NAME_CHARACTERS = 500
+
+IS_INLINE = "is_inline"
+"""Option of a job that a command runs by itself, on files that no worker may have."""
+
+
+log = logging.getLogger(__name__)
+
+
+class LeaseLost(Exception):
+    """Another worker took the job over."""
+
+
+def row(
+    job: ImportJob, number: int, name: str, outcome: Outcome, reason: str = "", image: Image | None = None
+) -> ImportRow:
+    # A file's name need not be UTF-8; what is kept of it has to be.
+    name, reason = printable(name[:NAME_CHARACTERS]), printable(reason)
+    return ImportRow(job=job, number=number, name=name, outcome=outcome, reason=reason, image=image)
+
+
+def start_inline(
+    path: Path,
+    *,
+    kind: ImportKind,
+    collection: Collection | None,
+    project: Project | None = None,
+    options: Mapping[str, Any] | None = None,
+    clock: Clock,
+) -> ImportJob:
+    """A job that begins here and now, on a file or folder of this machine."""
+    return ImportJob.objects.create(
+        kind=kind,
+        collection=collection,
+        project=project,
+        options={**(options or {}), IS_INLINE: True},
+        source_name=printable(str(path))[-NAME_CHARACTERS:],
+        state=JobState.RUNNING,
+        lease_until=clock() + LEASE,
+        attempts=1,
+    )
+
+
+def claim(*, job_id: int, kind: ImportKind, now: datetime) -> ImportJob | None:
+    """Take the job, or None where it is done or in other hands."""
+    with transaction.atomic():
+        job = ImportJob.objects.select_for_update().filter(pk=job_id, kind=kind).first()
+        if job is None or job.state not in (JobState.QUEUED, JobState.RUNNING):
+            return None
+        if job.state == JobState.RUNNING and job.lease_until is not None and job.lease_until > now:
+            return None
+        job.state, job.lease_until, job.attempts = JobState.RUNNING, now + LEASE, job.attempts + 1
+        job.save(update_fields=["state", "lease_until", "attempts"])
+        return job
+
+
+def run(*, job_id: int, kind: ImportKind, clock: Clock, work: Callable[[ImportJob], None]) -> None:
+    """Do the `work` of an upload's job, or take it up where a worker that is gone left it.
+
+    The report is in the language of who sent the upload.
+    """
+    job = claim(job_id=job_id, kind=kind, now=clock())
+    if job is None:
+        return
+    language = job.created_by.interface_language if job.created_by else ""
+    with translation.override(language or settings.LANGUAGE_CODE):
+        if job.attempts > MAX_ATTEMPTS:
+            finish(job, now=clock(), error=_("The import stopped %(count)s times.") % {"count": MAX_ATTEMPTS})
+            return
+        work(job)
+
+
+@contextmanager
+def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
+    """Close the job at the end, also where its file is refused or an error comes that nobody foresaw.
+
+    Gives the number of the last line that was taken.
+
+    Lines are taken in order and told of in the transaction that takes them, so all up to that number are done.
+    """
+    try:
+        yield job.rows.order_by("-number").values_list("number", flat=True).first() or 0
+    except FileRefused as refused:
+        finish(job, now=clock(), error=str(refused))
+    except FileNotFoundError:
+        finish(job, now=clock(), error=_("The file is no longer there. Send it again."))
+    except LeaseLost:
+        return
+    except DATABASE_IS_GONE:
+        raise
+    except Exception as error:
+        if not _end_or_let_go(job, error, now=clock()):
+            raise
+    else:
+        ImportJob.objects.filter(pk=job.pk, lease_until=job.lease_until).update(total=job.rows.count())
+        finish(job, now=clock())
+
+
+def _end_or_let_go(job: ImportJob, error: Exception, *, now: datetime) -> bool:
+    """Close the job, or have the sweep start it once more; False where the error may pass, and the lease has to."""
+    is_inline = bool(job.options.get(IS_INLINE))
+    if _may_pass(error) and not is_inline:
+        return False
+    log.error("Import %s stopped.", job.pk, exc_info=error)
+    held = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
+    if is_inline or not held.filter(attempts__lt=MAX_ERRORS).update(lease_until=now):
+        reason = _("An error stopped the import (%(error)s). What is in stays in. The log of the server says more.")
+        finish(job, now=now, error=reason % {"error": type(error).__name__})
+    return True
+
+
+def _may_pass(error: Exception) -> bool:
+    # Object storage has errors of its own, and is no part of every installation.
+    return isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("botocore", "urllib3")
+
+
+def report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) -> datetime:
+    """Write rows of the report, in the transaction of what they tell of; returns the lease to go on with.
+
+    Raises
+    ------
+    LeaseLost
+        Nothing of this transaction may stay then.
+    """
+    made = ImportRow.objects.bulk_create(rows)
+    return extend(job, now=now, done=len(made))
+
+
+def extend(job: ImportJob, *, now: datetime, done: int = 0) -> datetime:
+    # A microsecond more each time: the lease is what tells one holder from the next.
+    until = max(now + LEASE, (job.lease_until or now) + timedelta(microseconds=1))
+    held = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
+    if not held.update(lease_until=until, done=F("done") + done, attempts=0 if done else F("attempts")):
+        raise LeaseLost(job.pk)
+    return until
+
+
+def finish(job: ImportJob, *, now: datetime, error: str = "") -> None:
+    """Close the job and let go of the files that waited for it."""
+    held = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
+    state = JobState.FAILED if error else JobState.DONE
+    if held.update(state=state, error=printable(error), lease_until=None, finished_at=now) and job.folder:
+        files.drop_folder(job.folder)
+
+
+def jobs_waiting(*, kind: ImportKind, now: datetime) -> list[int]:
+    """Jobs that were never started, or whose worker fell silent. One that a command ran is closed instead."""
+    silent = ImportJob.objects.filter(kind=kind, state__in=[JobState.QUEUED, JobState.RUNNING]).filter(
+        Q(lease_until__isnull=True) | Q(lease_until__lte=now)
+    )
+    silent.filter(**{f"options__{IS_INLINE}": True}).update(
+        state=JobState.FAILED,
+        finished_at=now,
+        lease_until=None,
+        error="The command was interrupted. Run it again: what is in stays in, and is not taken twice.",
+    )
+    waiting = list(silent.order_by("pk").values_list("pk", flat=True))
+    ImportJob.objects.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)
+    return waiting

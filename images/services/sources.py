@@ -1,0 +1,270 @@
+"""Where an import's files come from: a folder, a manifest, a zip, or what a browser sent. All become one list."""
+
+from __future__ import annotations
+
+import os
+import struct
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from django.core.files.storage import default_storage
+from django.utils.translation import gettext as _
+
+from images.rules import limits, manifests
+from images.rules.archives import contents_of, is_hidden, open_zip
+from images.rules.manifests import Attribution, BrokenLine, Line
+from images.rules.pictures import PictureRefused
+from tabular.records import FileRefused
+
+KEPT_IN_MEMORY_BYTES = 4 * limits.MEGABYTE
+UNPACKING_FAILED = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError),
+    *(NotImplementedError, RuntimeError, ValueError, OverflowError),
+)
+
+
+@dataclass(frozen=True)
+class Content:
+    """A file that can be opened (seekable, to be read only); `size_bytes` is what its source claims."""
+
+    size_bytes: int
+    open: Callable[[], AbstractContextManager[IO[bytes]]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file to import. The same source gives the same numbers each time, so that an import can be taken up again."""
+
+    number: int
+    name: str
+    content: Content
+    attribution: Attribution
+
+
+@dataclass(frozen=True)
+class Problem:
+    number: int
+    name: str
+    reason: str
+
+
+@dataclass
+class Shelf:
+    """Files by name, in order; and what was left out, as (name, reason)."""
+
+    files: dict[str, Content]
+    problems: list[tuple[str, str]]
+
+
+def plan_of_path(path: Path, stack: ExitStack) -> list[Entry | Problem]:
+    """The entries of a folder, a manifest or a zip on this machine; `stack` closes what has to stay open.
+
+    Raises
+    ------
+    FileRefused
+        Where nothing can be imported from it.
+    """
+    if path.is_dir():
+        return _plan(_folder(path), [name for name in manifests.NAMES if (path / name).is_file()])
+    if not path.is_file():
+        raise FileRefused(_("There is no file or folder “%(path)s”.") % {"path": path})
+    if path.suffix.lower() == ".zip":
+        shelf = _zip(stack.enter_context(path.open("rb")), stack)
+        return _plan(shelf, _manifests_in(shelf))
+    if path.suffix.lower() in manifests.SUFFIXES:
+        return _plan_of_manifest(path)
+    raise FileRefused(
+        _("“%(path)s” is neither a folder, nor a zip, nor a manifest (.csv, .jsonl or .json).") % {"path": path}
+    )
+
+
+def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[Entry | Problem]:
+    """The entries of files that a browser sent, which wait in storage as `folder`/1, `folder`/2 and so on.
+
+    A zip with a manifest stands by itself; other zips are as if their files had been sent one by one.
+    """
+    main = Shelf({}, [])
+    apart: list[Shelf] = []
+    for position, name in enumerate(names, start=1):
+        stored = f"{folder}/{position}"
+        if not default_storage.exists(stored):
+            raise FileRefused(_("The files that were sent are no longer there. Send them again."))
+        if PurePosixPath(name).suffix.lower() == ".zip":
+            try:
+                shelf = _zip(stack.enter_context(default_storage.open(stored)), stack)
+            except FileRefused as refused:
+                main.problems.append((name, str(refused)))
+                continue
+            if _manifests_in(shelf):
+                apart.append(shelf)
+            else:
+                _put_together(main, shelf, name)
+        else:
+            one = Shelf({PurePosixPath(name).name: _stored(stored)}, [])
+            _put_together(main, one, name)
+    plan = _plan(main, _manifests_in(main))
+    for shelf in apart:
+        plan += _plan(shelf, _manifests_in(shelf), after=plan[-1].number if plan else 0)
+    return plan
+
+
+def spooled(content: Content) -> tempfile.SpooledTemporaryFile[bytes]:
+    """A copy of the content, cut off once it is larger than a picture may be, whatever its source claimed."""
+    copy: tempfile.SpooledTemporaryFile[bytes] = tempfile.SpooledTemporaryFile(max_size=KEPT_IN_MEMORY_BYTES)  # noqa: SIM115
+    try:
+        with content.open() as file:
+            while (chunk := file.read(1 << 20)) and copy.tell() <= limits.MAX_PICTURE_BYTES:
+                copy.write(chunk)
+    except UNPACKING_FAILED as error:
+        copy.close()
+        raise PictureRefused(_("It cannot be unpacked: the zip is broken here. Make the zip again.")) from error
+    except OSError as error:
+        copy.close()
+        raise PictureRefused(_("It cannot be read (%(error)s).") % {"error": error.strerror or error}) from error
+    return copy
+
+
+def _plan(shelf: Shelf, named: list[str], after: int = 0) -> list[Entry | Problem]:
+    if len(named) > 1:
+        raise FileRefused(
+            _("There are %(count)s manifests: %(names)s. Keep one.") % {"count": len(named), "names": ", ".join(named)}
+        )
+    plan: list[Entry | Problem] = []
+    number = after
+    if not named:
+        for number, (name, content) in enumerate(shelf.files.items(), start=after + 1):
+            plan.append(Entry(number, name, content, Attribution()))
+    else:
+        plan = _lines(
+            named[0], shelf.files[named[0]], shelf.files.get, base=str(PurePosixPath(named[0]).parent), after=after
+        )
+        number = plan[-1].number if plan else after
+        listed = {item.name for item in plan} | {named[0]}
+        for name in shelf.files:
+            if name not in listed:
+                number += 1
+                reason = _("The manifest does not name this file. Add a line for it, or leave the manifest out.")
+                plan.append(Problem(number, name, reason))
+    plan += [Problem(position, *problem) for position, problem in enumerate(shelf.problems, start=number + 1)]
+    return plan
+
+
+def _lines(
+    name: str, manifest: Content, find: Callable[[str], Content | None], *, base: str = ".", after: int = 0
+) -> list[Entry | Problem]:
+    plan: list[Entry | Problem] = []
+    try:
+        with manifest.open() as file:
+            for line in manifests.lines_of(file, name=name, size_bytes=manifest.size_bytes):
+                plan.append(_line(line, find, base=base, after=after))  # noqa: PERF401
+    except (*UNPACKING_FAILED, OSError) as error:
+        raise FileRefused(_("The manifest cannot be read: the zip is broken there. Make the zip again.")) from error
+    return plan
+
+
+def _line(line: Line | BrokenLine, find: Callable[[str], Content | None], *, base: str, after: int) -> Entry | Problem:
+    number, where = after + line.number, _("line %(number)s of the manifest") % {"number": line.number}
+    if isinstance(line, BrokenLine):
+        return Problem(number, line.file or where, f"{where}: {line.reason}")
+    path = line.file if base == "." else f"{base}/{line.file}"
+    content = find(path)
+    if content is None:
+        reason = _("There is no such file next to the manifest.")
+        return Problem(number, path, f"{where}: {reason}")
+    return Entry(number, path, content, line.attribution)
+
+
+def _plan_of_manifest(path: Path) -> list[Entry | Problem]:
+    home = path.parent.resolve()
+
+    return _lines(path.name, _on_disk(path), lambda name: _within(home, home / name))
+
+
+def _folder(path: Path) -> Shelf:
+    home = path.resolve()
+    shelf = Shelf({}, [])
+    hidden = 0
+    for found in _walk(home):
+        name = found.relative_to(home).as_posix()
+        if is_hidden(name):
+            hidden += 1
+        elif (content := _within(home, found)) is None:
+            shelf.problems.append((name, _("A link that leads out of the folder, or no file.")))
+        else:
+            shelf.files[name] = content
+    _tell_hidden(shelf, hidden)
+    return shelf
+
+
+def _within(home: Path, path: Path) -> Content | None:
+    """The file at `path`, or None where it is none, or leads out of `home`."""
+    try:
+        found = path.resolve()
+        return _on_disk(found) if found.is_relative_to(home) and found.is_file() else None
+    except (OSError, ValueError, RuntimeError):
+        # A link that leads to itself, a folder that may not be entered, a name with a NUL.
+        return None
+
+
+def _walk(home: Path) -> Iterator[Path]:
+    for parent, folders, names in os.walk(home):
+        folders.sort()
+        for name in sorted(names):
+            yield Path(parent, name)
+
+
+def _zip(file: IO[bytes], stack: ExitStack) -> Shelf:
+    archive = stack.enter_context(open_zip(file))
+    contents = contents_of(archive)
+    shelf = Shelf({name: _packed(archive, entry) for name, entry in contents.files.items()}, list(contents.refused))
+    _tell_hidden(shelf, contents.hidden)
+    return shelf
+
+
+def _tell_hidden(shelf: Shelf, count: int) -> None:
+    if count:
+        name = _("%(count)s hidden files") % {"count": count}
+        shelf.problems.append(
+            (name, _("Left out: an operating system keeps them for itself (such as __MACOSX, .DS_Store)."))
+        )
+
+
+def _manifests_in(shelf: Shelf) -> list[str]:
+    """The manifests at the top, or else in the one folder that holds all."""
+    found = [name for name in shelf.files if PurePosixPath(name).name.lower() in manifests.NAMES]
+    top = [name for name in found if "/" not in name]
+    first_parts = {PurePosixPath(name).parts[0] for name in shelf.files}
+    return top or ([name for name in found if name.count("/") == 1] if len(first_parts) == 1 else [])
+
+
+def _put_together(main: Shelf, other: Shelf, source: str) -> None:
+    for name, content in other.files.items():
+        if name in main.files:
+            reason = _("Another file of this name was sent too. Rename one of them. (This one is of “%(source)s”.)")
+            main.problems.append((name, reason % {"source": source}))
+        else:
+            main.files[name] = content
+    main.problems += other.problems
+
+
+def _on_disk(path: Path) -> Content:
+    return Content(path.stat().st_size, lambda: path.open("rb"))
+
+
+def _stored(name: str) -> Content:
+    return Content(default_storage.size(name), lambda: default_storage.open(name))
+
+
+def _packed(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Content:
+    @contextmanager
+    def unpacked() -> Iterator[IO[bytes]]:
+        with archive.open(entry) as file:
+            yield file
+
+    return Content(entry.file_size, unpacked)

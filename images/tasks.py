@@ -1,0 +1,39 @@
+"""Background work on images. The rows are the truth; a message that is lost is sent again by a sweep."""
+
+from celery import shared_task
+from django.db import transaction
+from django.utils import timezone
+
+from images.models import ImportKind
+from images.services import images, imports, jobs
+
+
+@shared_task
+def make_sizes(image_id: int) -> None:
+    images.make_sizes(image_id=image_id, now=timezone.now())
+
+
+@shared_task
+def run_import(job_id: int) -> None:
+    imports.run_import(job_id=job_id, clock=timezone.now, announce=ask_for_sizes)
+
+
+@shared_task
+def sweep_images() -> None:
+    for image_id in images.images_waiting(now=timezone.now()):
+        make_sizes.delay(image_id)
+
+
+@shared_task
+def sweep_imports() -> None:
+    for job_id in jobs.jobs_waiting(kind=ImportKind.IMAGES, now=timezone.now()):
+        run_import.delay(job_id)
+
+
+def ask_for_sizes(image_id: int) -> None:
+    """Have the sizes made once the transaction is through. With the queue out of reach, the sweep does it later."""
+    transaction.on_commit(lambda: make_sizes.delay(image_id), robust=True)
+
+
+def ask_for_import(job_id: int) -> None:
+    transaction.on_commit(lambda: run_import.delay(job_id), robust=True)

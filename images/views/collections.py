@@ -1,0 +1,78 @@
+"""Managers' pages: the collections and what is in them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from images import selectors
+from images.forms import CollectionForm
+from images.permissions import (
+    check_manager,
+    collection_for,
+    collection_to_change,
+    collections_for,
+    imports_for,
+    may_change,
+)
+from images.services.collections import create_collection, give_collection
+from people.requests import user_of
+from people.views.ownership import owner_page
+
+PICTURES_PER_PAGE = 60
+COLLECTIONS_PER_PAGE = 50
+NEWEST_IMPORTS = 5
+
+
+@require_safe
+@login_required
+def collection_list(request: HttpRequest) -> HttpResponse:
+    found = selectors.with_sizes(collections_for(request.user))
+    page = Paginator(found, COLLECTIONS_PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "images/collections.html", {"page": page})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def collection_create(request: HttpRequest) -> HttpResponse:
+    check_manager(request.user)
+    form = CollectionForm(request.POST or None, by=user_of(request))
+    if form.is_valid():
+        collection = create_collection(**form.cleaned_data, by=user_of(request))
+        return redirect("images:images-add", collection.slug)
+    return render(request, "images/collection_create.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@require_safe
+@login_required
+def collection_show(request: HttpRequest, slug: str) -> HttpResponse:
+    collection = collection_for(request.user, slug)
+    entries = collection.entries.select_related("image").order_by("position", "pk")
+    page = Paginator(entries, PICTURES_PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "collection": collection,
+        "page": page,
+        "shown": selectors.shown(page, user_of(request)),
+        "imports": imports_for(request.user).filter(collection=collection)[:NEWEST_IMPORTS],
+        "may_change": may_change(request.user, collection),
+    }
+    return render(request, "images/collection.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def collection_owner(request: HttpRequest, slug: str) -> HttpResponse:
+    collection = collection_to_change(request.user, slug)
+    return owner_page(
+        request,
+        thing=collection,
+        give=partial(give_collection, collection=collection),
+        back=reverse("images:collection-show", args=[slug]),
+        context={"name": collection.name, "breadcrumb": "images/_breadcrumb.html", "collection": collection},
+    )

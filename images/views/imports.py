@@ -1,0 +1,141 @@
+"""Managers' pages: sending pictures, how far an import is, and its report."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import TooManyFilesSent
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_http_methods, require_safe
+
+from images import selectors
+from images.forms import PicturesForm
+from images.models import Collection, Outcome
+from images.permissions import collection_for, collection_to_change, import_for, imports_for
+from images.rules import limits
+from images.services.imports import start_upload
+from images.tasks import ask_for_import
+from people.requests import user_of
+
+ROWS_PER_PAGE = 100
+IMPORTS_PER_PAGE = 50
+
+
+class TooMuchSent(Exception):
+    """The message says how much is taken, and what to do."""
+
+
+def receive(request: HttpRequest) -> None:
+    """Take in the files of a form by way of the disk, never memory. Call before anything reads the form.
+
+    Raises
+    ------
+    TooMuchSent
+        Before anything is read, where there is more than is taken.
+    """
+    if int(request.META.get("CONTENT_LENGTH") or 0) > limits.MAX_UPLOAD_BYTES:
+        raise TooMuchSent(
+            _("That is more than %(limit)s MB at once. Send it in several parts, or have it imported on the server.")
+            % {"limit": limits.MAX_UPLOAD_BYTES // 10**6}
+        )
+    request.upload_handlers = [TemporaryFileUploadHandler(request)]
+    try:
+        request.FILES  # noqa: B018 - reading it is what takes the files in
+    except TooManyFilesSent as error:
+        raise TooMuchSent(
+            _("That is more than %(limit)s files at once. Put them into a zip.") % {"limit": limits.MAX_UPLOAD_FILES}
+        ) from error
+
+
+@csrf_exempt  # checked below, once it is clear who sends and how much
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def images_add(request: HttpRequest, slug: str) -> HttpResponse:
+    collection = collection_to_change(request.user, slug)
+    if request.method != "POST":
+        return _form_page(request, collection, PicturesForm())
+    try:
+        receive(request)
+    except TooMuchSent as error:
+        return _form_page(request, collection, PicturesForm(), status=413, error=str(error))
+    return _images_add(request, collection)
+
+
+@csrf_protect
+def _images_add(request: HttpRequest, collection: Collection) -> HttpResponse:
+    form = PicturesForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _form_page(request, collection, form, status=422)
+    job = start_upload(collection=collection, uploads=form.cleaned_data["pictures"], by=user_of(request))
+    ask_for_import(job.pk)
+    return redirect("images:import-show", job.pk)
+
+
+def _form_page(request: HttpRequest, collection: Collection, form: PicturesForm, **extra: Any) -> HttpResponse:
+    status = extra.pop("status", 200)
+    context = {
+        "collection": collection,
+        "form": form,
+        "files": limits.MAX_UPLOAD_FILES,
+        "together": limits.MAX_UPLOAD_BYTES // limits.MEGABYTE,
+        "one": limits.MAX_PICTURE_BYTES // limits.MEGABYTE,
+        **extra,
+    }
+    return render(request, "images/images_add.html", context, status=status)
+
+
+@require_safe
+@login_required
+def import_list(request: HttpRequest, slug: str) -> HttpResponse:
+    collection = collection_for(request.user, slug)
+    jobs = imports_for(request.user).filter(collection=collection)
+    page = Paginator(jobs, IMPORTS_PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "images/imports.html", {"collection": collection, "page": page})
+
+
+@require_safe
+@login_required
+def import_show(request: HttpRequest, job_id: int) -> HttpResponse:
+    job = import_for(request.user, job_id)
+    outcome = request.GET.get("outcome", "")
+    rows = job.rows.filter(outcome=outcome) if outcome in Outcome.values else job.rows.all()
+    page = Paginator(rows, ROWS_PER_PAGE).get_page(request.GET.get("page"))
+    context = {"job": job, "report": selectors.report_of(job), "outcome": outcome, "page": page}
+    return render(request, "images/import.html", context)
+
+
+@require_safe
+@login_required
+def import_progress(request: HttpRequest, job_id: int) -> HttpResponse:
+    """The part of the page that asks for itself again; once all is done the whole page is loaded anew."""
+    job = import_for(request.user, job_id)
+    if not request.headers.get("HX-Request"):
+        return redirect("images:import-show", job.pk)
+    report = selectors.report_of(job)
+    response = render(request, "images/_import_progress.html", {"job": job, "report": report})
+    if report.is_finished:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_safe
+@login_required
+def import_export(request: HttpRequest, job_id: int) -> StreamingHttpResponse:
+    job = import_for(request.user, job_id)
+    writer = csv.writer(_Echo())
+    table = (writer.writerow(row) for row in selectors.report_table(job))
+    response = StreamingHttpResponse(table, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="import-{job.pk}.csv"'
+    return response
+
+
+class _Echo:
+    def write(self, line: str) -> str:
+        return line

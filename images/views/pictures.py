@@ -1,0 +1,31 @@
+"""The served pictures."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from images import selectors
+from images.models import Image
+from images.services import files
+from people.api.authentication import viewer_of
+
+RETRY_AFTER_S = 5
+
+
+@require_safe
+def picture_show(request: HttpRequest, public_id: UUID, size: int, signature: str) -> HttpResponse:
+    """A size of a picture, for the viewer its address was made for; anybody else is told that nothing is there."""
+    if not selectors.is_address_of(public_id=public_id, size=size, signature=signature, viewer=viewer_of(request)):
+        raise Http404
+    content = files.read_size(public_id, size)
+    if content is None:
+        if not Image.objects.filter(public_id=public_id).exists():
+            raise Http404
+        return HttpResponse(status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+    response = HttpResponse(content, content_type="image/webp")
+    response["Cache-Control"] = "private, max-age=86400, immutable"
+    response["X-Content-Type-Options"] = "nosniff"
+    return response

@@ -1,0 +1,67 @@
+"""Values of options: checked as they are read, or looked up."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.core.management.base import CommandError
+from django.db.models import QuerySet
+
+from languages.models import Language
+from languages.rules import MalformedTag
+from languages.selectors import language_by_tag
+from people.models import Owned, Project
+
+Thing = TypeVar("Thing", bound=Owned)
+PROJECT_HELP = "whom what is made belongs to, for it alone; without it, it is shared with all"
+
+
+def whole_number(least: int, most: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if not least <= value <= most:
+            raise ArgumentTypeError(f"must be a whole number from {least:,} to {most:,}, not {text}")
+        return value
+
+    return number
+
+
+def language_of(tag: str) -> Language:
+    try:
+        found = language_by_tag(tag)
+    except MalformedTag as error:
+        raise CommandError(str(error)) from error
+    if found is None:
+        raise CommandError(f"There is no language {tag} in the table; add it first.")
+    return found
+
+
+def project_of(slug: str | None) -> Project | None:
+    """The project that `--project` names; None where it was not given."""
+    if slug is None:
+        return None
+    found = Project.objects.filter(slug=slug).first()
+    if found is None:
+        raise CommandError(f"There is no project {slug}.")
+    return found
+
+
+def named(
+    there: QuerySet[Thing], name: str, *, what: str, project: Project | None = None, option: str = "--project"
+) -> Thing:
+    """What `there` has of this name, or slug where it has slugs; what is the project's own first."""
+    if what == "collection" and (found := there.filter(slug=name).first()):
+        return found
+    same = list(there.filter(name=name).order_by("pk"))
+    found = next((one for one in same if project is not None and one.project_id == project.pk), None)
+    if found is not None or len(same) == 1:
+        return found or same[0]
+    if same:
+        owners = ", ".join(one.project.slug if one.project else "shared" for one in same)
+        raise CommandError(f"Several have the name {name} (of {owners}). Say which with {option}.")
+    raise CommandError(f"There is no {what} {name}.")

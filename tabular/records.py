@@ -1,0 +1,391 @@
+"""Reading tables and lists that people made: what is broken is told by its number, and the rest goes on."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any, NoReturn
+
+from django.utils.translation import gettext as _
+
+from tabular import limits
+
+READ_BYTES = 1 << 16
+BLANKS = " \t\r\n"
+
+
+class FileRefused(Exception):
+    """The file as a whole cannot be used; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """`number` is the line, from 1, or the position in a JSON list, from 1."""
+
+    number: int
+    value: Any
+
+
+@dataclass(frozen=True)
+class BrokenRecord:
+    number: int
+    reason: str
+
+
+def json_records(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
+    """The items of a JSON list, or of a file with one JSON object on each line, never more than one in memory.
+
+    Raises
+    ------
+    FileRefused
+        Where nothing in the file can be read.
+    """
+    head = _head(file).lstrip(BLANKS.encode())
+    return _json_list(file) if head.startswith(b"[") else _json_lines(file)
+
+
+def json_members(file: IO[bytes]) -> Iterator[tuple[str, Record | BrokenRecord]]:
+    """The items of the lists in a JSON object, each with the name of its list, never more than one in memory.
+
+    Raises
+    ------
+    FileRefused
+        Where the object around the lists cannot be read.
+    """
+    _head(file)
+    decoder, text = _Decoder(), _Window(file)
+    follows = "{"
+    while text.peek() == follows:
+        text.skip(follows)
+        if follows == "{" and text.peek() == "}":
+            return
+        try:
+            name = str(text.decode(decoder))
+            if text.peek() != ":":
+                break
+            text.skip(":")
+            if text.peek() == "[":
+                yield from ((name, record) for record in _items(text, decoder))
+                if text.peek() != "]":
+                    return
+                text.skip("]")
+            else:
+                text.decode(decoder)
+        except (ValueError, RecursionError) as error:
+            raise FileRefused(malformed(error)) from error
+        follows = ","
+    if text.peek() != "}":
+        raise FileRefused(_("The object is not closed: the file was cut off, or a comma is missing."))
+
+
+def count_lines(file: IO[bytes]) -> int:
+    """How many lines there are, or 0 for a JSON list, whose length only shows at its end."""
+    file.seek(0)
+    if file.read(READ_BYTES).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"["):
+        return 0
+    file.seek(0)
+    return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+
+
+def csv_records(file: IO[bytes], *, column: str) -> Iterator[Record | BrokenRecord]:
+    """The rows of a CSV file as dicts; commas, semicolons or tabs part its cells, as its first line shows.
+
+    Raises
+    ------
+    FileRefused
+        Where the first line does not name `column`, or one name comes twice, and where a quotation mark that is never
+        closed has taken in more lines than its own.
+    """
+    _head(file)
+    lines = _CsvLines(file)
+    header, delimiter = _csv_header(lines, column)
+    rows = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        number = lines.begin_row()
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except (csv.Error, _RowTooLongError) as error:
+            if lines.number > number and (lines.is_at_end or isinstance(error, _RowTooLongError)):
+                raise FileRefused(_unclosed(number)) from error
+            yield BrokenRecord(number, _why_no_row(error))
+            continue
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) > len(header):
+            yield BrokenRecord(
+                number,
+                _(
+                    "%(found)s cells, but the first line names %(named)s. "
+                    "Put cells that hold the separator in quotation marks."
+                )
+                % {"found": len(row), "named": len(header)},
+            )
+        elif not is_text(*row):
+            yield BrokenRecord(number, not_utf8())
+        else:
+            yield Record(number, dict(zip(header, row, strict=False)))
+
+
+def is_text(*values: str) -> bool:
+    """Whether the values are characters that a database keeps: no NUL, no half of a surrogate pair."""
+    return not any("\0" in value or not (value.isascii() or _is_encodable(value)) for value in values)
+
+
+def _is_encodable(value: str) -> bool:
+    # Many times as fast as looking at each character.
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def printable(text: str) -> str:
+    """`text` with a mark in place of what `is_text` refuses, such as the name of a file that is not UTF-8."""
+    return re.sub("[\0\ud800-\udfff]", "\ufffd", text)
+
+
+def not_utf8() -> str:
+    return _("Holds characters that are not valid UTF-8. Save the file as UTF-8.")
+
+
+def _head(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    head = file.read(READ_BYTES)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or (len(head) > 3 and head[1] == 0 == head[3]):
+        raise FileRefused(_("The file is saved as UTF-16. Save it as UTF-8."))
+    if not head.strip():
+        raise FileRefused(_("The file is empty."))
+    file.seek(0)
+    return head.removeprefix(codecs.BOM_UTF8)
+
+
+class _RowTooLongError(Exception):
+    """A row of a CSV file has more characters than any that is meant as one."""
+
+
+class _CsvLines(Iterator[str]):
+    """The lines of a file for `csv.reader`, which has no limit of its own for what stands in quotation marks.
+
+    `number` is that of the last line read, from 1.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._pieces = _pieces(file)
+        self._characters = 0
+        self.number = 0
+        self.is_at_end = False
+
+    def begin_row(self) -> int:
+        """The number of the line at which the next row begins."""
+        self._characters = 0
+        return self.number + 1
+
+    def __next__(self) -> str:
+        try:
+            line = next(self._pieces).decode("utf-8", "surrogateescape")
+        except StopIteration:
+            self.is_at_end = True
+            raise
+        self.number += 1
+        self._characters += len(line)
+        if self._characters > limits.MAX_ROW_CHARACTERS:
+            raise _RowTooLongError
+        return line.removeprefix("\ufeff") if self.number == 1 else line
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    """Lines, however they end: spreadsheets on old Macs have a mere carriage return. What is too long is cut off."""
+    rest = b""
+    while chunk := file.read(READ_BYTES):
+        *whole, last = (rest + chunk).splitlines(keepends=True)
+        yield from whole
+        # What may go on; of a line that is too long, enough to tell.
+        rest = last if len(last) <= limits.MAX_LINE_BYTES or last.endswith((b"\r", b"\n")) else last[:-READ_BYTES]
+    if rest:
+        yield rest
+
+
+def _unclosed(number: int) -> str:
+    return _(
+        "In the row that begins on line %(number)s a quotation mark is opened and never closed, so that the lines "
+        "after it count as part of it. Close it there, or write it twice where it is meant as a character."
+    ) % {"number": number}
+
+
+def _why_no_row(error: Exception) -> str:
+    if isinstance(error, _RowTooLongError):
+        return _("The row has more than %(limit)s characters.") % {"limit": limits.MAX_ROW_CHARACTERS}
+    return _("Not a row of a CSV file (%(error)s). Check the quotation marks.") % {"error": error}
+
+
+def _csv_header(lines: _CsvLines, column: str) -> tuple[list[str], str]:
+    try:
+        line = next(lines, "")
+    except _RowTooLongError as error:
+        reason = _("The first line has more than %(limit)s characters. Does it name the columns?")
+        raise FileRefused(reason % {"limit": limits.MAX_ROW_CHARACTERS}) from error
+    if not is_text(line):
+        raise FileRefused(not_utf8())
+    names: list[str] = []
+    for delimiter in ",;\t":
+        names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
+        if column in names:
+            repeated = sorted({name for name in names if name and names.count(name) > 1})
+            if repeated:
+                raise FileRefused(_("The first line names the column “%(name)s” twice.") % {"name": repeated[0]})
+            return names, delimiter
+    raise FileRefused(
+        _("The first line names no column “%(column)s”; it has: %(names)s.")
+        % {"column": column, "names": ", ".join(names)[:200]}
+    )
+
+
+def _json_lines(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
+    decoder = _Decoder()
+    for number, line in _lines(file):
+        if line is None:
+            yield BrokenRecord(
+                number,
+                _("The line is longer than %(limit)s MB. Put one object on each line.")
+                % {"limit": limits.MAX_LINE_BYTES // 10**6},
+            )
+            continue
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
+        if not line.strip():
+            continue
+        try:
+            value = decoder.decode(line.decode())
+            yield Record(number, value) if decoder.is_clear else BrokenRecord(number, malformed(ValueError()))
+        except UnicodeDecodeError:
+            yield BrokenRecord(number, not_utf8())
+        except (ValueError, RecursionError) as error:
+            yield BrokenRecord(number, malformed(error))
+
+
+def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
+    """(number, line), the line None where it is longer than is taken."""
+    number = 0
+    while line := file.readline(limits.MAX_LINE_BYTES):
+        number += 1
+        if line.endswith(b"\n") or len(line) < limits.MAX_LINE_BYTES:
+            yield number, line
+            continue
+        while (rest := file.readline(limits.MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+            pass
+        yield number, None
+
+
+def _json_list(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
+    text = _Window(file)
+    if text.peek() != "[":  # it is there; what follows could not be decoded
+        raise FileRefused(not_utf8())
+    yield from _items(text, _Decoder())
+
+
+def _items(text: _Window, decoder: _Decoder) -> Iterator[Record | BrokenRecord]:
+    """The items of the list at which `text` stands; it stands at the list's end after them, if that was found."""
+    text.skip("[")
+    number = 0
+    if text.peek() == "]":
+        return
+    while True:
+        number += 1
+        try:
+            value = text.decode(decoder)
+        except (ValueError, RecursionError) as error:
+            reason = malformed(error) + " " + _("Nothing after it could be read.")
+            yield BrokenRecord(number, reason)
+            return
+        yield Record(number, value) if decoder.is_clear else BrokenRecord(number, malformed(ValueError()))
+        follows = text.peek()
+        if follows == "]":
+            return
+        if follows != ",":
+            yield BrokenRecord(number + 1, _("The list is not closed: the file was cut off, or a comma is missing."))
+            return
+        text.skip(",")
+
+
+class _Decoder(json.JSONDecoder):
+    """JSON without NaN and infinity; `is_clear` tells whether no object of the last value names one thing twice."""
+
+    def __init__(self) -> None:
+        super().__init__(parse_constant=_no_number, object_pairs_hook=self._object)
+        self.is_clear = True
+
+    def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
+        self.is_clear = True
+        return super().raw_decode(s, idx)
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        self.is_clear = self.is_clear and len(value) == len(pairs)
+        return value
+
+
+class _Window:
+    """The part of a long text that is being read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._text = ""
+        self._at_end = False
+
+    def _fill(self) -> None:
+        chunk = self._file.read(max(READ_BYTES, len(self._text)))
+        self._at_end = not chunk
+        try:
+            self._text += self._decoder.decode(chunk, self._at_end)
+        except UnicodeDecodeError as error:
+            raise ValueError(not_utf8()) from error
+
+    def peek(self) -> str:
+        """The next character that is no blank, or "" at the end."""
+        while not (stripped := self._text.lstrip(BLANKS)) and not self._at_end:
+            try:
+                self._fill()
+            except ValueError:
+                return ""
+        self._text = stripped
+        return stripped[:1]
+
+    def skip(self, expected: str) -> None:
+        assert self.peek() == expected
+        self._text = self._text[1:]
+
+    def decode(self, decoder: json.JSONDecoder) -> Any:
+        self.peek()
+        while True:
+            try:
+                value, end = decoder.raw_decode(self._text)
+            except json.JSONDecodeError:
+                if self._at_end or len(self._text) > limits.MAX_LINE_BYTES:
+                    raise
+            else:
+                if end < len(self._text) or self._at_end:  # else a number might go on
+                    self._text = self._text[end:]
+                    return value
+            self._fill()
+
+
+def malformed(error: Exception) -> str:
+    """Why JSON could not be read. Python's message names a place and never repeats the content."""
+    where = ""
+    if isinstance(error, json.JSONDecodeError):
+        where = f" ({error.msg}, {_('character')} {error.colno})"
+    elif isinstance(error, ValueError) and str(error) == not_utf8():
+        return str(error)
+    return _("Not valid JSON%(where)s.") % {"where": where}
+
+
+def _no_number(constant: str) -> NoReturn:
+    raise ValueError(constant)

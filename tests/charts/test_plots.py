@@ -1,0 +1,192 @@
+"""Plots: where things stand on them, in every language, and that nothing is told by the picture alone."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from django.template.loader import render_to_string
+from django.utils import translation
+from hypothesis import given
+from hypothesis import strategies as st
+
+from charts import texts
+from charts.plots import Dot, Estimate, Point, bar_plot, dot_plot, range_plot, round_end, scatter_plot
+from metrics.intervals import Interval
+from metrics.undefined import Reason
+from sxs_eval.rules.figures import Undefined
+from tests.servers import ROOT
+
+BARS = [("BETTER", 6, "better"), ("SIMILAR", 3, "similar"), ("WORSE", 0, "worse")]
+ESTIMATES = [
+    Estimate("Africa", "+20 (+5 to +35)", 20.0, Interval(5.0, 35.0)),
+    Estimate("Asia & <Oceania>", "−4", -4.0, None),
+    Estimate("unknown", "undefined", None, None),
+]
+DOTS = [("German", [Dot(1, "Rich", 50.0, "50.0"), Dot(2, "Brief", 25.0, "25.0")]), ("Cuzco Quechua", [])]
+POINTS = [Point(20.0, 5.0, "core"), Point(-10.0, -2.5, "rest"), Point(0.0, 0.0, "rest")]
+
+
+def percent(place: str) -> float:
+    assert place.endswith("%")
+    return float(place.removesuffix("%"))
+
+
+class TestBars:
+    def test_the_longest_bar_has_the_highest_count_and_the_others_are_in_proportion(self):
+        widths = [percent(bar.width) for bar in bar_plot("", BARS).bars]
+        assert widths == [46.0, 23.0, 0.0]
+
+    def test_nothing_counted_gives_bars_without_length(self):
+        assert {bar.width for bar in bar_plot("", [("BETTER", 0, "better")]).bars} == {"0.00%"}
+
+    def test_every_count_is_in_the_text_alternative(self):
+        assert bar_plot("", BARS).summary == "BETTER: 6; SIMILAR: 3; WORSE: 0"
+
+
+class TestRanges:
+    def test_zero_stands_in_the_middle_and_values_in_proportion(self):
+        plot = range_plot("", ESTIMATES, reference=0)
+        (reference,) = [tick for tick in plot.ticks if tick.is_reference]
+        assert (reference.label, percent(reference.x)) == ("0", 50.0)
+        africa, asia, unknown = plot.rows
+        assert percent(africa.low_x) < percent(africa.x) < percent(africa.high_x)
+        assert (percent(africa.x) - 50) / (50 - percent(asia.x)) == pytest.approx(5, abs=0.01)
+        assert (asia.low_x, asia.high_x) == ("", "")
+        assert (unknown.x, unknown.low_x) == ("", "")
+
+    @given(st.lists(st.tuples(st.floats(-1000, 1000), st.floats(0, 50), st.floats(0, 50)), min_size=1, max_size=5))
+    def test_nothing_stands_outside_the_axis_and_ticks_are_few(self, values):
+        estimates = [Estimate("x", "", value, Interval(value - a, value + b)) for value, a, b in values]
+        plot = range_plot("", estimates, reference=0)
+        for row in plot.rows:
+            for place in (row.x, row.low_x, row.high_x):
+                assert 2 <= percent(place) <= 98
+        assert 3 <= len(plot.ticks) <= 13
+        assert sum(tick.is_reference for tick in plot.ticks) == 1
+
+    def test_estimates_that_are_all_at_the_reference_still_have_an_axis(self):
+        plot = range_plot("", [Estimate("x", "", 0.0, None)], reference=0)
+        assert percent(plot.rows[0].x) == 50.0
+
+    def test_ticks_are_written_as_in_the_language_of_the_page(self):
+        with translation.override("de"):
+            labels = [tick.label for tick in range_plot("", [Estimate("x", "", 0.9, None)], reference=0).ticks]
+        assert labels == ["−1,0", "−0,5", "0,0", "0,5", "1,0"]
+
+    def test_given_ends_hold(self):
+        plot = range_plot("", [Estimate("x", "", 50.0, Interval(0, 100))], reference=50, ends=(0, 100), step=25)
+        assert (plot.rows[0].low_x, plot.rows[0].high_x) == ("2.00%", "98.00%")
+        assert [tick.label for tick in plot.ticks] == ["0", "25", "50", "75", "100"]
+        assert [tick.label for tick in plot.ticks if tick.is_reference] == ["50"]
+
+    def test_long_names_are_broken_into_lines_and_no_two_lines_meet(self):
+        plot = range_plot(
+            "", [Estimate("a model with a very long name → another such one, German", "+1", 1.0, None)] * 2, reference=0
+        )
+        lines = [line for row in plot.rows for line in row.lines]
+        assert [line.text for line in plot.rows[0].lines] == [
+            "a model with a very long name → another",
+            "such one, German",
+            "+1",
+        ]
+        places = sorted([line.y for line in lines] + [row.track_y for row in plot.rows])
+        assert min(after - before for before, after in pairwise(places)) >= 8
+        assert places[-1] < plot.axis_y < plot.height
+
+    def test_short_labels_leave_room_beside_the_tracks(self):
+        plot = range_plot("", [Estimate("p1", "", 0.0, None)], reference=0, has_short_labels=True)
+        assert percent(plot.start_x) == 36.0
+
+
+class TestDots:
+    def test_dots_stand_in_proportion_and_the_first_lies_above(self):
+        plot = dot_plot("", DOTS, ends=(0, 50))
+        second, first = plot.rows[0].marks
+        assert (first.number, first.x, second.number) == (1, "98.00%", 2)
+        assert percent(second.x) == pytest.approx((98 + 36) / 2)
+        assert [tick.label for tick in plot.ticks] == ["0", "10", "20", "30", "40", "50"]
+
+    def test_every_value_is_in_the_text_alternative(self):
+        assert dot_plot("", DOTS, ends=(0, 50)).summary == "German: Rich 50.0, Brief 25.0"
+
+    @given(st.floats(0, 1e5))
+    def test_an_axis_holds_the_highest_and_is_not_much_longer(self, highest):
+        end = round_end(highest)
+        assert highest <= end * (1 + 1e-9)
+        assert end <= max(1.0, 1.6 * highest)
+
+
+class TestScatter:
+    def test_points_stand_in_proportion_around_zero(self):
+        plot = scatter_plot("", POINTS, summary="", x_name="", y_name="")
+        right, left, middle = plot.points
+        x, y = percent(middle.x), float(middle.y)
+        assert (percent(right.x) - x) == pytest.approx(2 * (x - percent(left.x)), abs=0.02)
+        assert (y - float(right.y)) == pytest.approx(2 * (float(left.y) - y), abs=0.2)
+        assert [tick.label for tick in plot.x_ticks if tick.is_reference] == ["0"]
+        assert [tick.y for tick in plot.y_ticks if tick.is_reference] == [middle.y]
+
+    def test_a_plot_without_points_still_has_axes(self):
+        plot = scatter_plot("", [], summary="", x_name="", y_name="")
+        assert len(plot.x_ticks) >= 3
+        assert len(plot.y_ticks) >= 3
+
+
+@pytest.mark.parametrize("language", ["en", "ar", "de"])
+@pytest.mark.parametrize(
+    ("template", "plot"),
+    [
+        ("_bar_plot.html", bar_plot("Judgements", BARS)),
+        ("_range_plot.html", range_plot("Gain", ESTIMATES, reference=0)),
+        ("_dot_plot.html", dot_plot("Scores", DOTS, ends=(0, 50))),
+        ("_scatter_plot.html", scatter_plot("Gains", POINTS, summary="<Oceania>: 3", x_name="ΔSxS", y_name="ΔCIDEr")),
+    ],
+)
+def test_the_markup_has_a_title_and_a_text_and_needs_no_style(language, template, plot):
+    with translation.override(language):
+        svg = render_to_string(template, {"plot": plot, "id": "one"})
+    assert 'role="img" aria-labelledby="one-title one-summary"' in svg
+    assert f'<title id="one-title">{plot.title}</title>' in svg
+    assert "style" not in svg
+    assert "<Oceania>" not in svg
+    for name in ("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height"):
+        for value in re.findall(rf' {name}="([^"]*)"', svg):
+            assert re.fullmatch(r"\d+(\.\d+)?%?", value), f"{name}={value}"
+
+
+@pytest.mark.parametrize("template", ["_bar_plot", "_range_plot", "_dot_plot", "_scatter_plot", "sxs_eval/_lines"])
+def test_the_style_sheet_knows_every_class_of_a_plot(template):
+    markup = (ROOT / "templates" / f"{template}.html").read_text(encoding="utf-8")
+    sheet = (ROOT / "static" / "css" / "crosslens.css").read_text(encoding="utf-8")
+    names = set(re.findall(r"(?:plot|figures)__[a-z]+(?:--[a-z]+)?", markup)) - {"plot__bar"}
+    if template == "_bar_plot":
+        names = {f"plot__bar--{kind}" for _, _, kind in BARS}
+    if template == "_scatter_plot":
+        names = names - {"plot__point--"} | {f"plot__point--{point.kind}" for point in POINTS}
+    assert names
+    assert [name for name in sorted(names) if f".{name}" not in sheet] == []
+
+
+class TestShown:
+    @pytest.mark.parametrize(
+        ("value", "text"), [(0.0, "0.0"), (-0.04, "0.0"), (0.06, "+0.1"), (12.36, "+12.4"), (-0.06, "−0.1")]
+    )
+    def test_a_zero_has_no_sign(self, value, text):
+        assert texts.signed(value) == text
+
+    def test_numbers_are_written_as_in_the_language_of_the_page(self):
+        with translation.override("de"):
+            assert texts.signed(-1234.56) == "−1234,6"
+            assert texts.percent(12.5) == "12,5%"
+
+    @pytest.mark.parametrize(("p", "text"), [(1.0, "p = 1.0000"), (0.0312, "p = 0.0312"), (1e-9, "p < 0.0001")])
+    def test_small_probabilities_are_not_called_zero(self, p, text):
+        assert texts.p_value(p) == text
+
+    def test_what_is_undefined_says_why(self):
+        undefined = Undefined(Reason.NO_IMAGES)
+        assert texts.between(undefined) == ""
+        assert texts.why(1.0, undefined) == str(undefined.message)
+        assert texts.why(1.0) == ""

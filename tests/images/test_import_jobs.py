@@ -1,0 +1,181 @@
+"""Work in the background: nothing of an import is lost or done twice, and each picture gets its sizes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.files.storage import default_storage
+from django.utils import timezone
+
+from images.models import CollectionImage, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
+from images.services import files, images, imports, jobs
+from images.services.collections import collection_named
+from tests.concurrency import together
+from tests.factories import NOW
+from tests.images.importing import outcomes, run, run_path, upload
+from tests.images.pictures import picture
+
+MINUTE = timedelta(minutes=1)
+SOON = timedelta(seconds=30)
+
+
+@pytest.fixture
+def image(stocked: Path) -> Image:
+    """A picture that has just been imported and has no sizes yet."""
+    run_path(stocked)
+    return Image.objects.get()
+
+
+@pytest.mark.django_db
+def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
+    job = upload({f"{number}.jpg": picture(shade=number) for number in range(5)})
+    taken: list[str] = []
+    real = imports._add
+
+    def dies_at_the_third(job, entry, file, **more):
+        taken.append(entry.name)
+        if len(taken) == 3:
+            raise KeyboardInterrupt
+        return real(job, entry, file, **more)
+
+    monkeypatch.setattr(imports, "_add", dies_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        run(job)
+    job.refresh_from_db()
+    assert (job.state, job.done) == (JobState.RUNNING, 2)
+
+    run(job, NOW + SOON)
+    assert taken == ["0.jpg", "1.jpg", "2.jpg"]  # somebody else may still be at it
+    assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=NOW + SOON) == []
+
+    later = NOW + 5 * MINUTE
+    assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=later) == [job.pk]
+    run(job, later)
+
+    assert (job.state, job.done, job.total) == (JobState.DONE, 5, 5)
+    assert taken == ["0.jpg", "1.jpg", "2.jpg", "2.jpg", "3.jpg", "4.jpg"]
+    assert set(outcomes(job).values()) == {"added"}
+
+
+@pytest.mark.django_db
+def test_a_file_that_stops_the_worker_each_time_is_passed_over(monkeypatch):
+    job = upload({"deadly.jpg": picture(), "b.jpg": picture(shade=10)})
+    real = imports._add
+
+    def dies(job, entry, file, **more):
+        if entry.name == "deadly.jpg":
+            raise KeyboardInterrupt
+        return real(job, entry, file, **more)
+
+    monkeypatch.setattr(imports, "_add", dies)
+    for attempt in range(jobs.SKIP_AFTER_ATTEMPTS):
+        with pytest.raises(KeyboardInterrupt):
+            run(job, NOW + attempt * 5 * MINUTE)
+    run(job, NOW + 60 * MINUTE)
+
+    assert outcomes(job) == {"deadly.jpg": "rejected", "b.jpg": "added"}
+    assert job.state == JobState.DONE
+
+
+@pytest.mark.django_db
+def test_who_lost_the_lease_writes_nothing_more():
+    job = upload({"a.jpg": picture()})
+    mine = jobs.claim(job_id=job.pk, kind=ImportKind.IMAGES, now=NOW)
+    later = NOW + 5 * MINUTE
+    theirs = jobs.claim(job_id=job.pk, kind=ImportKind.IMAGES, now=later)
+    assert mine is not None
+    assert theirs is not None
+
+    with pytest.raises(jobs.LeaseLost):
+        jobs.extend(mine, now=later)
+    jobs.finish(mine, now=later)
+
+    job.refresh_from_db()
+    assert job.state == JobState.RUNNING
+    assert default_storage.exists(f"{job.folder}/1")
+
+
+@pytest.mark.django_db
+def test_an_interrupted_command_is_closed_by_the_sweep(folder):
+    job = ImportJob.objects.create(
+        kind=ImportKind.IMAGES, options={jobs.IS_INLINE: True}, state=JobState.RUNNING, lease_until=NOW
+    )
+    assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=NOW + MINUTE) == []
+    job.refresh_from_db()
+    assert job.state == JobState.FAILED
+    assert "Run it again" in job.error
+
+
+@pytest.mark.django_db
+def test_a_lost_message_is_sent_again_but_not_with_every_sweep():
+    job = upload({"a.jpg": picture()})
+    assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=NOW) == [job.pk]
+    assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=NOW) == []
+    assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=NOW + 2 * MINUTE) == [job.pk]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_imports_of_the_same_pictures_at_the_same_time_store_each_once(folder):
+    for number in range(6):
+        (folder / f"{number}.jpg").write_bytes(picture(shade=number))
+    collection_named("Harbour")
+    for name in ("One", "Two"):
+        collection_named(name)
+
+    done = together(lambda name: run_path(folder, name), ["Harbour", "Harbour", "One", "Two"])
+
+    assert [job.state for job in done] == [JobState.DONE] * 4
+    assert Image.objects.count() == 6
+    assert CollectionImage.objects.count() == 18
+    rows = ImportRow.objects.filter(job__in=done[:2])
+    assert rows.filter(outcome=Outcome.ADDED).count() == 6
+    assert rows.filter(outcome=Outcome.ALREADY).count() == 6
+
+
+@pytest.mark.django_db
+def test_sizes_are_made_in_the_background_once(folder):
+    (folder / "a.jpg").write_bytes(picture(size=(1000, 800)))
+    run_path(folder)
+    image = Image.objects.get()
+    assert image.sizes_state == JobState.QUEUED
+
+    images.make_sizes(image_id=image.pk, now=NOW)
+
+    image.refresh_from_db()
+    assert (image.sizes_state, image.sizes_lease_until, image.sizes_attempts) == (JobState.DONE, None, 1)
+    assert images.images_waiting(now=timezone.now() + timedelta(days=1)) == []
+    names = default_storage.listdir(f"sizes/{image.public_id.hex[:2]}/{image.public_id.hex}")[1]
+    assert sorted(names) == ["1600.webp", "320.webp", "800.webp"]
+
+
+@pytest.mark.django_db
+def test_sizes_whose_maker_was_killed_are_made_by_the_next(image, monkeypatch):
+    def dies(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "put", dies)
+        with pytest.raises(KeyboardInterrupt):
+            images.make_sizes(image_id=image.pk, now=NOW)
+    assert images.images_waiting(now=NOW + SOON) == []
+    later = NOW + 5 * MINUTE
+    assert images.images_waiting(now=later) == [image.pk]
+    images.make_sizes(image_id=image.pk, now=later)
+
+    image.refresh_from_db()
+    assert (image.sizes_state, image.sizes_attempts) == (JobState.DONE, 2)
+
+
+@pytest.mark.django_db
+def test_sizes_that_cannot_be_made_are_given_up_in_the_end(image):
+    default_storage.delete(image.original)
+
+    for attempt in range(images.MAX_SIZES_ATTEMPTS):
+        images.make_sizes(image_id=image.pk, now=NOW + attempt * 5 * MINUTE)
+
+    image.refresh_from_db()
+    assert image.sizes_state == JobState.FAILED
+    assert "FileNotFoundError" in image.sizes_error
+    assert images.images_waiting(now=NOW + timedelta(days=1)) == []

@@ -1,0 +1,98 @@
+"""Pictures that are small as files and large as pixels: how much memory they take, and how long."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image as Pillow
+from PIL import features
+
+from images.rules import derive as sizing
+from images.rules import limits
+from images.rules.derive import derive
+from images.rules.pictures import PictureRefused, inspect
+from tests.images.peaks import REFUSED, TAKEN
+from tests.images.pictures import picture
+from tests.published import published
+from tests.servers import ROOT
+from tests.tiers import some
+
+FIRST = ["CMYK.tif", "RGBA of 16 bits, interlaced.png", "lossless.webp", "large.webp"]
+LARGEST_FIRST = [*FIRST, *(name for name in (*TAKEN, *REFUSED) if name not in FIRST)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak of a process")
+@pytest.mark.slow(reason="pictures of up to 80 megapixels")
+@pytest.mark.parametrize("name", some(LARGEST_FIRST, short=4, reason="one of each way to take much is among the first"))
+def test_no_picture_takes_more_memory_than_the_limits_say(name: str):
+    told = subprocess.run(
+        [sys.executable, "-m", "tests.images.peaks", name],
+        cwd=ROOT,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    one = json.loads(told.stdout)
+
+    assert bool(one["refused"]) == (name in REFUSED), one
+    assert max(one["peaks"]) <= limits.MAX_DECODED_BYTES, one
+    assert one["bytes"] < 7 * limits.MEGABYTE
+    # A measure that measures nothing would be kept by everything.
+    assert name != "CMYK.tif" or max(one["peaks"]) > 4 * 79 * limits.MEGABYTE
+
+
+def with_scans(number: int) -> bytes:
+    """A progressive JPEG whose last pass comes `number` times."""
+    content = picture("JPEG", size=(640, 480), progressive=True)
+    last = content.rindex(b"\xff\xda")
+    return content[:-2] + content[last:-2] * (number - 1) + content[-2:]
+
+
+def test_a_jpeg_that_goes_over_its_pixels_again_and_again_is_refused():
+    for content in (picture("JPEG", progressive=True), with_scans(50)):
+        inspect(io.BytesIO(content), name="a.jpg", size_bytes=len(content))
+    with pytest.raises(PictureRefused, match="more than 100 passes"):
+        inspect(io.BytesIO(with_scans(200)), name="a.jpg", size_bytes=10)
+
+
+def test_a_picture_of_one_endless_row_is_refused():
+    content = picture("PNG", size=(70_000, 2))
+    with pytest.raises(PictureRefused, match="million pixels"):
+        inspect(io.BytesIO(content), name="a.png", size_bytes=len(content))
+
+
+@pytest.mark.skipif(not features.check("avif"), reason="this Pillow writes no AVIF")
+def test_avif_is_not_taken_and_called_by_its_name():
+    content = picture("AVIF")
+    with pytest.raises(PictureRefused, match="AVIF"):
+        inspect(io.BytesIO(content), name="a.avif", size_bytes=len(content))
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L", "CMYK", "RGBA", "P", "I;16"])
+def test_no_seam_shows_where_a_picture_was_made_smaller_in_bands(monkeypatch, mode):
+    with Pillow.open(min(published("photos").glob("*.jpg"))) as photograph:
+        dots = photograph.convert("L") if mode == "I;16" else photograph.convert(mode)
+    if mode == "RGBA":
+        dots.putalpha(Pillow.linear_gradient("L").resize(dots.size))
+    if mode == "I;16":
+        dots = dots.convert("I").point(lambda value: value * 257).convert("I;16")
+    output = io.BytesIO()
+    dots.save(output, "TIFF")
+
+    whole = dict(derive(output, kind="TIFF"))
+    monkeypatch.setattr(sizing, "BAND_PIXELS", 10_000)
+    banded = dict(derive(output, kind="TIFF"))
+
+    assert set(whole) == set(banded)
+    for size in whole:
+        one, other = (Pillow.open(io.BytesIO(content)).convert("RGB") for content in (whole[size], banded[size]))
+        differences = [abs(mine - theirs) for mine, theirs in zip(one.tobytes(), other.tobytes(), strict=True)]
+        assert max(differences) <= 30, size
+        assert sum(differences) / len(differences) < 0.1

@@ -1,0 +1,176 @@
+"""Files that were sound and then changed at random, always in the same way: each is read, or refused with a sentence.
+
+A few of each kind; the same with another seed and some thousand is what found the faults that these tests keep away.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from random import Random
+
+import numpy as np
+import pytest
+
+from gapgame.files.embeddings import read_embeddings
+from gapgame.rules.stripping import words_beside
+from images.rules import manifests
+from images.rules.archives import contents_of
+from images.rules.derive import derive
+from images.rules.pictures import PictureRefused, inspect
+from images.services import sources
+from images.services.sources import Entry
+from scoring.files.references import count_references, reference_lines
+from tabular.records import BrokenRecord, FileRefused, json_records
+from tests.images.importing import zipped
+from tests.images.pictures import animation, exif, picture, profile
+
+SOME = 60
+PIECES = [
+    *(b'"', b",", b"\n", b"\r", b"\0", b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"{", b"[", b"}", b"]", b"../"),
+    *(b"\\u0000", b"\\ud800", b"1e400", b"NaN", b"9" * 50, b"[" * 3_000, b'{"a":' * 3_000),
+    *(b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07", b"\xff" * 4, b"\0" * 4, b"\x80\0\0\0"),
+]
+
+
+def changed(content: bytes, rng: Random) -> bytes:
+    found = bytearray(content)
+    for _time in range(rng.choice((1, 1, 2, 3, 10))):
+        at, piece = rng.randrange(len(found) or 1), rng.choice(PIECES)
+        to = at + rng.randrange(1, 200)
+        match rng.randrange(6):
+            case 0:
+                found[at : at + 1] = bytes([rng.randrange(256)])
+            case 1:
+                found[at:at] = piece
+            case 2:
+                found[at : at + len(piece)] = piece
+            case 3:
+                del found[at:to]
+            case 4:
+                found[at:at] = found[at:to] * rng.choice((1, 20))
+            case _:
+                del found[-to:]
+    return bytes(found)
+
+
+def read_manifest(name: str) -> Callable[[bytes], None]:
+    def read(content: bytes) -> None:
+        list(manifests.lines_of(io.BytesIO(content), name=name, size_bytes=len(content)))
+
+    return read
+
+
+def read_references(content: bytes) -> None:
+    count_references(io.BytesIO(content))
+    list(reference_lines(io.BytesIO(content), language="de", known=["de", "sw"]))
+
+
+def read_zip(content: bytes) -> None:
+    with ExitStack() as stack:
+        shelf = sources._zip(io.BytesIO(content), stack)
+        for item in sources._plan(shelf, sources._manifests_in(shelf)):
+            if isinstance(item, Entry):
+                with suppress(PictureRefused):
+                    sources.spooled(item.content).close()
+
+
+def read_picture(content: bytes) -> None:
+    file = io.BytesIO(content)
+    facts = inspect(file, name="x", size_bytes=len(content))
+    list(derive(file, kind=facts.format))
+
+
+def read_vectors(content: bytes) -> None:
+    read_embeddings(io.BytesIO(content))
+
+
+def embeddings() -> bytes:
+    output = io.BytesIO()
+    np.savez_compressed(output, images=np.array(["a", "b"]), vectors=np.eye(2, 8, dtype=np.float32))
+    return output.getvalue()
+
+
+CSV = b'file,key,title,latitude,longitude,mood\na.jpg,k,T,1.5,2,calm\nb.jpg,"q ""x""",,,,\nc.jpg,x,"y\nz",1,2,3\n'
+LINES = b'{"file": "a.jpg", "key": "k", "latitude": 1, "longitude": 2, "x": {"y": [1, {"z": null}]}}\n' * 5
+LIST = b'[{"file": "a.jpg", "t": "\\u00e4"}, {"file": "b"}, 3, "x", [1]]'
+COCO = b'{"images": [{"id": 1, "file_name": "a"}], "annotations": [{"id": 1, "image_id": 1, "caption": "x"}], "x": 1}'
+XM3600 = b'{"image/key": "a", "sw": {"caption": ["q"]}, "de": {"caption": ["p"]}}\n'
+PICTURES = [
+    picture("JPEG", progressive=True, exif=exif(6, gps=(("N", (1.0, 2.0, 3.0)), ("E", (4.0, 5.0, 6.0))))),
+    picture("JPEG", mode="CMYK", icc_profile=profile()),
+    picture("PNG", mode="P"),
+    picture("PNG", mode="RGBA", exif=exif(3)),
+    picture("WEBP", mode="RGBA", lossless=True),
+    picture("TIFF", compression="tiff_lzw"),
+    picture("TIFF", mode="CMYK"),
+    picture("TIFF", mode="1", compression="group4"),
+    animation(),
+]
+ZIP = zipped({"a.jpg": picture(), "m/b.png": picture("PNG"), "manifest.csv": b"file\na.jpg\n"})
+KINDS: dict[str, tuple[list[bytes], Callable[[bytes], None]]] = {
+    "manifest.csv": ([CSV, CSV.replace(b",", b";")], read_manifest("manifest.csv")),
+    "manifest.json": ([LINES, LIST], read_manifest("manifest.json")),
+    "references": ([COCO, XM3600, LIST], read_references),
+    "zip": ([ZIP, b"before it" + ZIP], read_zip),
+    "picture": (PICTURES, read_picture),
+    "embeddings": ([embeddings(), b'{"image": "a", "vector": [1, 2]}\n'], read_vectors),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_changed_at_random_is_read_or_refused(kind):
+    (sound, read), rng = KINDS[kind], Random(16)
+    for content in sound:
+        read(content)
+    refused = 0
+    for _number in range(SOME):
+        try:
+            read(changed(rng.choice(sound), rng))
+        except (FileRefused, PictureRefused):
+            refused += 1
+    # Neither is everything refused nor anything taken.
+    assert 0 < refused < SOME
+
+
+def test_a_list_that_is_not_utf8_is_refused_by_that_name():
+    content = '[{"file": "Jörg.jpg"}]'.encode("latin-1")
+    with pytest.raises(FileRefused, match="UTF-8"):
+        list(json_records(io.BytesIO(content)))
+    # What is no blank of JSON is no reason to take a list for lines, or lines for a list.
+    assert isinstance(next(iter(json_records(io.BytesIO(b"\x0b[1]")))), BrokenRecord)
+
+
+def test_a_manifest_of_a_zip_that_lies_before_its_beginning_is_refused():
+    content = bytearray(zipped({"manifest.csv": b"file\na.jpg\n", "a.jpg": picture()}))
+    at = content.rindex(b"PK\x05\x06") + 16
+    # The table of contents is said to lie further on than it does, so that all files lie further ahead.
+    content[at : at + 4] = (int.from_bytes(content[at : at + 4], "little") + 500).to_bytes(4, "little")
+    with pytest.raises(FileRefused):
+        read_zip(bytes(content))
+
+
+def test_an_entry_without_a_name_is_left_out_and_the_others_are_read():
+    content = zipped({"a.jpg": picture(), "QQQQ": b""}).replace(b"QQQQ", b"\0QQQ")
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        contents = contents_of(archive)
+    assert (list(contents.files), len(contents.refused)) == (["a.jpg"], 1)
+
+
+def test_a_tag_that_cannot_be_read_hides_no_others():
+    content = picture("TIFF", mode="1", description="SECRET")
+    # A photometric interpretation (262) of a hundred values.
+    broken = content.replace(struct.pack("<HHL", 262, 3, 1), struct.pack("<HHL", 262, 3, 100))
+    assert broken != content
+    assert "SECRET" in words_beside(io.BytesIO(broken), kind="TIFF")
+
+
+def test_embeddings_that_unpack_to_a_thousand_times_their_size_are_not_unpacked():
+    output = io.BytesIO()
+    with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.npy", b"\0" * 20_000_000)
+    with pytest.raises(FileRefused, match="packed more than"):
+        read_embeddings(output)

@@ -1,0 +1,366 @@
+"""Collections, imports and the served pictures: who gets them, and who is told that nothing is there."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from datetime import timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from images import tasks
+from images.models import Collection, CollectionImage, Image, ImportJob, JobState, Outcome
+from images.rules import limits
+from images.rules.sizes import sizes_of
+from images.selectors import picture_of
+from images.services import files, images, imports
+from images.services.collections import create_collection
+from people.models import Project
+from tests.factories import NOW, make_annotator, make_collection, make_image, make_project, make_round, make_user
+from tests.images.pictures import picture
+
+
+@pytest.fixture
+def manager():
+    manager = make_user("manager")
+    make_project(manager=manager)
+    return manager
+
+
+@pytest.fixture
+def client_of():
+    def signed_in(user, **options):
+        client = Client(**options)
+        client.force_login(user)
+        return client
+
+    return signed_in
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """Primary keys of the jobs and images whose messages were sent; none is worked on."""
+    sent: list[int] = []
+    monkeypatch.setattr(tasks.run_import, "delay", sent.append)
+    monkeypatch.setattr(tasks.make_sizes, "delay", sent.append)
+    return sent
+
+
+@pytest.fixture
+def collection(manager):
+    """The manager's own."""
+    return make_collection(project=Project.objects.get(created_by=manager), is_shared=False)
+
+
+def make_job(collection: Collection, **fields) -> ImportJob:
+    about = {"collection": collection, "project": collection.project, "kind": "images"}
+    job = ImportJob.objects.create(**about, source_name="pictures.zip", **fields)
+    job.rows.create(number=1, name="=1+1.jpg", outcome=Outcome.ADDED)
+    job.rows.create(number=2, name="b.jpg", outcome=Outcome.REJECTED, reason="It is broken.")
+    return job
+
+
+def addresses(collection: Collection, job: ImportJob) -> list[str]:
+    return [
+        reverse("images:collection-list"),
+        reverse("images:collection-create"),
+        reverse("images:collection-show", args=[collection.slug]),
+        reverse("images:images-add", args=[collection.slug]),
+        reverse("images:import-list", args=[collection.slug]),
+        reverse("images:import-show", args=[job.pk]),
+        reverse("images:import-export", args=[job.pk]),
+    ]
+
+
+@pytest.mark.django_db
+def test_managers_see_the_pages_and_nobody_else_does(client_of, manager, collection):
+    job = make_job(collection, state=JobState.DONE)
+    round = make_round(collection=collection)
+    outsiders = [make_user("outsider"), make_annotator(round)]
+
+    for address in addresses(collection, job):
+        assert client_of(manager).get(address).status_code == 200, address
+        for outsider in outsiders:
+            assert client_of(outsider).get(address).status_code == 404, address
+        away = Client().get(address)
+        assert away.status_code == 302, address
+        assert reverse("account_login") in away["Location"]
+    progress = reverse("images:import-progress", args=[job.pk])
+    assert client_of(outsiders[0]).get(progress, headers={"HX-Request": "true"}).status_code == 404
+
+
+@pytest.mark.django_db
+def test_outsiders_can_send_nothing(client_of, sent):
+    collection = make_collection()
+    client = client_of(make_user("outsider"))
+    made = client.post(reverse("images:collection-create"), {"name": "Mine"})
+    added = client.post(
+        reverse("images:images-add", args=[collection.slug]), {"pictures": SimpleUploadedFile("a.jpg", picture())}
+    )
+    assert (made.status_code, added.status_code) == (404, 404)
+    assert Collection.objects.count() == 1
+    assert not ImportJob.objects.exists()
+
+
+@pytest.mark.django_db
+def test_what_is_not_there_is_not_there_for_managers_either(client_of, manager):
+    client = client_of(manager)
+    assert client.get(reverse("images:collection-show", args=["gone"])).status_code == 404
+    assert client.get(reverse("images:import-show", args=[10**6])).status_code == 404
+
+
+@pytest.mark.django_db
+def test_a_collection_gets_an_address_of_its_own(client_of, manager):
+    client = client_of(manager)
+    for name, slug in (("New", "new"), ("Häfen im Norden", "hafen-im-norden"), ("港", "collection")):
+        response = client.post(reverse("images:collection-create"), {"name": name, "description": "x"})
+        made = Collection.objects.get(name=name)
+        assert response["Location"] == reverse("images:images-add", args=[made.slug])
+        assert re.fullmatch(rf"{slug}-[a-z2-9]{{8}}", made.slug)
+        assert made.created_by == manager
+
+
+@pytest.mark.django_db
+def test_addresses_of_shared_collections_are_numbered():
+    made = [create_collection(name=name, is_shared=True) for name in ("New", "Häfen", "Häfen")]
+    assert [collection.slug for collection in made] == ["new-2", "hafen", "hafen-2"]
+
+
+@pytest.mark.django_db
+def test_a_name_is_given_once(client_of, manager):
+    client = client_of(manager)
+    client.post(reverse("images:collection-create"), {"name": "New"})
+
+    again = client.post(reverse("images:collection-create"), {"name": "New"})
+    assert again.status_code == 422
+    assert "already" in again.text
+
+
+@pytest.mark.django_db
+def test_pictures_are_shown_with_who_made_them(client_of, manager):
+    collection = make_collection(images=0)
+    waiting = make_image(sizes_state=JobState.QUEUED, author="Wanda")
+    for position, image in enumerate([make_image(author="Ann"), waiting], start=1):
+        CollectionImage.objects.create(collection=collection, image=image, key=f"key-{position}", position=position)
+
+    text = client_of(manager).get(reverse("images:collection-show", args=[collection.slug])).text
+
+    assert "Ann" in text
+    assert "CC BY 4.0" in text
+    assert "being prepared" in text
+    assert text.count("/pictures/") == 1 + len(sizes_of(640, 480))
+
+
+@pytest.mark.django_db
+def test_a_page_of_a_large_collection_asks_no_more_than_one_of_a_small_one(
+    client_of, manager, django_assert_max_num_queries
+):
+    small, large = make_collection(images=1), make_collection(images=70)
+    client = client_of(manager)
+    for collection in (small, large):
+        with django_assert_max_num_queries(10):
+            client.get(reverse("images:collection-show", args=[collection.slug]))
+    second = client.get(reverse("images:collection-show", args=[large.slug]), {"page": 2})
+    assert len(second.context["shown"]) == 10
+
+
+@pytest.mark.django_db
+def test_many_files_are_sent_and_imported_in_the_background(
+    client_of, manager, collection, sent, django_capture_on_commit_callbacks
+):
+    collection.entries.all().delete()
+    with django_capture_on_commit_callbacks(execute=True):
+        response = client_of(manager).post(
+            reverse("images:images-add", args=[collection.slug]),
+            {
+                "pictures": [
+                    SimpleUploadedFile("a.jpg", picture()),
+                    SimpleUploadedFile("b.png", picture("PNG", shade=10)),
+                    SimpleUploadedFile("empty.jpg", b""),
+                ]
+            },
+        )
+
+    job = ImportJob.objects.get()
+    assert response["Location"] == reverse("images:import-show", args=[job.pk])
+    assert sent == [job.pk]
+    assert (job.state, job.created_by, job.source_name) == (JobState.QUEUED, manager, "3 files")
+
+    with django_capture_on_commit_callbacks(execute=True):
+        tasks.run_import(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.done) == (JobState.DONE, 3)
+    assert sent[1:] == list(collection.entries.values_list("image_id", flat=True))
+    for image_id in sent[1:]:
+        tasks.make_sizes(image_id)
+    assert set(Image.objects.values_list("sizes_state", flat=True)) == {JobState.DONE}
+
+
+@pytest.mark.django_db
+def test_nothing_sent_is_told_in_the_form(client_of, manager, collection):
+    response = client_of(manager).post(reverse("images:images-add", args=[collection.slug]), {})
+    assert response.status_code == 422
+    assert not ImportJob.objects.exists()
+
+
+@pytest.mark.django_db
+def test_too_much_at_once_is_told_clearly(client_of, manager, collection, monkeypatch, settings):
+    address = reverse("images:images-add", args=[collection.slug])
+    two = {"pictures": [SimpleUploadedFile("a.jpg", picture()), SimpleUploadedFile("b.jpg", picture())]}
+
+    settings.DATA_UPLOAD_MAX_NUMBER_FILES = 1
+    many = client_of(manager).post(address, two)
+    settings.DATA_UPLOAD_MAX_NUMBER_FILES = 10
+    monkeypatch.setattr(limits, "MAX_UPLOAD_BYTES", 100)
+    large = client_of(manager).post(address, two)
+
+    assert (many.status_code, large.status_code) == (413, 413)
+    assert "Put them into a zip" in many.text
+    assert "in several parts" in large.text
+    assert not ImportJob.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_form_from_elsewhere_is_refused(client_of, manager, collection):
+    address = reverse("images:images-add", args=[collection.slug])
+    client = client_of(manager, enforce_csrf_checks=True)
+    content = {"pictures": SimpleUploadedFile("a.jpg", picture())}
+    assert client.post(address, content).status_code == 403
+
+    token = client.get(address).context["csrf_token"]
+    signed = {"pictures": SimpleUploadedFile("a.jpg", picture()), "csrfmiddlewaretoken": str(token)}
+    assert client.post(address, signed).status_code == 302
+
+
+@pytest.mark.django_db
+def test_a_report_can_be_narrowed_and_downloaded(client_of, manager, collection):
+    job = make_job(collection, state=JobState.DONE)
+    client = client_of(manager)
+
+    assert "b.jpg" in client.get(reverse("images:import-show", args=[job.pk])).text
+    added = client.get(reverse("images:import-show", args=[job.pk]), {"outcome": "added"}).text
+    assert "=1+1.jpg" in added
+    assert "It is broken." not in added
+    assert client.get(reverse("images:import-show", args=[job.pk]), {"outcome": "x", "page": "y"}).status_code == 200
+
+    export = client.get(reverse("images:import-export", args=[job.pk]))
+    table = list(csv.reader(io.StringIO(b"".join(export.streaming_content).decode())))
+    assert table == [
+        ["number", "name", "outcome", "reason"],
+        ["1", "'=1+1.jpg", "added", ""],
+        ["2", "b.jpg", "rejected", "It is broken."],
+    ]
+
+
+@pytest.mark.django_db
+def test_progress_asks_for_itself_until_the_import_is_done(client_of, manager, collection):
+    job = make_job(collection, state=JobState.RUNNING, total=8, done=2)
+    address = reverse("images:import-progress", args=[job.pk])
+    client = client_of(manager)
+
+    running = client.get(address, headers={"HX-Request": "true"})
+    assert "hx-get" in running.text
+    assert "2 of 8" in running.text
+    assert "HX-Refresh" not in running
+
+    ImportJob.objects.update(state=JobState.DONE)
+    done = client.get(address, headers={"HX-Request": "true"})
+    assert "hx-get" not in done.text
+    assert done["HX-Refresh"] == "true"
+    assert client.get(address)["Location"] == reverse("images:import-show", args=[job.pk])
+
+
+@pytest.fixture
+def image() -> Image:
+    made = make_image(width=1000, height=800, title="SECRET TITLE")
+    for size in (320, 800, 1600):
+        files.put(files.size_name(made.public_id, size), picture("WEBP", size=(10, 8)))
+    return made
+
+
+@pytest.mark.django_db
+def test_a_picture_is_served_to_its_viewer_without_a_word_about_it(client_of, image):
+    viewer = make_user("viewer")
+    shown = picture_of(image, viewer)
+
+    for address in {shown.src, shown.large, *(part.split()[0] for part in shown.srcset.split(", "))}:
+        response = client_of(viewer).get(address)
+        assert response.status_code == 200
+        assert response["Content-Type"] == "image/webp"
+        assert response["Cache-Control"] == "private, max-age=86400, immutable"
+        assert response["X-Content-Type-Options"] == "nosniff"
+        assert not {"Content-Disposition", "ETag", "Last-Modified"} & set(response.headers)
+        assert "SECRET" not in str(response.headers) + address
+        assert image.sha256 not in str(response.headers) + address
+
+
+@pytest.mark.django_db
+def test_the_address_of_a_picture_is_of_no_use_to_anybody_else(client_of, image):
+    viewer, other = make_user("viewer"), make_user("other")
+    address = picture_of(image, viewer).src
+    assert client_of(other).get(address).status_code == 404
+    assert Client().get(address).status_code == 404
+
+
+@pytest.mark.django_db
+def test_an_address_that_was_tampered_with_or_ran_out_is_of_no_use(client_of, image):
+    viewer = make_user("viewer")
+    client = client_of(viewer)
+    address = picture_of(image, viewer).src
+    old = picture_of(image, viewer, now=timezone.now() - timedelta(days=2)).src
+    yesterday = picture_of(image, viewer, now=timezone.now() - timedelta(days=1)).src
+    other_image = address.replace(str(image.public_id), str(make_image().public_id))
+    day = address.split("/")[-2].partition(".")[0]
+
+    assert client.get(yesterday).status_code == 200
+    for wrong in (
+        old,
+        address.replace("/800/", "/320/"),
+        other_image,
+        address.replace(day, str(int(day) + 1)),
+        address.replace(day, "9" * 7),
+        address.replace(day, "9" * 30),
+        address.replace(day, "²"),
+        address.replace(day + ".", ""),
+    ):
+        assert client.get(wrong).status_code == 404, wrong
+
+
+@pytest.mark.django_db
+def test_a_picture_whose_sizes_are_not_made_yet_says_when_to_ask_again(client_of):
+    viewer = make_user("viewer")
+    image = make_image(sizes_state=JobState.QUEUED)
+    shown = picture_of(image, viewer)
+    response = client_of(viewer).get(shown.src)
+    assert not shown.is_ready
+    assert response.status_code == 503
+    assert response["Retry-After"]
+    assert response["Cache-Control"] == "private, no-store"
+
+
+@pytest.mark.django_db
+def test_addresses_stay_the_same_all_day_and_cost_no_query(image, django_assert_num_queries):
+    viewer = make_user("viewer")
+    with django_assert_num_queries(0):
+        morning, evening = (picture_of(image, viewer, now=NOW.replace(hour=hour)) for hour in (1, 23))
+    assert morning == evening
+    assert (morning.width, morning.height) == (800, 640)
+
+
+@pytest.mark.django_db
+def test_a_sweep_sends_again_what_was_lost(sent, monkeypatch):
+    lost = make_image(sizes_state=JobState.QUEUED)
+    job = imports.start_upload(
+        collection=make_collection(), uploads=[SimpleUploadedFile("a.jpg", picture())], by=make_user()
+    )
+    tasks.sweep_images()
+    tasks.sweep_imports()
+    tasks.sweep_images()
+    tasks.sweep_imports()
+    assert sent == [lost.pk, job.pk]
+    assert images.images_waiting(now=timezone.now()) == []

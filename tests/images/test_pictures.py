@@ -1,0 +1,259 @@
+"""Reading pictures, and making the sizes that are served."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from PIL import Image as Pillow
+
+from images.rules import limits
+from images.rules.derive import derive
+from images.rules.exif import position_of
+from images.rules.pictures import PictureFacts, PictureRefused, inspect
+from images.rules.sizes import sizes_of
+from tests.images.pictures import animation, bomb, exif, picture, profile
+from tests.published import published
+
+TRACES = (b"Exif", b"EXIF", b"XMP", b"ICCP", b"ICC_PROFILE", b"SECRET", b"http://ns.adobe.com")
+
+
+def read(content: bytes, name: str) -> PictureFacts:
+    return inspect(io.BytesIO(content), name=name, size_bytes=len(content))
+
+
+def served(content: bytes, kind: str) -> dict[int, bytes]:
+    return dict(derive(io.BytesIO(content), kind=kind))
+
+
+def opened(content: bytes) -> Pillow.Image:
+    return Pillow.open(io.BytesIO(content)).convert("RGB")
+
+
+def dot(content: bytes, place: tuple[float, float]) -> tuple[int, ...]:
+    """The colour at `place`, in parts of width and height."""
+    shown = opened(content)
+    colour = shown.getpixel((int(place[0] * shown.width), int(place[1] * shown.height)))
+    assert isinstance(colour, tuple)
+    return tuple(int(part) for part in colour)
+
+
+def close(one: tuple[int, ...], other: tuple[int, ...], by: int = 12) -> bool:
+    return all(abs(first - second) <= by for first, second in zip(one, other, strict=True))
+
+
+SOUND = [
+    ("JPEG", "RGB", "a.jpg"),
+    ("JPEG", "RGB", "a.JPEG"),
+    ("JPEG", "L", "a.jpe"),
+    ("JPEG", "CMYK", "a.jpg"),
+    ("PNG", "RGB", "a.png"),
+    ("PNG", "P", "a.png"),
+    ("PNG", "1", "a.png"),
+    ("PNG", "RGBA", "a.png"),
+    ("PNG", "LA", "a.png"),
+    ("WEBP", "RGB", "a.webp"),
+    ("WEBP", "RGBA", "a.webp"),
+    ("TIFF", "RGB", "a.tif"),
+    ("TIFF", "CMYK", "a.tiff"),
+    ("GIF", "P", "a.gif"),
+    ("JPEG", "RGB", "no ending"),
+]
+
+
+@pytest.mark.parametrize(("kind", "mode", "name"), SOUND)
+def test_each_kind_of_picture_is_read_and_served_in_its_own_brightness(kind, mode, name):
+    content = picture(kind, mode=mode, size=(640, 480))
+
+    facts = read(content, name)
+    sizes = served(content, kind)
+
+    assert (facts.format, facts.width, facts.height) == (kind, 640, 480)
+    assert list(sizes) == [800, 320]
+    assert opened(sizes[800]).size == (640, 480)
+    assert opened(sizes[320]).size == (320, 240)
+    left, right = dot(sizes[320], (0.2, 0.5)), dot(sizes[320], (0.8, 0.5))
+    assert left[1] + 80 < right[1]
+    if mode != "1":
+        assert close(right, (200, 200, 200)), right
+
+
+@pytest.mark.parametrize(("kind", "mode"), [("PNG", "I;16"), ("TIFF", "I;16"), ("TIFF", "I;16B")])
+def test_sixteen_bits_are_scaled_to_eight(kind, mode):
+    output = io.BytesIO()
+    Pillow.new(mode, (40, 30), 32768).save(output, kind)
+    content = output.getvalue()
+
+    assert read(content, "a.png" if kind == "PNG" else "a.tif").width == 40
+    assert close(dot(served(content, kind)[320], (0.5, 0.5)), (128, 128, 128), by=2)
+
+
+def test_a_picture_of_floating_point_numbers_is_stretched_to_what_can_be_seen():
+    output = io.BytesIO()
+    dots = Pillow.new("F", (40, 30), -3.5)
+    dots.paste(8.25, (20, 0, 40, 30))
+    dots.save(output, "TIFF")
+
+    shown = served(output.getvalue(), "TIFF")[320]
+
+    assert close(dot(shown, (0.2, 0.5)), (0, 0, 0))
+    assert close(dot(shown, (0.8, 0.5)), (255, 255, 255))
+
+
+def test_transparent_parts_become_white():
+    output = io.BytesIO()
+    Pillow.new("RGBA", (40, 30), (0, 0, 0, 0)).save(output, "PNG")
+    assert dot(served(output.getvalue(), "PNG")[320], (0.5, 0.5)) == (255, 255, 255)
+
+
+def test_of_an_animation_the_first_frame_is_taken():
+    content = animation()
+    assert read(content, "a.gif") == PictureFacts("GIF", 40, 30)
+    assert close(dot(served(content, "GIF")[320], (0.5, 0.5)), (255, 0, 0))
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])
+def test_a_picture_taken_sideways_is_served_upright(kind):
+    # Orientation 6: the first row of the file is the right side of the picture, so what is left comes to the top.
+    content = picture(kind, size=(640, 480), exif=exif(6))
+
+    facts = read(content, f"a.{ {'JPEG': 'jpg', 'TIFF': 'tif'}.get(kind, kind.lower()) }")
+    shown = served(content, kind)[800]
+
+    assert (facts.width, facts.height) == (480, 640)
+    assert opened(shown).size == (480, 640)
+    assert dot(shown, (0.5, 0.2))[0] + 80 < dot(shown, (0.5, 0.8))[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("JPEG", {"exif": exif(1, artist="SECRET"), "icc_profile": profile(), "comment": b"SECRET-COMMENT"}),
+        ("PNG", {"exif": exif(1), "icc_profile": profile()}),
+        (
+            "WEBP",
+            {"exif": exif(1), "icc_profile": profile(), "xmp": b"<x:xmpmeta>SECRET http://ns.adobe.com</x:xmpmeta>"},
+        ),
+        ("TIFF", {"exif": exif(1), "icc_profile": profile(), "description": "SECRET"}),
+    ],
+)
+def test_served_sizes_hold_nothing_but_pixels(kind, options):
+    content = picture(kind, size=(1700, 900), **options)
+    assert any(trace in content for trace in TRACES)
+
+    sizes = served(content, kind)
+
+    assert list(sizes) == [1600, 800, 320]
+    for shown in sizes.values():
+        assert not any(trace in shown for trace in TRACES)
+        assert set(Pillow.open(io.BytesIO(shown)).info) <= {"loop", "background", "timestamp", "duration"}
+
+
+def test_colours_of_another_profile_are_converted():
+    # sRGB with the names of red and green exchanged: a picture that says red shows green.
+    exchanged = profile().replace(b"rXYZ", b"tmp!").replace(b"gXYZ", b"rXYZ").replace(b"tmp!", b"gXYZ")
+    output = io.BytesIO()
+    Pillow.new("RGB", (40, 30), (220, 20, 20)).save(output, "PNG", icc_profile=exchanged)
+
+    red, green, _ = dot(served(output.getvalue(), "PNG")[320], (0.5, 0.5))
+
+    assert green > red + 100
+
+
+def test_a_broken_profile_is_as_none():
+    plain = picture("JPEG", size=(40, 30))
+    broken = picture("JPEG", size=(40, 30), icc_profile=b"not a profile")
+    assert served(broken, "JPEG") == served(plain, "JPEG")
+
+
+def test_a_place_is_read_in_degrees():
+    south_west = exif(gps=(("S", (33.0, 51.0, 30.0)), ("W", (70.0, 30.0, 0.0))))
+    assert read(picture(exif=south_west), "a.jpg").position == (-33.8583333, -70.5)
+
+
+@pytest.mark.parametrize(
+    "gps",
+    [
+        (("N", (91.0, 0.0, 0.0)), ("E", (10.0, 0.0, 0.0))),
+        (("N", (10.0, 0.0, 0.0)), ("E", (181.0, 0.0, 0.0))),
+        (("N", (0.0, 0.0, 0.0)), ("E", (0.0, 0.0, 0.0))),
+        (("X", (10.0, 0.0, 0.0)), ("E", (10.0, 0.0, 0.0))),
+        (("N", (10.0, 75.0, 0.0)), ("E", (10.0, 0.0, 0.0))),
+        (("N", (10.0, 0.0)), ("E", (10.0, 0.0, 0.0))),
+    ],
+)
+def test_a_place_that_cannot_be_true_is_no_place(gps):
+    assert position_of(exif(gps=gps)) is None
+    assert read(picture(exif=exif(gps=gps)), "a.jpg").position is None
+
+
+def test_the_author_is_the_artist_or_else_the_copyright_line():
+    # Pillow writes no UTF-8 there, though cameras do.
+    both = picture(exif=exif(artist="J??rg", copyright="(c) somebody")).replace(b"J??rg", "Jörg".encode())
+    assert read(both, "a.jpg").author == "Jörg"
+    assert read(picture(exif=exif(copyright="(c) 2020 Ann")), "a.jpg").author == "(c) 2020 Ann"
+    assert read(picture(), "a.jpg").author == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "says"),
+    [
+        (b"", "a.jpg", "empty"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'></svg>", "a.svg", "SVG"),
+        (b"<!DOCTYPE html><title>Not found</title>", "a.jpg", "web page"),
+        (b"%PDF-1.7", "a.jpg", "PDF"),
+        (b"\0\0\0\x18ftypheic", "a.heic", "HEIC"),
+        (b"just text", "a.txt", "no picture"),
+        (picture("JPEG"), "photo.png", "Rename it to “photo.jpg”"),
+        (picture("PNG"), "photo.jpeg", "Rename it to “photo.png”"),
+        (picture("JPEG", size=(400, 300))[:-300], "a.jpg", "cut off"),
+        (picture("PNG", size=(400, 300))[:-30], "a.png", "cut off"),
+        (picture("GIF", mode="P", size=(400, 300))[:-200], "a.gif", "cut off"),
+        (picture("WEBP", size=(400, 300))[:-60], "a.webp", "cut off"),
+        (picture("TIFF", size=(400, 300))[:2000], "a.tif", "cut off"),
+        (b"\xff\xd8\xff" + b"\0" * 600, "a.jpg", "cut off"),
+        (bomb(9_000, 9_000), "a.png", "80 million pixels"),
+        (bomb(60_000, 60_000), "a.png", "80 million pixels"),
+    ],
+)
+def test_what_is_not_taken_says_why(content, name, says):
+    with pytest.raises(PictureRefused, match=says):
+        read(content, name)
+
+
+def test_a_flipped_bit_in_a_png_is_found():
+    content = bytearray(picture("PNG", size=(400, 300)))
+    content[len(content) // 2] ^= 1
+    with pytest.raises(PictureRefused, match="broken"):
+        read(bytes(content), "a.png")
+
+
+def test_too_many_bytes_are_refused_unread():
+    with pytest.raises(PictureRefused, match="at most 50 MB"):
+        inspect(io.BytesIO(b""), name="a.jpg", size_bytes=limits.MAX_PICTURE_BYTES + 1)
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "sizes"),
+    [
+        (200, 100, {320: (200, 100)}),
+        (320, 10, {320: (320, 10)}),
+        (640, 480, {320: (320, 240), 800: (640, 480)}),
+        (4000, 3000, {320: (320, 240), 800: (800, 600), 1600: (1600, 1200)}),
+        (1, 5000, {320: (1, 320), 800: (1, 800), 1600: (1, 1600)}),
+    ],
+)
+def test_sizes_are_never_larger_than_the_picture(width, height, sizes):
+    assert sizes_of(width, height) == sizes
+
+
+@pytest.mark.slow(reason="49 photographs in three sizes")
+def test_real_photographs_are_served_without_what_they_say_about_themselves():
+    photographs = sorted(published("photos").glob("*.jpg"))
+    assert photographs
+    for path in photographs:
+        content = path.read_bytes()
+        facts = read(content, path.name)
+        for size, shown in served(content, facts.format).items():
+            assert opened(shown).size == sizes_of(facts.width, facts.height)[size]
+            assert not any(trace in shown for trace in TRACES), path.name
