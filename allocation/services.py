@@ -28,31 +28,31 @@ SWEEP_AT_ONCE = 500
 Prepare = Callable[[Batch, list[Assignment]], None]
 
 
-class PoolBusy(Exception):
+class PoolBusyError(Exception):
     """Places are open, but others are taking all of them right now: try again in a moment."""
 
 
-class PoolClosed(Exception):
+class PoolClosedError(Exception):
     """No new batches are handed out from this pool at present."""
 
 
-class TimeRanOut(Exception):
+class LeaseExpiredError(Exception):
     """The lease is over: the batch can be taken up again, as far as its tasks are still free."""
 
 
-class GivenBack(Exception):
+class BatchReturnedError(Exception):
     """The batch was given back; it can be taken up again, as far as its tasks are still free."""
 
 
-class NothingFree(Exception):
+class NoTasksAvailableError(Exception):
     """Everything in this batch has gone to other people since."""
 
 
-class NotInHand(Exception):
+class BatchClosedError(Exception):
     """The batch is in nobody's hands any more: handed in, given back, or its time ran out."""
 
 
-class BatchInHand(Exception):
+class OpenBatchExistsError(Exception):
     """The person already has an open batch of this pool."""
 
     def __init__(self, batch: Batch) -> None:
@@ -76,9 +76,9 @@ def take_batch(
 
     Raises
     ------
-    PoolClosed
+    PoolClosedError
         The pool hands out nothing at present.
-    PoolBusy
+    PoolBusyError
         Tasks are open, but rivals are taking all of them right now.
     """
     batch = _try_to_take(pool, person, now, rng, prepare, without)
@@ -100,7 +100,7 @@ def _try_to_take(
             if in_hand:
                 return in_hand
             if not pool.is_open:
-                raise PoolClosed
+                raise PoolClosedError
             open_tasks = Task.objects.open_for(person, pool).exclude(without or Q(pk__in=[]))
             tasks = _take_free(open_tasks, pool.batch_size, rng)
             if len(tasks) < pool.batch_size:
@@ -111,7 +111,7 @@ def _try_to_take(
             if not tasks:
                 return None
             return _assign(pool, person, tasks, now, prepare)
-    raise PoolBusy(pool.pk)
+    raise PoolBusyError(pool.pk)
 
 
 def lock_person(person: User) -> None:
@@ -297,7 +297,7 @@ def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
 
     Raises
     ------
-    PoolClosed, NothingFree, BatchInHand
+    PoolClosedError, NoTasksAvailableError, OpenBatchExistsError
     """
     with transaction.atomic():
         lock_person(person)
@@ -310,9 +310,9 @@ def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
                 return batch
             _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
         if batch.state == BatchState.DONE:
-            raise NothingFree
+            raise NoTasksAvailableError
         if not batch.pool.is_open:
-            raise PoolClosed
+            raise PoolClosedError
         let_go = batch.assignments.filter(state__in=[AssignmentState.LAPSED, AssignmentState.RETURNED])
         overdue = Assignment.objects.filter(
             batch__in=[other.pk for other in _lock_open_batches(batch.pool, person)], state=AssignmentState.HELD
@@ -320,11 +320,11 @@ def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
         _lock_tasks(let_go | overdue)
         in_hand = _open_batch(batch.pool, person, now)
         if in_hand:
-            raise BatchInHand(in_hand)
+            raise OpenBatchExistsError(in_hand)
         tasks = Task.objects.filter(assignments__in=let_go).order_by("pk").select_for_update(no_key=True, of=("self",))
         free = [task.pk for task in tasks if task.places_taken < task.places]
         if not free:
-            raise NothingFree
+            raise NoTasksAvailableError
         Task.objects.filter(pk__in=free).update(places_taken=F("places_taken") + 1)
         let_go.exclude(task__in=free).update(state=AssignmentState.GONE)
         let_go.update(state=AssignmentState.HELD)
@@ -346,10 +346,10 @@ def move_batch(
 
     Raises
     ------
-    Batch.DoesNotExist, NotInHand, PoolClosed
-    NothingFree
+    Batch.DoesNotExist, BatchClosedError, PoolClosedError
+    NoTasksAvailableError
         None of its tasks may come to `to`; nothing was changed.
-    BatchInHand
+    OpenBatchExistsError
         `to` has an open batch of the pool already.
     """
     with transaction.atomic():
@@ -361,9 +361,9 @@ def move_batch(
         batch = Batch.objects.select_for_update(no_key=True).get(pk=batch_id)
         batch.pool = pool
         if batch.state != BatchState.OPEN or batch.due_at <= now:
-            raise NotInHand
+            raise BatchClosedError
         if not batch.pool.is_open:
-            raise PoolClosed
+            raise PoolClosedError
         held = batch.assignments.filter(state=AssignmentState.HELD)
         overdue = Assignment.objects.filter(
             batch__in=[other.pk for other in _lock_open_batches(batch.pool, to)], state=AssignmentState.HELD
@@ -371,14 +371,14 @@ def move_batch(
         _lock_tasks(held | overdue)
         in_hand = _open_batch(batch.pool, to, now)
         if in_hand:
-            raise BatchInHand(in_hand)
+            raise OpenBatchExistsError(in_hand)
         in_order = list(held.order_by("position").values_list("task_id", flat=True))
         _let_go(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
         # All of them are locked, so that nobody takes one between its being freed and its being taken.
         found = Task.objects.open_for(to, batch.pool).filter(pk__in=in_order).exclude(without or Q(pk__in=[]))
         tasks = sorted(found, key=lambda task: in_order.index(task.pk))
         if not tasks:
-            raise NothingFree
+            raise NoTasksAvailableError
         return _assign(batch.pool, to, tasks, now, prepare), len(in_order) - len(tasks)
 
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from django.contrib import admin
 
 from annotation.models import (
+    AnnotatorStatus,
     Caption,
     CaptionBatch,
+    CaptionItem,
     CaptionTask,
     Exclusion,
     Feedback,
     GuidelineExample,
     Guidelines,
-    Item,
     Release,
     Round,
     RoundFigures,
     SentBack,
     SpotCheck,
-    Standing,
     Tally,
     Verdict,
     VerificationBatch,
@@ -54,7 +54,7 @@ class CaptionBatchAdmin(LookUpAdmin):
     list_select_related = ("batch", "round__project", "round__language")
 
 
-@admin.register(Item)
+@admin.register(CaptionItem)
 class ItemAdmin(LookUpAdmin):
     list_display = ("batch", "position", "person", "rating", "revision", "saved_at")
     list_select_related = ("batch", "person")
@@ -93,7 +93,7 @@ class FeedbackAdmin(LookUpAdmin):
     list_select_related = ("round__project", "round__language", "person", "by")
 
 
-@admin.register(Standing)
+@admin.register(AnnotatorStatus)
 class StandingAdmin(LookUpAdmin):
     list_display = ("project", "language", "person", "state", "by", "at")
     list_filter = ("project", "state")

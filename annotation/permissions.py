@@ -12,6 +12,8 @@ from django.utils.translation import gettext as _
 
 from allocation.models import Batch
 from annotation.models import (
+    AnnotatorState,
+    AnnotatorStatus,
     Caption,
     CaptionBatch,
     CaptionTask,
@@ -20,15 +22,13 @@ from annotation.models import (
     Release,
     Round,
     RoundKind,
-    Standing,
-    StandingState,
     VerificationBatch,
 )
 from inference import exposure
 from languages.models import Language
 from people.models import Membership, Project, Role, User
 from people.permissions import project_for
-from people.qualification import Blocker, NotQualified, Work, blockers_of, still_takes_part
+from people.qualification import Blocker, NotQualifiedError, Work, blockers_of, still_takes_part
 
 # Who may rate what others wrote: those who may write, and those who were invited for nothing but judging.
 RATERS = (Role.ANNOTATOR, Role.RATER)
@@ -167,13 +167,13 @@ def check_not_stopped(user: User, round: Round) -> None:
 
     Raises
     ------
-    NotQualified
+    NotQualifiedError
     """
     if stop := _stops(user, [round])[round.pk]:
-        raise NotQualified([stop])
+        raise NotQualifiedError([stop])
     roles = (Role.ANNOTATOR, Role.RATER) if round.kind == RoundKind.VERIFICATION else (Role.ANNOTATOR,)
     if not any(still_takes_part(user, round.project_id, role) for role in roles):
-        raise NotQualified(blockers(user, round))
+        raise NotQualifiedError(blockers(user, round))
 
 
 def _stops(user: User, rounds: list[Round]) -> dict[int, Blocker | None]:
@@ -181,7 +181,7 @@ def _stops(user: User, rounds: list[Round]) -> dict[int, Blocker | None]:
     projects = {round.project_id for round in rounds}
     standings = {
         (project, language): state
-        for project, language, state in Standing.objects.filter(person=user, project__in=projects).values_list(
+        for project, language, state in AnnotatorStatus.objects.filter(person=user, project__in=projects).values_list(
             "project", "language", "state"
         )
     }
@@ -206,11 +206,11 @@ def _stop(round: Round, standing: str | None, *, is_excluded: bool) -> Blocker |
             _("A manager decided that your work in %(language)s does not count at present. Ask them about it.")
             % language,
         )
-    if standing == StandingState.PAUSED:
+    if standing == AnnotatorState.PAUSED:
         return Blocker(
             "paused", _("A manager has paused your work in %(language)s. Ask them when it goes on.") % language
         )
-    if round.needs_qualification and standing != StandingState.QUALIFIED:
+    if round.needs_qualification and standing != AnnotatorState.QUALIFIED:
         return Blocker(
             "qualification",
             _("This round is for people whom a manager has qualified in %(language)s. Ask them about it.") % language,

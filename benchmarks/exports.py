@@ -238,8 +238,8 @@ def _write_captions(round: Round, first_person: int, number: int) -> None:
             f" SELECT task_id, {batch_id}, {person}, k %% %(size)s + 1, 'done' FROM {tasks}"
         ),
         (
-            "INSERT INTO annotation_item (assignment_id, batch_id, person_id, position, image_id, english_id, rating,"
-            " rated_at, rating_ms, text, revision, saved_at, writing_ms)"
+            "INSERT INTO annotation_captionitem (assignment_id, batch_id, person_id, position, image_id, english_id,"
+            " rating, rated_at, rating_ms, text, revision, saved_at, writing_ms)"
             " SELECT one.id, one.batch_id, one.person_id, one.position, task.image_id, task.english_id, 'GOOD', %(at)s,"
             " 5000, '', 1, %(at)s, 30000 FROM annotation_captiontask AS task"
             " JOIN allocation_assignment AS one ON one.task_id = task.task_id WHERE task.round_id = %(round)s"
@@ -249,7 +249,8 @@ def _write_captions(round: Round, first_person: int, number: int) -> None:
             " text_as_typed, warnings, state, submitted_at)"
             " SELECT item.assignment_id, %(round)s, item.image_id, item.person_id, %(guidelines)s, 0,"
             " %(text)s || item.assignment_id, %(text)s || item.assignment_id, '[]', 'counted', %(at)s"
-            " FROM annotation_item AS item JOIN annotation_captionbatch AS batch ON batch.batch_id = item.batch_id"
+            " FROM annotation_captionitem AS item"
+            " JOIN annotation_captionbatch AS batch ON batch.batch_id = item.batch_id"
             " WHERE batch.round_id = %(round)s"
         ),
     ]

@@ -23,7 +23,7 @@ from django.db import connection
 from django.utils import timezone
 
 from benchmarks.people import PASSWORD, name_of
-from gapgame.models import Access, Item, ItemImage, ItemSet, Player, RepresentativeSource, Season, SeasonLanguage
+from gapgame.models import Access, GapItem, ItemImage, ItemSet, Player, RepresentativeSource, Season, SeasonLanguage
 from images.models import Collection, Image, JobState
 from images.rules.sizes import sizes_of
 from images.services import files
@@ -77,8 +77,8 @@ def make_season(name: str, items: int, words: int) -> Season:
     for image in images:
         for size in sizes_of(image.width, image.height):
             files.put(files.size_name(image.public_id, size), picture.getvalue())
-    made = Item.objects.bulk_create(
-        Item(
+    made = GapItem.objects.bulk_create(
+        GapItem(
             item_set=item_set,
             key=f"item-{number}",
             language=english,

@@ -36,7 +36,7 @@ IN_PLACE = {"guess", "next sentence"}
 BETWEEN_GUESSES_S = 1.001
 
 
-class Unexpected(Exception):
+class UnexpectedAnswerError(Exception):
     """An answer that is not what the step should give."""
 
 
@@ -59,7 +59,7 @@ class Person:
             body = await response.text(errors="replace")
         self.times[kind].append(time.perf_counter() - began)
         if response.status != expected:
-            raise Unexpected(f"{kind}: {response.status} instead of {expected}: {body[:120]!r}")
+            raise UnexpectedAnswerError(f"{kind}: {response.status} instead of {expected}: {body[:120]!r}")
         return body, response.headers.get("Location", "")
 
     async def sign_in(self) -> None:
@@ -128,7 +128,7 @@ class Rater(Person):
             self.page, _ = await self._request("first pair", "GET", self.batch, 200)
         position = POSITION.search(self.page)
         if not position:
-            raise Unexpected(f"no pair on the page: {self.page[:120]!r}")
+            raise UnexpectedAnswerError(f"no pair on the page: {self.page[:120]!r}")
         answer = {"choice": str(self.number % 4 - 1), "active_ms": "2000"}
         body, _ = await self._request("judge", "POST", position[0], 200, **answer)
         self.page = json.loads(body).get("html", "")
@@ -150,7 +150,7 @@ class Player(Person):
         page, location = await self._request("next sentence", "POST", f"/game/{self.season}/next/", 200)
         turn = TURN.search(page)
         if not turn:
-            raise Unexpected(f"no turn on the page: {location} {page[:120]!r}")
+            raise UnexpectedAnswerError(f"no turn on the page: {location} {page[:120]!r}")
         shown_at, seen = time.perf_counter(), set[str]()
         for number in (1, 2, 3):
             await asyncio.sleep(max(0.0, shown_at + BETWEEN_GUESSES_S - time.perf_counter()))
@@ -191,7 +191,7 @@ async def run(kind: type[Person], base: str, target: str, people: int, seconds: 
                 if not await annotator.one_task():
                     return
                 tasks += 1
-            except (Unexpected, aiohttp.ClientError, TimeoutError) as error:
+            except (UnexpectedAnswerError, aiohttp.ClientError, TimeoutError) as error:
                 errors[str(error)[:200]] += 1
                 if errors.total() > 50:
                     return

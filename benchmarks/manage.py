@@ -245,8 +245,8 @@ def _statements() -> list[str]:
         ),
         "UPDATE allocation_task SET places_taken = 2 WHERE pool_id = %(pool)s",
         (
-            "INSERT INTO annotation_item (assignment_id, batch_id, person_id, position, image_id, english_id, rating,"
-            " rated_at, rating_ms, text, revision, saved_at, writing_ms)"
+            "INSERT INTO annotation_captionitem (assignment_id, batch_id, person_id, position, image_id, english_id,"
+            " rating, rated_at, rating_ms, text, revision, saved_at, writing_ms)"
             " SELECT own.id, own.batch_id, own.person_id, own.position, what.image_id, what.english_id,"
             " CASE (own.id * 7919 + own.person_id * 31 + what.image_id * 13) %% 10"
             " WHEN 0 THEN 'BAD' WHEN 1 THEN 'BAD' WHEN 2 THEN 'MEDIUM' WHEN 3 THEN 'MEDIUM'"
@@ -261,7 +261,7 @@ def _statements() -> list[str]:
         " SELECT item.assignment_id, %(round)s, item.image_id, item.person_id, batch.guidelines_id, 0,"
         " trim(item.text), item.text, CASE WHEN item.assignment_id %% 25 = 0 THEN '[\"short\"]' ELSE '[]' END"
         + ("::jsonb" if connection.vendor == "postgresql" else "")
-        + ", 'counted', batch.submitted_at FROM annotation_item AS item"
+        + ", 'counted', batch.submitted_at FROM annotation_captionitem AS item"
         " JOIN annotation_captionbatch AS batch ON batch.batch_id = item.batch_id"
         " WHERE batch.round_id = %(round)s AND batch.stage = 'submitted'",
     ]

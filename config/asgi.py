@@ -11,7 +11,7 @@ from django.http import Http404
 from config.wsgi import application as handle
 from images.permissions import collection_to_change
 from inference.permissions import check_researcher
-from operations.bodies import RefusedError
+from operations.bodies import BodyRefusedError
 from operations.rules.uploads import owner_of
 from operations.serving import Application
 from people.models import Role, User
@@ -23,14 +23,14 @@ NOT_YOURS = "Only managers and researchers may send files, so these were not tak
 
 
 def check_uploader(environ: dict[str, Any]) -> None:
-    """Raise RefusedError unless the person may upload files there, to that very project or collection."""
+    """Raise BodyRefusedError unless the person may upload files there, to that very project or collection."""
     close_old_connections()
     # A copy: the constructor changes what it is given.
     request = WSGIRequest({**environ})
     request.session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
     user = get_user(request)
     if not isinstance(user, User):
-        raise RefusedError(403, SIGNED_OUT)
+        raise BodyRefusedError(403, SIGNED_OUT)
     try:
         match owner_of(request.path_info):
             case "projects", slug:
@@ -40,7 +40,7 @@ def check_uploader(environ: dict[str, Any]) -> None:
             case _:
                 check_researcher(user)
     except Http404 as error:
-        raise RefusedError(403, NOT_YOURS) from error
+        raise BodyRefusedError(403, NOT_YOURS) from error
 
 
 application = Application(handle, check_uploader=check_uploader)

@@ -14,7 +14,7 @@ from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 from allocation.services import lapse_overdue
-from annotation.models import CaptionBatch, Item, Rating, Round, RoundKind
+from annotation.models import CaptionBatch, CaptionItem, Rating, Round, RoundKind
 from annotation.services import batches
 from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, create_project
@@ -116,7 +116,7 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
 
     Raises
     ------
-    demo.photographs.PhotographsMissing
+    demo.photographs.PhotographsMissingError
     """
     folder = photographs.installed(say, also=game_pictures.PACKAGED)
     people = {person.username: _person(person) for person in PEOPLE}
@@ -284,7 +284,7 @@ def _write(batch: CaptionBatch, person: User, *, annotator_index: int, count: in
     return now
 
 
-def _items(batch: CaptionBatch) -> list[tuple[Item, Texts]]:
+def _items(batch: CaptionBatch) -> list[tuple[CaptionItem, Texts]]:
     entries = batch.round.collection.entries
     keys = dict(entries.values_list("image_id", "key"))
     return [(item, TEXTS[keys[item.image_id]]) for item in batch.items.order_by("position")]

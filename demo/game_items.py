@@ -14,7 +14,7 @@ from demo.game_spanish import SPANISH
 SENTENCES = {"en": ENGLISH, "es": SPANISH}
 
 
-class GapItem(TypedDict):
+class DemoItem(TypedDict):
     """`images` and `representative` are keys in the manifest of `game_pictures`."""
 
     key: str
@@ -134,7 +134,7 @@ SUBJECTS = {
 }
 
 
-def items() -> list[GapItem]:
+def items() -> list[DemoItem]:
     """Every sentence of both languages, with the keys of its pictures."""
     keys = {name: picture.key for name, picture in pictures().items()}
     return [
@@ -158,7 +158,7 @@ def names_of_pictures() -> set[str]:
     return {name for subject in subjects for name in SUBJECTS[subject].pictures}
 
 
-def _item(language: str, subject: str, word: str, split: int, sentence: str, keys: dict[str, str]) -> GapItem:
+def _item(language: str, subject: str, word: str, split: int, sentence: str, keys: dict[str, str]) -> DemoItem:
     about = SUBJECTS[subject]
     images = [keys[name] for name in about.pictures]
     return {

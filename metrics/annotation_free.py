@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.named_vectors import BrokenVectors, NamedVectors
+from metrics.named_vectors import MalformedVectorsError, NamedVectors
 from metrics.scoring import Projections
 
 NAMES_SHOWN = 5
@@ -35,7 +35,7 @@ def projections_of(
 
     Raises
     ------
-    BrokenVectors
+    MalformedVectorsError
         Where an image has no vector, or more than it may have; where a vector is zero throughout; where vectors lie in
         different spaces.
     """
@@ -43,7 +43,7 @@ def projections_of(
     parts = [(what, vectors) for what, vectors in given if vectors is not None]
     for what, vectors in parts[1:]:
         if vectors.space != candidates.space:
-            raise BrokenVectors(
+            raise MalformedVectorsError(
                 f"The candidates' vectors lie in the space {candidates.space}, those of the {what} in {vectors.space}: "
                 "they cannot be compared."
             )
@@ -60,15 +60,15 @@ def _rows(images: Sequence[str], vectors: NamedVectors, what: str, *, several: b
     missing = [image for image in images if image not in places]
     if missing:
         more = f" and {len(missing) - NAMES_SHOWN:,} more" if missing[NAMES_SHOWN:] else ""
-        raise BrokenVectors(f"The vectors of the {what} lack images {', '.join(missing[:NAMES_SHOWN])}{more}.")
+        raise MalformedVectorsError(f"The vectors of the {what} lack images {', '.join(missing[:NAMES_SHOWN])}{more}.")
     rows = []
     for image in images:
         found = vectors.vectors[places[image]].astype(np.float64)
         if len(found) > 1 and not several:
-            raise BrokenVectors(f"The vectors of the {what} have image {image} {len(found)} times.")
+            raise MalformedVectorsError(f"The vectors of the {what} have image {image} {len(found)} times.")
         lengths = np.linalg.norm(found, axis=1, keepdims=True)
         mean = (found / np.where(lengths, lengths, 1.0)).mean(axis=0)
         if not lengths.all() or not mean.any():
-            raise BrokenVectors(f"The vector of the {what} for image {image} is zero throughout.")
+            raise MalformedVectorsError(f"The vector of the {what} for image {image} is zero throughout.")
         rows.append(mean)
     return np.array(rows)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metrics.intervals import Interval, percentile_interval
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 CELLS_AT_ONCE = 2_000_000
 LARGEST_SHARE_UNDEFINED = 0.01
@@ -58,7 +58,7 @@ def bootstrap_interval(
 
     Raises
     ------
-    UndefinedFigure
+    UndefinedFigureError
         Without units; where all resamples give the same figure, since an interval without width would claim certainty;
         or where more than 1% of them have none (ours).
 
@@ -67,7 +67,7 @@ def bootstrap_interval(
     A. C. Davison and D. V. Hinkley (1997), Bootstrap Methods and their Application, section 5.3.1.
     """
     if n_units < 1:
-        raise UndefinedFigure(Reason.NO_IMAGES, "There is nothing to resample.")
+        raise UndefinedFigureError(Reason.NO_IMAGES, "There is nothing to resample.")
     return interval_of(
         np.concatenate([statistic(weights) for weights in resample_weights(n_units, resamples=resamples, rng=rng)])
     )
@@ -78,7 +78,7 @@ def interval_of(resampled: ArrayLike) -> Interval:
 
     Raises
     ------
-    UndefinedFigure
+    UndefinedFigureError
         As `bootstrap_interval`.
     """
     figures = np.asarray(resampled, dtype=float)
@@ -86,7 +86,7 @@ def interval_of(resampled: ArrayLike) -> Interval:
     undefined = len(figures) - len(defined)
     if undefined > LARGEST_SHARE_UNDEFINED * len(figures):
         message = f"{undefined} of {len(figures)} resamples have no such figure: there is too little."
-        raise UndefinedFigure(Reason.RESAMPLES_UNDEFINED, message)
+        raise UndefinedFigureError(Reason.RESAMPLES_UNDEFINED, message)
     if np.ptp(defined) <= SAME_WITHIN * np.abs(defined).max():
-        raise UndefinedFigure(Reason.NO_VARIATION, "Every resample gives the same: resampling shows nothing.")
+        raise UndefinedFigureError(Reason.NO_VARIATION, "Every resample gives the same: resampling shows nothing.")
     return percentile_interval(defined)

@@ -30,7 +30,7 @@ LONGEST_LINE = 2**24
 CUT_OFF = "ends in the midst of an image: the file was cut off here."
 
 
-class MalformedFile(Exception):
+class MalformedFileError(Exception):
     """A line that is not as the layout has it."""
 
     def __init__(self, line: int, reason: str) -> None:
@@ -115,7 +115,7 @@ def read_captions(file: BinaryIO) -> Iterator[ImageCaptions]:
 
     Raises
     ------
-    MalformedFile
+    MalformedFileError
         At the first line that is none of the layout, that is cut off, or that has an image again.
     """
     seen: dict[str, int] = {}
@@ -125,10 +125,10 @@ def read_captions(file: BinaryIO) -> Iterator[ImageCaptions]:
         image = read_line(raw, line)
         before = seen.setdefault(image.key, line)
         if before != line:
-            raise MalformedFile(line, f"the image {image.key!r} is in line {before} already.")
+            raise MalformedFileError(line, f"the image {image.key!r} is in line {before} already.")
         yield image
     if not line:
-        raise MalformedFile(1, "the file is empty.")
+        raise MalformedFileError(1, "the file is empty.")
 
 
 def read_line(raw: bytes, line: int) -> ImageCaptions:
@@ -136,36 +136,36 @@ def read_line(raw: bytes, line: int) -> ImageCaptions:
 
     Raises
     ------
-    MalformedFile
+    MalformedFileError
     """
     if len(raw) > LONGEST_LINE:
-        raise MalformedFile(line, f"longer than {LONGEST_LINE // 2**20} MiB; each image needs a line of its own.")
+        raise MalformedFileError(line, f"longer than {LONGEST_LINE // 2**20} MiB; each image needs a line of its own.")
     try:
         row = json.loads(raw.decode("utf-8-sig" if line == 1 else "utf-8"), object_pairs_hook=_object)
     except UnicodeDecodeError as error:
         # The last letter of the file, of which some bytes are there.
         if error.end == len(raw) and error.reason == "unexpected end of data":
-            raise MalformedFile(line, CUT_OFF) from error
-        raise MalformedFile(line, f"byte {error.start + 1} is not UTF-8.") from error
+            raise MalformedFileError(line, CUT_OFF) from error
+        raise MalformedFileError(line, f"byte {error.start + 1} is not UTF-8.") from error
     except _Twice as error:
-        raise MalformedFile(line, f"{error.args[0]!r} stands twice in one object.") from error
+        raise MalformedFileError(line, f"{error.args[0]!r} stands twice in one object.") from error
     except RecursionError as error:
-        raise MalformedFile(line, "nested too deeply to be a line of captions.") from error
+        raise MalformedFileError(line, "nested too deeply to be a line of captions.") from error
     except json.JSONDecodeError as error:
         if not raw.strip():
-            raise MalformedFile(line, "empty; each line is one image.") from error
+            raise MalformedFileError(line, "empty; each line is one image.") from error
         if not raw.endswith(b"\n"):
-            raise MalformedFile(line, CUT_OFF) from error
-        raise MalformedFile(line, f"not JSON: {error.msg} at character {error.colno}.") from error
+            raise MalformedFileError(line, CUT_OFF) from error
+        raise MalformedFileError(line, f"not JSON: {error.msg} at character {error.colno}.") from error
     except ValueError as error:
-        raise MalformedFile(line, f"not JSON that can be read: {error}.") from error
+        raise MalformedFileError(line, f"not JSON that can be read: {error}.") from error
     if not isinstance(row, dict):
-        raise MalformedFile(line, f"an object with {KEY!r} is needed, not {_kind(row)}.")
+        raise MalformedFileError(line, f"an object with {KEY!r} is needed, not {_kind(row)}.")
     key = row.pop(KEY, None)
     if not isinstance(key, str) or not key:
-        raise MalformedFile(line, f"{KEY!r} is missing or no text.")
+        raise MalformedFileError(line, f"{KEY!r} is missing or no text.")
     if _has_half_of_a_pair(key):
-        raise MalformedFile(line, f"{KEY!r} holds half of a surrogate pair.")
+        raise MalformedFileError(line, f"{KEY!r} holds half of a surrogate pair.")
     captions = {tag: _captions(tag, value, line) for tag, value in row.items() if "/" not in tag}
     return ImageCaptions(line, key, captions)
 
@@ -181,14 +181,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _captions(tag: str, value: object, line: int) -> list[str]:
     captions = value.get("caption") if isinstance(value, dict) else None
     if not isinstance(captions, list):
-        raise MalformedFile(line, f'{tag!r} has no list of captions; {{"caption": [...]}} is needed.')
+        raise MalformedFileError(line, f'{tag!r} has no list of captions; {{"caption": [...]}} is needed.')
     for number, text in enumerate(captions, 1):
         if not isinstance(text, str):
-            raise MalformedFile(line, f"caption {number} of {tag!r} is {_kind(text)}, not a text.")
+            raise MalformedFileError(line, f"caption {number} of {tag!r} is {_kind(text)}, not a text.")
         if not text.strip():
-            raise MalformedFile(line, f"caption {number} of {tag!r} is empty.")
+            raise MalformedFileError(line, f"caption {number} of {tag!r} is empty.")
         if _has_half_of_a_pair(text):
-            raise MalformedFile(line, f"caption {number} of {tag!r} holds half of a surrogate pair.")
+            raise MalformedFileError(line, f"caption {number} of {tag!r} holds half of a surrogate pair.")
     return captions
 
 

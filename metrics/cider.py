@@ -15,7 +15,7 @@ from metrics.document_frequencies import DocumentFrequencies, Lookup
 from metrics.encoding import EncodedCaptions, encode
 from metrics.n_grams import ORDERS, NGrams, Places, SmallNumbers, sweep
 from metrics.scores import MetricScores
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 from metrics.vocabulary import Numbers
 
 Weights = NDArray[np.float64]
@@ -57,7 +57,7 @@ def cider(
     ------
     ValueError
         No image; lengths that differ; an image without a reference.
-    UndefinedFigure
+    UndefinedFigureError
         No reference has a word, and no frequencies are given.
 
     References
@@ -104,7 +104,7 @@ def cider_d(
     ------
     ValueError
         No image; lengths that differ; an image without a reference; a sigma that is not above 0.
-    UndefinedFigure
+    UndefinedFigureError
         No reference has a word, and no frequencies are given.
 
     References
@@ -143,7 +143,7 @@ def _similarities(
 ) -> Weights:
     """The cosine of each reference with its candidate, added up over n; shape (n_captions,)."""
     if frequencies is None and not np.delete(captions.lengths, captions.candidates).any():
-        raise UndefinedFigure(Reason.NO_WORDS, "No reference has a word: no n-gram can be weighed.")
+        raise UndefinedFigureError(Reason.NO_WORDS, "No reference has a word: no n-gram can be weighed.")
     about = Places(captions)
     documents = captions.n_images if frequencies is None else frequencies.documents
     lookup = None if frequencies is None else frequencies.lookup(captions)

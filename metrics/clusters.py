@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from metrics.intervals import LEVEL, Interval
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 MOST_CLUSTERS = 2_000
 """(ours) More clusters than this are put together at random before they are resampled: see `ratio_bounds`."""
@@ -72,15 +72,15 @@ def mean_interval(total: float, squares: float, number: int) -> Interval:
 
     Raises
     ------
-    UndefinedFigure
+    UndefinedFigureError
         With fewer than two observations, or where all are the same: an interval without width would claim certainty.
     """
     if number < 2:
-        raise UndefinedFigure(Reason.NO_VARIATION, "One observation does not show how much they vary.")
+        raise UndefinedFigureError(Reason.NO_VARIATION, "One observation does not show how much they vary.")
     mean = total / number
     variance = (squares - number * mean**2) / (number - 1)
     if variance <= 1e-12:
-        raise UndefinedFigure(Reason.NO_VARIATION, "All observations are the same.")
+        raise UndefinedFigureError(Reason.NO_VARIATION, "All observations are the same.")
     half = float(special.stdtrit(number - 1, 0.5 + LEVEL / 2)) * math.sqrt(variance / number)
     return Interval(mean - half, mean + half)
 

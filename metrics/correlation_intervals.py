@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from metrics.bootstrap import Weights, bootstrap_interval
 from metrics.correlations import Coefficient, both_finite, centred, correlation, flipped, kendall_tau_b
 from metrics.intervals import Interval
-from metrics.undefined import UndefinedFigure
+from metrics.undefined import UndefinedFigureError
 
 Values = NDArray[np.float64]
 CELLS_AT_ONCE = 2_000_000
@@ -35,7 +35,7 @@ def correlation_interval(
 
     Raises
     ------
-    UndefinedFigure
+    UndefinedFigureError
         Where the coefficient is undefined, as it is in more than 1% of the resamples (ours), or is the same in all.
     """
     correlation(first, second, coefficient=coefficient, flip=flip)
@@ -109,7 +109,7 @@ def _kendall(x: Values, y: Values) -> Callable[[Weights], Values]:
 def _kendall_of_one(x: Values, y: Values, times: NDArray[np.int64]) -> float:
     try:
         return kendall_tau_b(np.repeat(x, times), np.repeat(y, times))
-    except UndefinedFigure:
+    except UndefinedFigureError:
         return math.nan
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 Points = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ def pearson(first: ArrayLike, second: ArrayLike) -> float:
     ------
     ValueError
         If the lengths differ or a figure is not finite.
-    UndefinedFigure
+    UndefinedFigureError
         With fewer than two points, or where one of the two has the same value throughout.
 
     References
@@ -95,7 +95,7 @@ def matthews(first: ArrayLike, second: ArrayLike) -> float:
     ------
     ValueError
         As `pearson`.
-    UndefinedFigure
+    UndefinedFigureError
         With fewer than two points, or where one of the two is better throughout, or never.
 
     References
@@ -106,7 +106,7 @@ def matthews(first: ArrayLike, second: ArrayLike) -> float:
     a, b = x > 0, y > 0
     n, better_a, better_b, better_both = len(x), int(a.sum()), int(b.sum()), int((a & b).sum())
     if better_a in {0, n} or better_b in {0, n}:
-        raise UndefinedFigure(Reason.ONE_SIGN_ONLY, "One of the two is better throughout, or never.")
+        raise UndefinedFigureError(Reason.ONE_SIGN_ONLY, "One of the two is better throughout, or never.")
     return _ratio(n * better_both - better_a * better_b, better_a * (n - better_a), better_b * (n - better_b))
 
 
@@ -136,15 +136,15 @@ def correlation(first: ArrayLike, second: ArrayLike, *, coefficient: Coefficient
 
     Raises
     ------
-    ValueError, UndefinedFigure
+    ValueError, UndefinedFigureError
         As the coefficient's own function; with a single evaluation, whose two points always lie on a line; and with
         `flip` where one of the two is the same in every evaluation: with its mirror image it varies, but only by which
         model was called the base (ours).
     """
     if np.size(first) < 2:
-        raise UndefinedFigure(Reason.TOO_FEW_POINTS, "There are fewer than two evaluations.")
+        raise UndefinedFigureError(Reason.TOO_FEW_POINTS, "There are fewer than two evaluations.")
     if flip and any(is_constant(values) for values in both_finite(first, second)):
-        raise UndefinedFigure(Reason.SAME_IN_ALL_EVALUATIONS, "One of the two is the same in every evaluation.")
+        raise UndefinedFigureError(Reason.SAME_IN_ALL_EVALUATIONS, "One of the two is the same in every evaluation.")
     points = flipped(first, second) if flip else (first, second)
     return FUNCTIONS[coefficient](*points)
 
@@ -163,7 +163,7 @@ def both_finite(first: ArrayLike, second: ArrayLike) -> tuple[Points, Points]:
     if not finite.all():
         raise ValueError(f"Point {int(np.flatnonzero(~finite)[0])} has a figure that is not finite.")
     if len(x) < 2:
-        raise UndefinedFigure(Reason.TOO_FEW_POINTS, "There are fewer than two points.")
+        raise UndefinedFigureError(Reason.TOO_FEW_POINTS, "There are fewer than two points.")
     return x, y
 
 
@@ -176,11 +176,11 @@ def centred(values: Points) -> Points:
 
     Raises
     ------
-    UndefinedFigure
+    UndefinedFigureError
         Where all are equal.
     """
     if is_constant(values):
-        raise UndefinedFigure(Reason.ALL_VALUES_EQUAL, "One of the two has the same value throughout.")
+        raise UndefinedFigureError(Reason.ALL_VALUES_EQUAL, "One of the two has the same value throughout.")
     # By a power of two, which rounds nothing; any other scale would before the values are centred.
     near_zero = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
     # Twice, since the mean of large numbers is rounded itself.
@@ -196,7 +196,7 @@ def _product_moment(x: Points, y: Points) -> float:
 def _ratio(together: int, first: int, second: int) -> float:
     """`together` by the geometric mean of the other two, from whole numbers, so that nothing is rounded before."""
     if not first or not second:
-        raise UndefinedFigure(Reason.ALL_VALUES_EQUAL, "One of the two has the same value throughout.")
+        raise UndefinedFigureError(Reason.ALL_VALUES_EQUAL, "One of the two has the same value throughout.")
     return max(-1.0, min(1.0, together / math.sqrt(first * second)))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metrics.intervals import NORMAL_QUANTILE, Interval, percentile_interval
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 
 def majority_outcomes(better: ArrayLike, worse: ArrayLike, ratings: ArrayLike) -> NDArray[np.int8]:
@@ -34,7 +34,7 @@ def gain(wins: int, losses: int, images: int) -> float:
 
     Raises
     ------
-    UndefinedFigure
+    UndefinedFigureError
         Without images.
 
     References
@@ -42,7 +42,7 @@ def gain(wins: int, losses: int, images: int) -> float:
     A. V. Thapliyal et al. (2022), Crossmodal-3600.
     """
     if images < 1:
-        raise UndefinedFigure(Reason.NO_IMAGES, "There is no image with all its judgements.")
+        raise UndefinedFigureError(Reason.NO_IMAGES, "There is no image with all its judgements.")
     return 100 * (wins - losses) / images
 
 
@@ -55,14 +55,16 @@ def gain_interval(wins: int, losses: int, images: int, *, resamples: int, rng: n
 
     Raises
     ------
-    UndefinedFigure
+    UndefinedFigureError
         Without images, or where all have the same outcome: every resample is then the same, and an interval without
         width would claim certainty.
     """
     gain(wins, losses, images)
     kinds = np.array([wins, losses, images - wins - losses])
     if (kinds == images).any():
-        raise UndefinedFigure(Reason.NO_VARIATION, "Every image has the same outcome: resampling them shows nothing.")
+        raise UndefinedFigureError(
+            Reason.NO_VARIATION, "Every image has the same outcome: resampling them shows nothing."
+        )
     draws = rng.multinomial(images, kinds / images, size=resamples)
     return percentile_interval(100 * (draws[:, 0] - draws[:, 1]) / images)
 
@@ -74,13 +76,13 @@ def images_needed(wins: int, losses: int, images: int, *, width_points: float) -
 
     Raises
     ------
-    UndefinedFigure
+    UndefinedFigureError
         Without images, or where all have the same outcome.
     """
     mean = gain(wins, losses, images) / 100
     variance = (wins + losses) / images - mean**2
     if variance <= 0:
-        raise UndefinedFigure(Reason.NO_VARIATION, "Every image has the same outcome: their variance is unknown.")
+        raise UndefinedFigureError(Reason.NO_VARIATION, "Every image has the same outcome: their variance is unknown.")
     return math.ceil((2 * NORMAL_QUANTILE * 100 / width_points) ** 2 * variance)
 
 
@@ -107,7 +109,7 @@ def pooled_gain_interval(
 
     Raises
     ------
-    UndefinedFigure
+    UndefinedFigureError
         Without outcomes, or where every image has the same ones.
     """
     pooled_gain(outcomes)
@@ -116,6 +118,8 @@ def pooled_gain_interval(
     kinds, frequency = np.unique(per_image, axis=0, return_counts=True)
     n_images = int(frequency.sum())
     if len(np.unique(kinds[:, 0] / kinds[:, 1])) < 2:
-        raise UndefinedFigure(Reason.NO_VARIATION, "Every image has the same outcome: resampling them shows nothing.")
+        raise UndefinedFigureError(
+            Reason.NO_VARIATION, "Every image has the same outcome: resampling them shows nothing."
+        )
     draws = rng.multinomial(n_images, frequency / n_images, size=resamples)
     return percentile_interval(100 * (draws @ kinds[:, 0]) / (draws @ kinds[:, 1]))

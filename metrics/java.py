@@ -26,11 +26,11 @@ LOCALE = ("-Dfile.encoding=UTF-8", "-Dsun.jnu.encoding=UTF-8", "-Duser.language=
 LONGEST_COMPLAINT = 500
 
 
-class ToolMissing(RuntimeError):
+class ToolMissingError(RuntimeError):
     """A program is not there; the message says which, and how to get it."""
 
 
-class ToolFailed(RuntimeError):
+class ToolFailedError(RuntimeError):
     """A program ended, fell silent or said what cannot be read."""
 
 
@@ -39,12 +39,12 @@ def java() -> str:
 
     Raises
     ------
-    ToolMissing
+    ToolMissingError
     """
     wanted = os.environ.get("JAVA") or "java"
     found = shutil.which(wanted)
     if found is None:
-        raise ToolMissing(
+        raise ToolMissingError(
             f"METEOR and the PTB tokeniser need Java, and there is no {wanted} on the path. Install it (on Debian and "
             "Ubuntu: apt-get install default-jre-headless), or name its command in the variable JAVA."
         )
@@ -65,19 +65,21 @@ def jar(variable: str, inside: str, what: str) -> Path:
 
     Raises
     ------
-    ToolMissing
+    ToolMissingError
     """
     named = os.environ.get(variable)
     if named:
         if Path(named).is_file():
             return Path(named).resolve()
-        raise ToolMissing(f"The environment variable {variable} names {named}, which is no file. It should be {what}.")
+        raise ToolMissingError(
+            f"The environment variable {variable} names {named}, which is no file. It should be {what}."
+        )
     # Finding a package that lies on the path does not run any of it.
     package = importlib.util.find_spec(PACKAGE)
     for folder in (package.submodule_search_locations or ()) if package else ():
         if (Path(folder) / inside).is_file():
             return (Path(folder) / inside).resolve()
-    raise ToolMissing(
+    raise ToolMissingError(
         f"There is no {what} here. Install its package (pip install -r requirements-java.txt), or name the file in the "
         f"environment variable {variable}."
     )
@@ -107,8 +109,8 @@ class Talk:
             )
         except OSError as error:
             self._complaints.close()
-            raise ToolFailed(f"Java cannot be started: {error.strerror}.") from error
-        except ToolMissing:
+            raise ToolFailedError(f"Java cannot be started: {error.strerror}.") from error
+        except ToolMissingError:
             self._complaints.close()
             raise
         self._watcher = threading.Thread(target=self._watch, daemon=True)
@@ -146,14 +148,14 @@ class Talk:
 
         Raises
         ------
-        ToolFailed
+        ToolFailedError
             If there is none.
         """
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         self._heard_at = time.monotonic()
         if not line.endswith(b"\n"):
-            raise ToolFailed(self._what_went_wrong())
+            raise ToolFailedError(self._what_went_wrong())
         return line.decode("utf-8", "replace").rstrip("\r\n")
 
     def is_at_end(self) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.java import Talk, ToolFailed, ToolMissing, jar
+from metrics.java import Talk, ToolFailedError, ToolMissingError, jar
 from metrics.scores import MetricScores
 from metrics.text import check_captions
 
@@ -58,7 +58,7 @@ STATISTICS = 23
 SUMS = 6
 
 
-class LanguageUnknown(ValueError):
+class UnknownLanguageError(ValueError):
     """METEOR 1.5 does not know the language."""
 
 
@@ -84,10 +84,10 @@ def meteor(candidates: Sequence[str], references: Sequence[Sequence[str]], *, la
     Raises
     ------
     ValueError
-        If there is no image, the lengths differ, or an image has no reference; `LanguageUnknown`.
-    metrics.java.ToolMissing
+        If there is no image, the lengths differ, or an image has no reference; `UnknownLanguageError`.
+    metrics.java.ToolMissingError
         If Java, the archive or the table of paraphrases of the language is not there.
-    metrics.java.ToolFailed
+    metrics.java.ToolFailedError
 
     References
     ----------
@@ -128,7 +128,7 @@ def meteor_of_sums(sums: ArrayLike, *, language: str) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        Where the number of columns is another; `LanguageUnknown`.
+        Where the number of columns is another; `UnknownLanguageError`.
     """
     table, about = np.asarray(sums, dtype=np.float64), parameters_of(language)
     if table.ndim != 2 or table.shape[1] != SUMS:
@@ -146,7 +146,7 @@ def parameters_of(language: str) -> Parameters:
     """
     Raises
     ------
-    LanguageUnknown
+    UnknownLanguageError
     """
     return TUNED.get(program_language(language), FOR_ANY)
 
@@ -156,13 +156,13 @@ def program_language(language: str) -> str:
 
     Raises
     ------
-    LanguageUnknown
+    UnknownLanguageError
     """
     primary = language.split("-", 1)[0].lower()
     name = FULL.get(primary) or STEMS_ONLY.get(primary)
     if name is None:
         known = ", ".join(sorted([*FULL, *STEMS_ONLY]))
-        raise LanguageUnknown(f"METEOR 1.5 knows {known}; not {language!r}.")
+        raise UnknownLanguageError(f"METEOR 1.5 knows {known}; not {language!r}.")
     return name
 
 
@@ -170,7 +170,7 @@ def parameters_language(language: str) -> str:
     """The language whose parameters METEOR uses for captions in `language`: its own where it has any."""
     try:
         program_language(language)
-    except LanguageUnknown:
+    except UnknownLanguageError:
         return ELSEWHERE
     return language
 
@@ -178,7 +178,7 @@ def parameters_language(language: str) -> str:
 def _check_paraphrases(archive: Path, name: str) -> None:
     table = archive.parent / "data" / f"paraphrase-{name}.gz"
     if not table.is_file():
-        raise ToolMissing(
+        raise ToolMissingError(
             f"METEOR lacks {table.name}: pycocoevalcap has paraphrases for English only. Unpack meteor-1.5.tar.gz of "
             f"its authors, and name the meteor-1.5.jar in it in the environment variable {JAR_VARIABLE}."
         )
@@ -215,8 +215,8 @@ def sums_of_answers(answers: Sequence[str], *, language: str) -> NDArray[np.floa
 
     Raises
     ------
-    LanguageUnknown
-    metrics.java.ToolFailed
+    UnknownLanguageError
+    metrics.java.ToolFailedError
         Where an answer is another.
     """
     about = parameters_of(language)
@@ -239,7 +239,7 @@ def sums_of_answers(answers: Sequence[str], *, language: str) -> NDArray[np.floa
 def _statistics(answer: str) -> list[float]:
     figures = [_figure(part) for part in answer.split()]
     if len(figures) != STATISTICS:
-        raise ToolFailed(f"METEOR answered {answer[:80]!r} where {STATISTICS} numbers should be.")
+        raise ToolFailedError(f"METEOR answered {answer[:80]!r} where {STATISTICS} numbers should be.")
     return figures
 
 
@@ -249,5 +249,5 @@ def _figure(answer: str) -> float:
     except ValueError:
         figure = math.nan
     if not math.isfinite(figure):
-        raise ToolFailed(f"METEOR answered {answer[:80]!r} where a number should be.")
+        raise ToolFailedError(f"METEOR answered {answer[:80]!r} where a number should be.")
     return figure

@@ -63,7 +63,7 @@ def rank_agreement(proposed: ArrayLike, standard: ArrayLike, *, ties: Ties = Tie
     ------
     ValueError
         If the lengths differ or a score is not finite.
-    UndefinedFigure
+    UndefinedFigureError
         With fewer than two models, or where a metric gives all the same score.
 
     References

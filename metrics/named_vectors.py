@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 ENTRIES = ("keys", "vectors", "signature", "space")
 
 
-class BrokenVectors(ValueError):
+class MalformedVectorsError(ValueError):
     """A file holds no vectors by name, or not those that it should."""
 
 
@@ -40,10 +40,12 @@ class NamedVectors:
     def __post_init__(self) -> None:
         shape = self.vectors.shape
         if len(shape) != 2 or shape[0] != len(self.keys) or not shape[0]:
-            raise BrokenVectors(f"There are {len(self.keys)} names and vectors of the shape {shape}; each needs one.")
+            raise MalformedVectorsError(
+                f"There are {len(self.keys)} names and vectors of the shape {shape}; each needs one."
+            )
         rows = np.flatnonzero(~np.isfinite(self.vectors).all(axis=1))
         if rows.size:
-            raise BrokenVectors(f"The vector of {self.keys[rows[0]]} is not finite.")
+            raise MalformedVectorsError(f"The vector of {self.keys[rows[0]]} is not finite.")
 
     def rows(self) -> dict[str, list[int]]:
         """At which places each name comes, in the order of the file."""
@@ -73,26 +75,26 @@ def read_named_vectors(path: Path) -> NamedVectors:
 
     Raises
     ------
-    BrokenVectors
+    MalformedVectorsError
         Where the file cannot be read, lacks an entry, or holds another kind of value in it.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
             missing = [entry for entry in ENTRIES if entry not in file]
             if missing:
-                raise BrokenVectors(f"{path} has no entry {missing[0]}; it needs {', '.join(ENTRIES)}.")
+                raise MalformedVectorsError(f"{path} has no entry {missing[0]}; it needs {', '.join(ENTRIES)}.")
             keys, vectors, signature, space = (file[entry] for entry in ENTRIES)
-    except BrokenVectors:
+    except MalformedVectorsError:
         raise
     except OSError as error:
-        raise BrokenVectors(f"{path} cannot be read ({error.strerror or error}).") from error
+        raise MalformedVectorsError(f"{path} cannot be read ({error.strerror or error}).") from error
     except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise BrokenVectors(f"{path} is not an npz file of vectors ({error}).") from error
+        raise MalformedVectorsError(f"{path} is not an npz file of vectors ({error}).") from error
     if keys.ndim != 1 or keys.dtype.kind != "U" or vectors.dtype.kind != "f":
-        raise BrokenVectors(f"{path}: keys must be texts and vectors floating-point numbers.")
+        raise MalformedVectorsError(f"{path}: keys must be texts and vectors floating-point numbers.")
     if any(entry.ndim or entry.dtype.kind != "U" for entry in (signature, space)):
-        raise BrokenVectors(f"{path}: signature and space must be one text each.")
+        raise MalformedVectorsError(f"{path}: signature and space must be one text each.")
     try:
         return NamedVectors(tuple(keys.tolist()), vectors.astype(np.float32), str(signature), str(space))
-    except BrokenVectors as error:
-        raise BrokenVectors(f"{path}: {error}") from error
+    except MalformedVectorsError as error:
+        raise MalformedVectorsError(f"{path}: {error}") from error

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metrics.bootstrap import CELLS_AT_ONCE, SAME_WITHIN, interval_of, resample_weights
 from metrics.intervals import Interval
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 METHODS = ("bootstrap", "permutation")
 MOST_UNITS = 10_000
@@ -50,7 +50,7 @@ def paired_difference(
     ------
     ValueError
         If the lengths differ, a figure is not finite, or there is no such method.
-    UndefinedFigure
+    UndefinedFigureError
         Without images, or where all images differ by the same amount: resampling them shows nothing.
 
     Notes
@@ -107,7 +107,7 @@ def paired_difference_of_sums(
     if method not in METHODS:
         raise ValueError(f"method is one of {', '.join(METHODS)}, not {method!r}.")
     if not len(one):
-        raise UndefinedFigure(Reason.NO_IMAGES, "There is no image that both models described.")
+        raise UndefinedFigureError(Reason.NO_IMAGES, "There is no image that both models described.")
     images = len(one)
     if images > MOST_UNITS:
         group = rng.permutation(images) % MOST_UNITS
@@ -120,7 +120,7 @@ def paired_difference_of_sums(
     rounding = SAME_WITHIN * float(np.abs(figures).max())
     resampled = _bootstrapped(one, other, statistic, resamples, rng)
     if np.nanmax(resampled) - np.nanmin(resampled) <= rounding:
-        raise UndefinedFigure(Reason.NO_VARIATION, "All images differ by the same: resampling them shows nothing.")
+        raise UndefinedFigureError(Reason.NO_VARIATION, "All images differ by the same: resampling them shows nothing.")
     interval = interval_of(resampled)
     if method == "bootstrap":
         return PairedDifference(difference, interval, _share(resampled - difference, difference, rounding))

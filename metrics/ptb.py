@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from metrics.java import Talk, ToolFailed, jar
+from metrics.java import Talk, ToolFailedError, jar
 
 VERSION = "3.4.1"
 JAR_VARIABLE = "PTB_JAR"
@@ -33,9 +33,9 @@ def ptb_tokens(texts: Sequence[str]) -> list[str]:
 
     Raises
     ------
-    metrics.java.ToolMissing
+    metrics.java.ToolMissingError
         If Java or the archive is not there.
-    metrics.java.ToolFailed
+    metrics.java.ToolFailedError
 
     References
     ----------
@@ -50,7 +50,7 @@ def ptb_tokens(texts: Sequence[str]) -> list[str]:
         tokeniser.send(_lines(texts), is_last=True)
         tokenised = [_kept(tokeniser.answer()) for _text in texts]
         if not tokeniser.is_at_end():
-            raise ToolFailed(f"The PTB tokeniser gave more lines than the {len(texts)} texts it was sent.")
+            raise ToolFailedError(f"The PTB tokeniser gave more lines than the {len(texts)} texts it was sent.")
     return tokenised
 
 

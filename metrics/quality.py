@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metrics.agreement import alpha_of_ratings
 from metrics.intervals import Interval, wilson_interval
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 LEVELS = ("NOT-ENOUGH-INFO", "BAD", "MEDIUM", "GOOD", "EXCELLENT")
 """From the lowest; the first is no place on the scale but says that there is none."""
@@ -115,7 +115,7 @@ def ordinal_alpha(captions: ArrayLike, ratings: ArrayLike) -> float | Reason:
     on_scale = given != NOT_ENOUGH_INFO
     try:
         return alpha_of_ratings(units[on_scale], given[on_scale], level="ordinal")
-    except UndefinedFigure as undefined:
+    except UndefinedFigureError as undefined:
         return undefined.reason
 
 

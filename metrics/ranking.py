@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csgraph
 
 from metrics.intervals import Interval
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 MOST_ITERATIONS = 1_000
 LARGEST_SHARE_UNFITTED = 0.01
@@ -71,13 +71,13 @@ class Resampled:
 
         Raises
         ------
-        UndefinedFigure
+        UndefinedFigureError
             Where more than 1% of the resamples do not (ours).
         """
         unfitted, resamples = self.unfitted(models), len(self.groups)
         if unfitted > LARGEST_SHARE_UNFITTED * resamples:
             message = f"{unfitted} of {resamples} resamples have no strengths."
-            raise UndefinedFigure(Reason.RESAMPLES_UNDEFINED, message)
+            raise UndefinedFigureError(Reason.RESAMPLES_UNDEFINED, message)
         return self.strengths[self._are_together(models)]
 
     def core(self) -> NDArray[np.bool_]:
@@ -119,7 +119,7 @@ def bradley_terry(wins: ArrayLike) -> NDArray[np.float64]:
     ------
     ValueError
         Where the table is not square.
-    UndefinedFigure
+    UndefinedFigureError
         Where there is no model; where models fall into groups that were never compared (`components`), or where some
         models never lose anything to the others: the strengths would be infinitely far apart. Nothing is added here to
         make them finite; `prior` is what can be.
@@ -138,21 +138,21 @@ def bradley_terry(wins: ArrayLike) -> NDArray[np.float64]:
         raise ImportError(message) from error
     table = np.array(wins, dtype=float)
     if not table.size:
-        raise UndefinedFigure(Reason.NO_MODELS, "There is no model to rank.")
+        raise UndefinedFigureError(Reason.NO_MODELS, "There is no model to rank.")
     if table.ndim != 2 or table.shape[0] != table.shape[1]:
         raise ValueError(f"A row and a column for each model are needed, not shape {table.shape}.")
     if csgraph.connected_components(table > 0, connection="weak", return_labels=False) > 1:
-        raise UndefinedFigure(
+        raise UndefinedFigureError(
             Reason.MODELS_NOT_CONNECTED, "The models fall into groups that were never compared with each other."
         )
     if csgraph.connected_components(table > 0, connection="strong", return_labels=False) > 1:
-        raise UndefinedFigure(
+        raise UndefinedFigureError(
             Reason.MODEL_NEVER_LOSES, "Some models never lost anything to the others: their lead has no measure."
         )
     try:
         strengths = choix.ilsr_pairwise_dense(table, max_iter=MOST_ITERATIONS)
     except (RuntimeError, ValueError) as error:
-        raise UndefinedFigure(Reason.NOT_CONVERGED, "The strengths could not be computed.") from error
+        raise UndefinedFigureError(Reason.NOT_CONVERGED, "The strengths could not be computed.") from error
     return np.asarray(strengths - strengths.mean(), dtype=float)
 
 
@@ -239,7 +239,7 @@ def resampled_strengths(outcomes: Outcomes, *, n_models: int, resamples: int, rn
                 members = np.flatnonzero(groups_of[row] == group)
                 try:
                     strengths[row, members] = bradley_terry(table[np.ix_(members, members)])
-                except UndefinedFigure:
+                except UndefinedFigureError:
                     # It came to no end: of none of them anything is known.
                     groups_of[row, members] = n_models + members
     return Resampled(strengths, groups_of)
@@ -252,11 +252,11 @@ def images_to_separate(difference: float, interval: Interval, *, images: int) ->
 
     Raises
     ------
-    UndefinedFigure
+    UndefinedFigureError
         Where no difference was seen.
     """
     if math.isclose(difference, 0, abs_tol=1e-9):
-        raise UndefinedFigure(Reason.NO_DIFFERENCE, "No difference was seen that more images could make certain.")
+        raise UndefinedFigureError(Reason.NO_DIFFERENCE, "No difference was seen that more images could make certain.")
     return math.ceil(images * (interval.width / 2 / difference) ** 2)
 
 

@@ -20,7 +20,7 @@ from metrics.scores import MetricScores
 from metrics.signatures import Signature, references_digest
 from metrics.sums import bmrc_sums
 from metrics.text import Tokenizer, check_captions, normalised_by_default, text_version, tokenise_groups
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 from metrics.word_movers import Distances, word_movers_distances
 from metrics.word_vectors import Vectors
 
@@ -41,11 +41,11 @@ class Need(StrEnum):
     PROJECTIONS = "projections"
 
 
-class NotGiven(ValueError):
+class MissingInputError(ValueError):
     """A metric lacks what it needs."""
 
 
-class UnknownMetric(ValueError):
+class UnknownMetricError(ValueError):
     """There is no metric of that name."""
 
 
@@ -118,10 +118,10 @@ class Prepared:
 
         Raises
         ------
-        UnknownMetric
-        NotGiven
+        UnknownMetricError
+        MissingInputError
             If word vectors or projections are needed and were not given.
-        metrics.java.ToolMissing, metrics.java.ToolFailed, metrics.meteor.LanguageUnknown
+        metrics.java.ToolMissingError, metrics.java.ToolFailedError, metrics.meteor.UnknownLanguageError
             From METEOR.
         """
         metric = metric_named(name)
@@ -185,7 +185,7 @@ def prepare(
     ------
     ValueError
         If there is no image, the lengths differ, an image has no reference, or there is no such tokeniser.
-    metrics.java.ToolMissing
+    metrics.java.ToolMissingError
         If the tokeniser needs a program or package that is not there.
     """
     check_captions(candidates, references)
@@ -242,8 +242,8 @@ def score(
     Raises
     ------
     ValueError
-        As `prepare`; `UnknownMetric`; `NotGiven`; `metrics.meteor.LanguageUnknown`.
-    metrics.java.ToolMissing, metrics.java.ToolFailed
+        As `prepare`; `UnknownMetricError`; `MissingInputError`; `metrics.meteor.UnknownLanguageError`.
+    metrics.java.ToolMissingError, metrics.java.ToolFailedError
     """
     wanted = [(metric_named(name), name) for name in dict.fromkeys(metrics)]
     prepared = prepare(
@@ -272,13 +272,13 @@ def metric_named(name: str) -> Metric:
 
     Raises
     ------
-    UnknownMetric
+    UnknownMetricError
     """
     found = METRICS.get(name) or next(
         (metric for metric in METRICS.values() if name in [figure.name for figure in metric.figures]), None
     )
     if found is None:
-        raise UnknownMetric(f"There is no metric {name!r}. There are: {', '.join(METRICS)}.")
+        raise UnknownMetricError(f"There is no metric {name!r}. There are: {', '.join(METRICS)}.")
     return found
 
 
@@ -346,13 +346,13 @@ def _bmrc(prepared: Prepared) -> list[Scored]:
 
 def _wmdrel(prepared: Prepared) -> list[Scored]:
     if prepared.vectors is None:
-        raise NotGiven("WMDRel needs word vectors in the language of the captions; none were given.")
+        raise MissingInputError("WMDRel needs word vectors in the language of the captions; none were given.")
     counts = [len(texts) for texts in prepared.references]
     ours = [text for text, count in zip(prepared.candidates, counts, strict=True) for _reference in range(count)]
     theirs = [text for texts in prepared.references for text in texts]
     found = word_movers_distances(ours, theirs, prepared.vectors, unit_length=True)
     if found.undefined == len(ours):
-        raise UndefinedFigure(
+        raise UndefinedFigureError(
             Reason.NO_KNOWN_WORD, "No caption and its reference have words with vectors. Are they of the language?"
         )
     of_pairs = wmd_rel(found.values, z=FARTHEST).per_image
@@ -376,7 +376,7 @@ def _left_out(found: Distances) -> tuple[str, ...]:
 def _clinrel(prepared: Prepared) -> list[Scored]:
     given = _projections(prepared, "CLinRel")
     if given.references is None:
-        raise NotGiven("CLinRel needs projections of the English references; none were given.")
+        raise MissingInputError("CLinRel needs projections of the English references; none were given.")
     scores = _of_images(clin_rel(given.candidates, given.references))
     signature = prepared.signature("clinrel", encoder=given.encoder, english=given.english)
     return [Scored("clinrel", signature, scores)]
@@ -385,7 +385,7 @@ def _clinrel(prepared: Prepared) -> list[Scored]:
 def _cmedrel(prepared: Prepared) -> list[Scored]:
     given = _projections(prepared, "CMedRel")
     if given.images is None:
-        raise NotGiven("CMedRel needs features of the images; none were given.")
+        raise MissingInputError("CMedRel needs features of the images; none were given.")
     scores = _of_images(cmed_rel(given.candidates, given.images))
     return [Scored("cmedrel", prepared.signature("cmedrel", encoder=given.encoder), scores)]
 
@@ -400,7 +400,7 @@ def _wcc(prepared: Prepared) -> list[Scored]:
 
 def _projections(prepared: Prepared, title: str) -> Projections:
     if prepared.projections is None:
-        raise NotGiven(f"{title} needs projections of the captions; none were given.")
+        raise MissingInputError(f"{title} needs projections of the captions; none were given.")
     return prepared.projections
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scipy import special
 
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 
 def sign_test(wins: int, losses: int) -> float:
@@ -28,7 +28,7 @@ def sign_test(wins: int, losses: int) -> float:
     ------
     ValueError
         If a number is negative.
-    UndefinedFigure
+    UndefinedFigureError
         Where no image is decided.
 
     References
@@ -38,5 +38,5 @@ def sign_test(wins: int, losses: int) -> float:
     if wins < 0 or losses < 0:
         raise ValueError(f"There are no negative numbers of images: {wins} wins, {losses} losses.")
     if wins + losses < 1:
-        raise UndefinedFigure(Reason.NO_DECIDED, "No image was decided either way.")
+        raise UndefinedFigureError(Reason.NO_DECIDED, "No image was decided either way.")
     return min(1.0, 2 * float(special.bdtr(min(wins, losses), wins + losses, 0.5)))

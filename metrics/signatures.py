@@ -26,7 +26,7 @@ WORDS = {
 }
 
 
-class BrokenSignature(ValueError):
+class MalformedSignatureError(ValueError):
     """A text is not a signature."""
 
 
@@ -54,17 +54,17 @@ class Signature:
 
         Raises
         ------
-        BrokenSignature
+        MalformedSignatureError
         """
         metric, *parts = text.strip().split("|")
         settings = [tuple(part.split(":", 1)) for part in parts]
         keys = [setting[0] for setting in settings]
         if not metric or not all(len(setting) == 2 and setting[0] for setting in settings):
-            raise BrokenSignature(
+            raise MalformedSignatureError(
                 f"{text[:80]!r} is no signature; one looks like cider-d|v:1|text:whitespace-1|refs:…."
             )
         if len(set(keys)) < len(keys):
-            raise BrokenSignature(f"{text[:80]!r} is no signature: it says something twice.")
+            raise MalformedSignatureError(f"{text[:80]!r} is no signature: it says something twice.")
         return cls(unquote(metric), tuple((key, unquote(value)) for key, value in settings))
 
     def get(self, key: str) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from metrics import ptb
-from metrics.java import ToolMissing
+from metrics.java import ToolMissingError
 
 NORMALISATION = "norm-1"
 WHITESPACE_VERSION = "whitespace-1"
@@ -57,7 +57,7 @@ def tokenise(
     ------
     ValueError
         If there is no such tokeniser.
-    metrics.java.ToolMissing
+    metrics.java.ToolMissingError
         If the tokeniser needs a program or package that is not there.
     """
     kind = Tokenizer(tokenizer)
@@ -111,7 +111,7 @@ def text_version(tokenizer: str, normalise: bool | None = None) -> str:
     ------
     ValueError
         If there is no such tokeniser.
-    metrics.java.ToolMissing
+    metrics.java.ToolMissingError
         If ICU is not there.
     """
     kind = Tokenizer(tokenizer)
@@ -164,5 +164,5 @@ def _icu_version() -> str:
     return str(icu4py.icu_version)
 
 
-def _without_icu() -> ToolMissing:
-    return ToolMissing("There is no ICU here, which finds the words. Install it: pip install icu4py==1.2.0.")
+def _without_icu() -> ToolMissingError:
+    return ToolMissingError("There is no ICU here, which finds the words. Install it: pip install icu4py==1.2.0.")

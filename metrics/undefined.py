@@ -30,7 +30,7 @@ class Reason(StrEnum):
     NO_WORDS = "no_words"
 
 
-class UndefinedFigure(ValueError):
+class UndefinedFigureError(ValueError):
     """The figure has no value for these data."""
 
     def __init__(self, reason: Reason, message: str) -> None:

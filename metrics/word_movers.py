@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 PACKAGE = "POT"
 FRAMEWORKS = {
@@ -39,7 +39,7 @@ class Lookup(Protocol):
 WordLookup = Lookup | Mapping[str, ArrayLike]
 
 
-class SolverMissing(ImportError):
+class SolverMissingError(ImportError):
     """POT is not installed."""
 
 
@@ -83,9 +83,9 @@ def word_movers_distance(a: str, b: str, vectors: WordLookup, *, unit_length: bo
 
     Raises
     ------
-    UndefinedFigure
+    UndefinedFigureError
         Where a text has no word with a vector.
-    SolverMissing
+    SolverMissingError
         Where POT is needed and not installed.
 
     References
@@ -94,7 +94,7 @@ def word_movers_distance(a: str, b: str, vectors: WordLookup, *, unit_length: bo
     """
     found = word_movers_distances([a], [b], vectors, unit_length=unit_length)
     if found.undefined:
-        raise UndefinedFigure(Reason.NO_KNOWN_WORD, "One of the two texts has no word with a vector.")
+        raise UndefinedFigureError(Reason.NO_KNOWN_WORD, "One of the two texts has no word with a vector.")
     return float(found.values[0])
 
 
@@ -114,7 +114,7 @@ def word_movers_distances(
     ------
     ValueError
         Where there is no pair, or the lengths differ.
-    SolverMissing
+    SolverMissingError
     """
     if len(a) != len(b):
         raise ValueError(f"There are {len(a)} texts on one side and {len(b)} on the other.")
@@ -228,7 +228,7 @@ def _cheapest() -> Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[n
         with _without_frameworks():
             from ot import emd2
     except ImportError as error:
-        raise SolverMissing(
+        raise SolverMissingError(
             f"The word mover's distance needs {PACKAGE}, which is not installed: pip install POT"
         ) from error
 

@@ -43,11 +43,11 @@ class Vectors(Protocol):
     def similarity(self, one: str, other: str) -> float | None: ...
 
 
-class BrokenTable(Exception):
+class MalformedTableError(Exception):
     """The files of a table are not there, or are not those that were written."""
 
 
-class VectorRefused(ValueError):
+class VectorError(ValueError):
     """A word or its vector cannot be in a table; `number` counts what was added, from 1."""
 
     def __init__(self, number: int, reason: str) -> None:
@@ -136,7 +136,9 @@ class WordVectors:
         self._words = manifest.words
         mapped = np.load(folder / MATRIX, mmap_mode="r")
         if mapped.shape != (manifest.words, manifest.dimensions) or mapped.dtype != np.dtype("<f4"):
-            raise BrokenTable(f"{folder / MATRIX} holds a matrix other than {MANIFEST} says. Import the vectors again.")
+            raise MalformedTableError(
+                f"{folder / MATRIX} holds a matrix other than {MANIFEST} says. Import the vectors again."
+            )
         self._start = mapped.offset
         self._matrix = (folder / MATRIX).open("rb", buffering=0)
         self._index_address = f"{(folder / WORDS).absolute().as_uri()}?mode=ro&immutable=1"
@@ -160,7 +162,7 @@ class WordVectors:
         size = 4 * self.dimensions
         data = os.pread(self._matrix.fileno(), size, self._start + row * size)
         if len(data) < size:
-            raise BrokenTable(f"{self._matrix.name} ends before row {row}. Import the vectors again.")
+            raise MalformedTableError(f"{self._matrix.name} ends before row {row}. Import the vectors again.")
         return np.frombuffer(data, dtype="<f4")
 
     def similarity(self, one: str, other: str) -> float | None:
@@ -185,7 +187,7 @@ def read_manifest(folder: Path) -> Manifest:
 
     Raises
     ------
-    BrokenTable
+    MalformedTableError
     """
     try:
         said = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
@@ -193,14 +195,20 @@ def read_manifest(folder: Path) -> Manifest:
         manifest = Manifest(**said)
         sizes = [(folder / name).stat().st_size for name in (MATRIX, WORDS)]
     except OSError as error:
-        raise BrokenTable(f"{error.filename} cannot be read ({error.strerror}). Import the vectors again.") from error
+        raise MalformedTableError(
+            f"{error.filename} cannot be read ({error.strerror}). Import the vectors again."
+        ) from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise BrokenTable(f"{folder / MANIFEST} is not a manifest of word vectors. Import them again.") from error
+        raise MalformedTableError(
+            f"{folder / MANIFEST} is not a manifest of word vectors. Import them again."
+        ) from error
     if manifest.layout != LAYOUT or manifest.signature != signature:
-        raise BrokenTable(f"{folder / MANIFEST} was changed, or is of another version. Import the vectors again.")
+        raise MalformedTableError(
+            f"{folder / MANIFEST} was changed, or is of another version. Import the vectors again."
+        )
     for name, there, written in zip((MATRIX, WORDS), sizes, (manifest.matrix_bytes, manifest.index_bytes), strict=True):
         if there != written:
-            raise BrokenTable(f"{folder / name} has {there} bytes, not {written}. Import the vectors again.")
+            raise MalformedTableError(f"{folder / name} has {there} bytes, not {written}. Import the vectors again.")
     return manifest
 
 
@@ -209,7 +217,7 @@ def open_table(folder: Path) -> WordVectors:
 
     Raises
     ------
-    BrokenTable
+    MalformedTableError
         Where files are gone, or have another size or manifest. `check_table` reads them through.
     """
     return WordVectors(folder, read_manifest(folder))
@@ -220,7 +228,7 @@ def check_table(folder: Path) -> Manifest:
 
     Raises
     ------
-    BrokenTable
+    MalformedTableError
     """
     manifest = read_manifest(folder)
     mapped = np.load(folder / MATRIX, mmap_mode="r")
@@ -232,9 +240,9 @@ def check_table(folder: Path) -> Manifest:
     for word in _words_of(folder):
         words.update(word.encode() + b"\0")
     if matrix.hexdigest() != manifest.matrix_sha256:
-        raise BrokenTable(f"The numbers in {folder / MATRIX} were changed. Import the vectors again.")
+        raise MalformedTableError(f"The numbers in {folder / MATRIX} were changed. Import the vectors again.")
     if words.hexdigest() != manifest.words_sha256:
-        raise BrokenTable(f"The words in {folder / WORDS} were changed. Import the vectors again.")
+        raise MalformedTableError(f"The words in {folder / WORDS} were changed. Import the vectors again.")
     return manifest
 
 
@@ -244,7 +252,7 @@ def _words_of(folder: Path) -> Iterator[str]:
         for (word,) in index.execute("SELECT word FROM words ORDER BY row"):
             yield word
     except sqlite3.DatabaseError as error:
-        raise BrokenTable(f"{folder / WORDS} cannot be read ({error}). Import the vectors again.") from error
+        raise MalformedTableError(f"{folder / WORDS} cannot be read ({error}). Import the vectors again.") from error
     finally:
         index.close()
 
@@ -276,15 +284,15 @@ class TableWriter:
 
         Raises
         ------
-        VectorRefused
+        VectorError
             For this word, or for one of the last few thousand before it.
         """
         self.added += 1
         if not word:
-            raise VectorRefused(self.added, "there is no word before the numbers")
+            raise VectorError(self.added, "there is no word before the numbers")
         size = len(vector)  # type: ignore[arg-type]
         if size != self.dimensions:
-            raise VectorRefused(self.added, f"there are {size} numbers after {word[:40]!r}, not {self.dimensions}")
+            raise VectorError(self.added, f"there are {size} numbers after {word[:40]!r}, not {self.dimensions}")
         self._waiting.append((unicodedata.normalize("NFC", word), vector))
         if len(self._waiting) == ROWS_AT_ONCE:
             self._flush()
@@ -294,12 +302,12 @@ class TableWriter:
 
         Raises
         ------
-        VectorRefused
+        VectorError
             Where there is no word at all, or one of the last was refused.
         """
         self._flush()
         if not self.words:
-            raise VectorRefused(self.added, "no word has a vector other than zero")
+            raise VectorError(self.added, "no word has a vector other than zero")
         self._matrix.seek(0)
         self._write_header()
         if self._matrix.tell() != self._start:
@@ -341,7 +349,7 @@ class TableWriter:
         if not finite.all():
             place = int(np.argmin(finite))
             word = self._waiting[place][0]
-            raise VectorRefused(first + place, f"a number after {word[:40]!r} is not finite")
+            raise VectorError(first + place, f"a number after {word[:40]!r} is not finite")
         has_direction = np.logical_or.reduce(block, axis=1)
         kept = np.zeros(len(block), dtype=bool)
         for place, (word, _vector) in enumerate(self._waiting):

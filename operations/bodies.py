@@ -26,7 +26,7 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Body = SpooledTemporaryFile[bytes]
 
 
-class RefusedError(Exception):
+class BodyRefusedError(Exception):
     """The body is not taken: the status and the sentence to answer with."""
 
     def __init__(self, status: int, sentence: str) -> None:
@@ -34,12 +34,12 @@ class RefusedError(Exception):
         self.status, self.sentence = status, sentence
 
 
-class GoneError(Exception):
+class ClientDisconnectedError(Exception):
     """Whoever sent it has gone, and nobody waits for an answer."""
 
 
 def check_length(path: str, length: int | None) -> None:
-    """Raise RefusedError where more is announced than the address takes."""
+    """Raise BodyRefusedError where more is announced than the address takes."""
     if length is not None and length > most_bytes(path):
         raise _too_large(path)
 
@@ -49,9 +49,9 @@ async def read_body(receive: Receive, path: str) -> Body:
 
     Raises
     ------
-    RefusedError
+    BodyRefusedError
         Where it is larger than the address takes, comes too slowly, or has no room on the disk.
-    GoneError
+    ClientDisconnectedError
         Where the connection ends first.
     """
     body, size, most, is_last = Body(IN_MEMORY_BYTES), 0, most_bytes(path), False
@@ -62,7 +62,7 @@ async def read_body(receive: Receive, path: str) -> Body:
             while not is_last:
                 message = await receive()
                 if message["type"] == "http.disconnect":
-                    raise GoneError
+                    raise ClientDisconnectedError
                 size += body.write(message.get("body", b""))
                 if size > most:
                     raise _too_large(path)
@@ -74,16 +74,16 @@ async def read_body(receive: Receive, path: str) -> Body:
         with suppress(OSError):
             body.close()
         if isinstance(error, TimeoutError):
-            raise RefusedError(408, TOO_SLOW) from error
+            raise BodyRefusedError(408, TOO_SLOW) from error
         if is_full(error):
-            raise RefusedError(507, NO_ROOM) from error
+            raise BodyRefusedError(507, NO_ROOM) from error
         raise
     return body
 
 
-def _too_large(path: str) -> RefusedError:
+def _too_large(path: str) -> BodyRefusedError:
     limit = most_bytes(path) // MEGABYTE
     if is_upload(path):
         together = f"Your files are larger than {limit} MB together, and none was kept."
-        return RefusedError(413, f"{together} Send them in several parts, or have them imported on the server.")
-    return RefusedError(413, f"The request is larger than {limit} MB, and nothing of it was kept.")
+        return BodyRefusedError(413, f"{together} Send them in several parts, or have them imported on the server.")
+    return BodyRefusedError(413, f"The request is larger than {limit} MB, and nothing of it was kept.")

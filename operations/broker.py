@@ -12,7 +12,7 @@ from kombu.exceptions import ChannelError, OperationalError
 PATIENCE_S = 2.0
 
 
-class Unreachable(Exception):
+class UnreachableError(Exception):
     """The broker does not answer."""
 
 
@@ -32,7 +32,7 @@ def _channel() -> Iterator[Any]:
     try:
         yield connection.channel()
     except broken as error:
-        raise Unreachable from error
+        raise UnreachableError from error
     finally:
         connection.release()
 
@@ -51,6 +51,6 @@ def _waiting(channel: Any, queue: str) -> int:
 
 
 def require() -> None:
-    """Raise Unreachable where the broker does not answer."""
+    """Raise UnreachableError where the broker does not answer."""
     with _channel() as channel:
         channel.queue_declare("default", passive=False)

@@ -35,7 +35,7 @@ FRESH_S, KEPT_S = 1.0, 2.0
 PROBES_FOLDER = "probes"
 
 
-class Amiss(Exception):
+class ReadinessError(Exception):
     """Something is not as it has to be; says what, and nothing that only we may know."""
 
 
@@ -44,24 +44,24 @@ def check_database() -> None:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError as error:
-        raise Amiss("does not answer") from error
+        raise ReadinessError("does not answer") from error
 
 
 def check_migrations() -> None:
     try:
         applied = MigrationRecorder(connection).applied_migrations().keys()
     except DatabaseError as error:
-        raise Amiss("cannot be told, for the database does not answer") from error
+        raise ReadinessError("cannot be told, for the database does not answer") from error
     missing = _known_migrations() - applied
     if missing:
-        raise Amiss(f"{len(missing)} not applied; run: python manage.py migrate")
+        raise ReadinessError(f"{len(missing)} not applied; run: python manage.py migrate")
     try:
         differences = schema.differences(connection)
     except DatabaseError as error:
-        raise Amiss("cannot be told, for the database does not answer") from error
+        raise ReadinessError("cannot be told, for the database does not answer") from error
     if differences:
         more = f" and {len(differences) - 1} more" if len(differences) > 1 else ""
-        raise Amiss(f"all applied, but the database was made by another version: {differences[0]}{more}")
+        raise ReadinessError(f"all applied, but the database was made by another version: {differences[0]}{more}")
 
 
 @lru_cache(maxsize=1)
@@ -76,17 +76,17 @@ def check_cache() -> None:
         found = cache.get(key)
     except Exception as error:
         # Each backend has errors of its own.
-        raise Amiss("does not answer") from error
+        raise ReadinessError("does not answer") from error
     # Another process of this machine may have asked in between.
     if not found:
-        raise Amiss("forgets what it is given")
+        raise ReadinessError("forgets what it is given")
 
 
 def check_broker() -> None:
     try:
         broker.require()
-    except broker.Unreachable as error:
-        raise Amiss("does not answer") from error
+    except broker.UnreachableError as error:
+        raise ReadinessError("does not answer") from error
 
 
 def check_storage() -> None:
@@ -96,7 +96,7 @@ def check_storage() -> None:
         default_storage.delete(name)
         default_storage.save(name, ContentFile(b"probe"))
     except Exception as error:
-        raise Amiss("cannot be written to") from error
+        raise ReadinessError("cannot be written to") from error
     finally:
         # On a full disk the file is made before it cannot be written.
         with suppress(Exception):
@@ -107,9 +107,9 @@ def check_sweeps() -> None:
     try:
         since = sweeps.silent_since(now=timezone.now())
     except DatabaseError as error:
-        raise Amiss("cannot be told, for the database does not answer") from error
+        raise ReadinessError("cannot be told, for the database does not answer") from error
     if since is not None:
-        raise Amiss(f"none since {since:%Y-%m-%d %H:%M} UTC: beat, the broker or all workers are gone")
+        raise ReadinessError(f"none since {since:%Y-%m-%d %H:%M} UTC: beat, the broker or all workers are gone")
 
 
 CHECKS: dict[str, Callable[[], None]] = {
@@ -184,7 +184,7 @@ def ask_all(*, patience_s: float = PATIENCE_S) -> dict[str, str]:
 def _ask(name: str, check: Callable[[], None], answers: SimpleQueue[tuple[str, str]]) -> None:
     try:
         check()
-    except Amiss as amiss:
+    except ReadinessError as amiss:
         answers.put((name, str(amiss)))
     except Exception:
         log.exception("The check of %s failed.", name)

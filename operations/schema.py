@@ -14,8 +14,8 @@ _NAMED_IN_SQLITE = re.compile(r'CONSTRAINT "([^"]+)"')
 def differences(connection: BaseDatabaseWrapper) -> list[str]:
     """How the database differs from the models: tables, columns, constraints and indexes by name.
 
-    What is missing comes as "missing annotation_item.rating" or "missing item_rating_known"; a column that no model
-    has, as "unexpected annotation_item.old". An empty list means that nothing differs.
+    What is missing is named as in "missing annotation_captionitem.rating" or "missing item_rating_known"; a column that
+    no model has, as in "unexpected annotation_captionitem.old". An empty list means that nothing differs.
 
     Raises
     ------

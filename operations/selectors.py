@@ -17,7 +17,7 @@ from annotation.models import Release
 from images.models import Image, ImportJob, JobState
 from inference.models import GOING, Run, RunState, Trial, Worker
 from inference.services.workers import DEFAULT, FRESH, GPU
-from operations.broker import Unreachable, messages_waiting
+from operations.broker import UnreachableError, messages_waiting
 from people.models import Delivery, DeliveryState
 from scoring.models import Pass
 
@@ -115,6 +115,6 @@ def _jobs(now: datetime) -> tuple[Samples, Samples]:
 def _of_the_broker() -> Level:
     try:
         samples = [({"queue": queue}, float(count)) for queue, count in messages_waiting((DEFAULT, GPU)).items()]
-    except Unreachable:
+    except UnreachableError:
         samples = []
     return Level("crosslens_queue_messages", "Messages that no worker has taken.", samples)

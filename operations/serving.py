@@ -19,7 +19,7 @@ from urllib.parse import unquote_to_bytes
 
 from django.db import connections
 
-from operations.bodies import Body, GoneError, Receive, RefusedError, check_length, read_body
+from operations.bodies import Body, BodyRefusedError, ClientDisconnectedError, Receive, check_length, read_body
 from operations.rules.uploads import MAX_BODY_BYTES, is_upload
 from people.api.answers import is_api, problem_outside
 
@@ -61,7 +61,7 @@ UNKNOWN_METHOD = "There is no such method here."
 
 
 class Application:
-    """An ASGI application. `check_uploader` raises RefusedError where no more than a page's own form is taken."""
+    """An ASGI application. `check_uploader` raises BodyRefusedError where no more than a page's own form is taken."""
 
     def __init__(self, handle: Handle, *, check_uploader: Callable[[Environ], None]) -> None:
         self._handle, self._check_uploader = handle, check_uploader
@@ -70,10 +70,10 @@ class Application:
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         environ = environ_of(scope)
-        with suppress(GoneError):
+        with suppress(ClientDisconnectedError):
             try:
                 body = await self._body(environ, receive)
-            except RefusedError as refused:
+            except BodyRefusedError as refused:
                 await _send_all(send, _refusal(environ["PATH_INFO"], refused.status, refused.sentence))
                 return
             with body:
@@ -82,7 +82,7 @@ class Application:
 
     async def _body(self, environ: Environ, receive: Receive) -> Body:
         if environ["REQUEST_METHOD"] not in METHODS:
-            raise RefusedError(501, UNKNOWN_METHOD)
+            raise BodyRefusedError(501, UNKNOWN_METHOD)
         path, length = environ["PATH_INFO"], int(environ["CONTENT_LENGTH"]) if "CONTENT_LENGTH" in environ else None
         is_chunked = "HTTP_TRANSFER_ENCODING" in environ
         if length == 0 or (length is None and not is_chunked and environ["REQUEST_METHOD"] in BODILESS):
@@ -207,7 +207,7 @@ class _Streamer:
         self._receive, self._send, self._loop = receive, send, loop
 
     def send_all(self, status: int, headers: Headers, pieces: Iterable[bytes]) -> None:
-        """Raises GoneError or TimeoutError where nobody takes it any more. After any error the connection is cut."""
+        """Raise ClientDisconnectedError or TimeoutError where nobody receives it; any error cuts the connection."""
         gone = self._begin(self._leaving())
         try:
             under_way = self._begin(self._send({"type": "http.response.start", "status": status, "headers": headers}))
@@ -218,7 +218,7 @@ class _Streamer:
                 if size >= BLOCK_BYTES or under_way.done():
                     under_way.result(SEND_S)
                     if gone.done():
-                        raise GoneError
+                        raise ClientDisconnectedError
                     under_way = self._begin(self._send(_part(waiting)))
                     waiting, size = [], 0
             under_way.result(SEND_S)

@@ -53,7 +53,7 @@ class Answer:
 Post = Callable[[str, bytes, Mapping[str, str]], Answer]
 
 
-class Unreachable(Exception):
+class UnreachableError(Exception):
     """Says why the address is not called."""
 
 
@@ -61,7 +61,7 @@ def check_address(url: str) -> str | None:
     """Why `url` may not be called, as a sentence; None where it may, as things are now."""
     try:
         _target(url)
-    except Unreachable as refused:
+    except UnreachableError as refused:
         return str(refused)
     return None
 
@@ -71,7 +71,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
     try:
         parts, address = _target(url)
         return _send(parts, address, body, headers)
-    except Unreachable as refused:
+    except UnreachableError as refused:
         return Answer(None, str(refused))
 
 
@@ -93,7 +93,7 @@ def _target(url: str) -> tuple[SplitResult, str]:
 
     Raises
     ------
-    Unreachable
+    UnreachableError
     """
     parts = _parts(url)
     host = parts.hostname or ""
@@ -101,10 +101,10 @@ def _target(url: str) -> tuple[SplitResult, str]:
         found = socket.getaddrinfo(host, _port(parts), type=socket.SOCK_STREAM)
         addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
     except (OSError, UnicodeError, ValueError):
-        raise Unreachable(_("The name %(host)s leads nowhere.") % {"host": host}) from None
+        raise UnreachableError(_("The name %(host)s leads nowhere.") % {"host": host}) from None
     # All of them, not the first alone: which one comes first may change.
     if not settings.WEBHOOKS_TO_PRIVATE_ADDRESSES and not all(map(is_public, addresses)):
-        raise Unreachable(
+        raise UnreachableError(
             _(
                 "%(host)s leads to a private address, where no webhook is sent: it would reach what only this server "
                 "can. Name a public address, or ask who runs this installation."
@@ -120,11 +120,13 @@ def _parts(url: str) -> SplitResult:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise Unreachable(_("This is not an address.")) from None
+        raise UnreachableError(_("This is not an address.")) from None
     if parts.scheme not in allowed or not parts.hostname or port == 0 or not url.isascii() or not url.isprintable():
-        raise Unreachable(_("The address has to begin with https:// and to name a host."))
+        raise UnreachableError(_("The address has to begin with https:// and to name a host."))
     if parts.username is not None or parts.password is not None or " " in url:
-        raise Unreachable(_("The address has a password or a blank in it. What arrives is known by its signature."))
+        raise UnreachableError(
+            _("The address has a password or a blank in it. What arrives is known by its signature.")
+        )
     return parts
 
 
@@ -157,11 +159,11 @@ def _send(parts: SplitResult, address: str, body: bytes, headers: Mapping[str, s
             response = until_done.enter_context(connection.getresponse())
             return Answer(response.status, _said(response.status, response.read(LARGEST_ANSWER_BYTES)))
         except ssl.SSLCertVerificationError:
-            raise Unreachable(_("The server has no certificate that is trusted here.")) from None
+            raise UnreachableError(_("The server has no certificate that is trusted here.")) from None
         except TimeoutError:
-            raise Unreachable(_("The server did not answer in time.")) from None
+            raise UnreachableError(_("The server did not answer in time.")) from None
         except (OSError, HTTPException, ValueError):
-            raise Unreachable(_("The server takes no connection, or broke it before it had answered.")) from None
+            raise UnreachableError(_("The server takes no connection, or broke it before it had answered.")) from None
 
 
 def _encrypted(raw: socket.socket, parts: SplitResult) -> ssl.SSLSocket:

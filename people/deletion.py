@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from people import audit, personal
 from people.models import ApiToken, Invitation, LanguageSkill, Membership, Project, Role, Session, User
 from people.selectors import managed_by_nobody_else
-from people.services import LastManager
+from people.services import LastManagerError
 
 LONGEST_REPR = LogEntry._meta.get_field("object_repr").max_length
 """Characters: what the log of the administration keeps of a row's name."""
@@ -30,7 +30,7 @@ def delete_account(*, user: User, now: datetime) -> None:
 
     Raises
     ------
-    LastManager
+    LastManagerError
         Where a project would have no manager.
     """
     with transaction.atomic():
@@ -59,7 +59,7 @@ def _must_not_leave_projects_alone(user: User) -> None:
     locked = Membership.objects.filter(Q(project__in=managed, role=Role.MANAGER) | Q(user=user)).order_by("pk")
     list(locked.select_for_update().values_list("pk", flat=True))
     if alone := managed_by_nobody_else(user):
-        raise LastManager(
+        raise LastManagerError(
             _("Nobody else manages %(projects)s. Invite another manager there first, or have somebody made one.")
             % {"projects": ", ".join(project.name for project in alone)}
         )

@@ -33,7 +33,7 @@ class Blocker:
     url_name: str = ""
 
 
-class NotQualified(Exception):
+class NotQualifiedError(Exception):
     """The person may not do the work, for the reasons in `blockers`."""
 
     def __init__(self, found: list[Blocker]) -> None:

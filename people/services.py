@@ -35,27 +35,27 @@ SLUG_LENGTH = 40
 TOKEN_BYTES = 32
 
 
-class Refused(Exception):
+class MembershipError(Exception):
     """Something that may not be; says to the person at the screen why and what to do."""
 
 
-class RoleConflict(Refused):
+class RoleConflictError(MembershipError):
     pass
 
 
-class LastManager(Refused):
+class LastManagerError(MembershipError):
     pass
 
 
-class NameTaken(Refused):
+class ProjectNameTakenError(MembershipError):
     pass
 
 
-class ConsentOutdated(Refused):
+class StaleConsentError(MembershipError):
     """A newer version of the consent text was published since the person was shown one."""
 
 
-class InvitationClosed(Refused):
+class InvitationClosedError(MembershipError):
     def __init__(self, state: rules.InvitationState) -> None:
         super().__init__(str(state.label))
         self.state = state
@@ -92,14 +92,14 @@ def add_member(*, project: Project, user: User, role: Role) -> Membership:
 
     Raises
     ------
-    RoleConflict
+    RoleConflictError
         If the role does not go with one that they have in the project.
     """
     with transaction.atomic():
         _lock(user)
         roles = set(Membership.objects.filter(project=project, user=user).values_list("role", flat=True))
         if why := rules.conflicting_roles(roles | {role}):
-            raise RoleConflict(why)
+            raise RoleConflictError(why)
         return Membership.objects.get_or_create(project=project, user=user, role=role)[0]
 
 
@@ -108,7 +108,7 @@ def remove_member(*, membership: Membership, by: User, now: datetime) -> None:
 
     Raises
     ------
-    LastManager
+    LastManagerError
         If nobody would be left to manage the project.
     """
     with transaction.atomic():
@@ -119,7 +119,7 @@ def remove_member(*, membership: Membership, by: User, now: datetime) -> None:
             return
         others = [found for found in locked if found.role == Role.MANAGER and found != membership]
         if membership.role == Role.MANAGER and not others:
-            raise LastManager(_("A project needs at least one manager. Invite another one first."))
+            raise LastManagerError(_("A project needs at least one manager. Invite another one first."))
         audit.record(
             project=membership.project,
             action="role.removed",
@@ -204,11 +204,11 @@ def accept_invitation(
     ------
     Invitation.DoesNotExist
         If there is none with this token.
-    InvitationClosed
+    InvitationClosedError
         If it is used up, expired or revoked.
-    RoleConflict
+    RoleConflictError
         If the role does not go with one that `user` has in the project.
-    ConsentOutdated
+    StaleConsentError
         If another version of the consent text is the newest by now.
     """
     with transaction.atomic():
@@ -243,7 +243,7 @@ def accept_invitation(
 def _take_place(invitation: Invitation, user: User, now: datetime) -> None:
     state = invitation_state(invitation, now)
     if state is not rules.InvitationState.OPEN:
-        raise InvitationClosed(state)
+        raise InvitationClosedError(state)
     Invitation.objects.filter(pk=invitation.pk).update(places_taken=F("places_taken") + 1)
     InvitationUse.objects.create(invitation=invitation, user=user)
 
@@ -266,8 +266,8 @@ def join(
 
     Raises
     ------
-    NameTaken
-    InvitationClosed, ConsentOutdated, Invitation.DoesNotExist
+    ProjectNameTakenError
+    InvitationClosedError, StaleConsentError, Invitation.DoesNotExist
         As `accept_invitation`.
     """
     user = User(username=username, interface_language=interface_language)
@@ -278,7 +278,7 @@ def join(
                 user.save()
         except IntegrityError as error:
             text = _("This user name is taken. Choose another, or sign in if it is yours.")
-            raise NameTaken(text) from error
+            raise ProjectNameTakenError(text) from error
         if email:
             EmailAddress.objects.create(user=user, email=User.objects.normalize_email(email))
         accept_invitation(
@@ -333,14 +333,14 @@ def give_consent(*, project: Project, user: User, version: int | None, now: date
 
     Raises
     ------
-    ConsentOutdated
+    StaleConsentError
         If it is not the newest.
     """
     with transaction.atomic():
         _lock(user)
         text = ConsentText.objects.filter(project=project).order_by("-version").first()
         if text is None or text.version != version:
-            raise ConsentOutdated(_("The text has changed since you opened this page. Please read the new version."))
+            raise StaleConsentError(_("The text has changed since you opened this page. Please read the new version."))
         return Consent.objects.get_or_create(text=text, user=user, withdrawn_at=None, defaults={"given_at": now})[0]
 
 

@@ -22,7 +22,7 @@ LONGEST = timedelta(days=365)
 USE_NOTED_EVERY = timedelta(minutes=1)
 
 
-class Refused(Exception):
+class TokenError(Exception):
     """What may not be; says why and what to do."""
 
 
@@ -37,17 +37,17 @@ def make_token(*, user: User, name: str, may_write: bool, expires_at: datetime, 
 
     Raises
     ------
-    Refused
+    TokenError
         Where it is to last too long, or the person has as many as they may have.
     """
     if expires_at > now + LONGEST:
-        raise Refused(_("A token can last a year at most. Choose an earlier day."))
+        raise TokenError(_("A token can last a year at most. Choose an earlier day."))
     token = BEGINNING + secrets.token_urlsafe(TOKEN_BYTES)
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         if in_force(now).filter(user=user).count() >= MOST_TOKENS:
             said = _("You have %(most)s tokens. Revoke one that is not needed any more.")
-            raise Refused(said % {"most": MOST_TOKENS})
+            raise TokenError(said % {"most": MOST_TOKENS})
         row = ApiToken.objects.create(
             user=user,
             name=name,

@@ -37,7 +37,7 @@ JITTER = 0.2
 DUE_AT_ONCE = 200
 
 
-class Refused(Exception):
+class WebhookError(Exception):
     """What may not be; says why and what to do."""
 
 
@@ -66,15 +66,15 @@ def add_webhook(*, project: Project, url: str, events: Iterable[WebhookEvent], b
 
     Raises
     ------
-    Refused
+    WebhookError
         Where the address may not be called, or the project has as many as it may have.
     """
     if problem := check_address(url):
-        raise Refused(problem)
+        raise WebhookError(problem)
     with transaction.atomic():
         audit.lock(project, by)
         if Webhook.objects.filter(project=project, is_active=True).count() >= MOST_WEBHOOKS:
-            raise Refused(
+            raise WebhookError(
                 _("A project has at most %(most)s webhooks. Turn one off that is not needed any more.")
                 % {"most": MOST_WEBHOOKS}
             )
@@ -105,11 +105,11 @@ def send_test(*, webhook: Webhook, now: datetime) -> Delivery:
 
     Raises
     ------
-    Refused
+    WebhookError
         Where the webhook is turned off.
     """
     if not webhook.is_active:
-        raise Refused(_("This webhook is turned off. Add it again."))
+        raise WebhookError(_("This webhook is turned off. Add it again."))
     body = _body(webhook.project, TEST_EVENT, {}, now)
     return Delivery.objects.create(webhook=webhook, event=TEST_EVENT, payload=body, next_at=now, created_at=now)
 
@@ -119,11 +119,11 @@ def retry(*, delivery: Delivery, now: datetime) -> None:
 
     Raises
     ------
-    Refused
+    WebhookError
         Where the webhook is turned off.
     """
     if not delivery.webhook.is_active:
-        raise Refused(_("This webhook is turned off. Add it again."))
+        raise WebhookError(_("This webhook is turned off. Add it again."))
     undone = Delivery.objects.filter(pk=delivery.pk).exclude(state=DeliveryState.DONE)
     undone.update(state=DeliveryState.WAITING, attempts=0, next_at=now, done_at=None)
 

@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 
 from people import audit, personal
 from people.models import Consent, ConsentText, OnWithdrawal, Project, User
-from people.services import Refused
+from people.services import MembershipError
 
 
-class ChoiceNeeded(Refused):
+class WithdrawalChoiceError(MembershipError):
     """The text leaves it to the person what becomes of their answers, and they did not say."""
 
 
@@ -36,7 +36,7 @@ def withdraw_consent(
 
     Raises
     ------
-    ChoiceNeeded
+    WithdrawalChoiceError
     """
     with transaction.atomic():
         # One thing at a time happens to a person: nothing is handed to them meanwhile.
@@ -70,5 +70,5 @@ def _keeps(text: ConsentText, keeps_answers: bool | None) -> bool:
     if text.on_withdrawal != OnWithdrawal.CHOOSE:
         return text.on_withdrawal == OnWithdrawal.KEEP
     if keeps_answers is None:
-        raise ChoiceNeeded(_("Choose what is to become of the answers that you gave."))
+        raise WithdrawalChoiceError(_("Choose what is to become of the answers that you gave."))
     return keeps_answers

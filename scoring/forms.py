@@ -16,11 +16,11 @@ from images.permissions import collections_in
 from inference.models import CaptioningModel, EmbeddingSet, Encoder
 from inference.services.encoders import visual_encoders
 from languages.models import Language
-from metrics.java import ToolMissing, java
+from metrics.java import ToolMissingError, java
 from metrics.scoring import METRICS
 from people.models import Project
 from scoring.models import ReferenceKind, ReferenceSet, Scoring, Tokenizer
-from scoring.rules.metrics import ENGLISH, MetricsRefused, check_metrics, needs_projections, needs_vectors
+from scoring.rules.metrics import ENGLISH, MetricChoiceError, check_metrics, needs_projections, needs_vectors
 from scoring.selectors.setup import Coverage, english_for, features_for, vectors_for
 
 LONGEST_NAME = 120
@@ -33,7 +33,7 @@ def why_no_java() -> str:
     """What is to be done about it; empty where Java is there."""
     try:
         java()
-    except ToolMissing as error:
+    except ToolMissingError as error:
         return str(error)
     return ""
 
@@ -153,7 +153,7 @@ class ScoringForm(forms.Form):
                     has_english=self.references.language_id == ENGLISH or cleaned.get("english") is not None,
                     has_features=cleaned.get("features") is not None,
                 )
-        except MetricsRefused as refused:
+        except MetricChoiceError as refused:
             self.add_error("metrics", str(refused))
         return cleaned
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 
 from people.admin import LookUpAdmin
-from sxs_eval.models import Comparison, GoldPair, Instructions, Judgement, JudgingBatch, Pair, Standing
+from sxs_eval.models import Comparison, GoldPair, Instructions, Judgement, JudgingBatch, Pair, RaterStatus
 
 
 @admin.register(Instructions)
@@ -49,7 +49,7 @@ class JudgementAdmin(LookUpAdmin):
     list_select_related = ("comparison", "person")
 
 
-@admin.register(Standing)
+@admin.register(RaterStatus)
 class StandingAdmin(LookUpAdmin):
     list_display = ("comparison", "person", "state", "paused_at", "decided_by", "decided_at")
     list_filter = ("state", "comparison__project")

@@ -224,18 +224,18 @@ class Judgement(models.Model):
         return f"judgement {self.position} of batch {self.batch_id}"
 
 
-class StandingState(models.TextChoices):
+class RaterState(models.TextChoices):
     PAUSED = "paused", _("Paused")
     RESTORED = "restored", _("Goes on")
     EXCLUDED = "excluded", _("Left out")
     WITHDRAWN = "withdrawn", _("Consent withdrawn")
 
 
-LEFT_OUT = (StandingState.EXCLUDED, StandingState.WITHDRAWN)
+LEFT_OUT = (RaterState.EXCLUDED, RaterState.WITHDRAWN)
 """For good: others have been given the pairs."""
 
 
-class Standing(models.Model):
+class RaterStatus(models.Model):
     """A rater of a comparison about whom there is something to decide, or was.
 
     While somebody is paused, and after they were left out or withdrew consent with their answers, no judgement of
@@ -244,7 +244,7 @@ class Standing(models.Model):
 
     comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="standings")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    state = models.CharField(max_length=9, choices=StandingState.choices, default=StandingState.PAUSED)
+    state = models.CharField(max_length=9, choices=RaterState.choices, default=RaterState.PAUSED)
     paused_at = models.DateTimeField(null=True, blank=True)
     checks_from = models.DateTimeField(null=True, blank=True, help_text="Earlier attention items are forgiven.")
     decided_at = models.DateTimeField(null=True, blank=True)
@@ -254,7 +254,7 @@ class Standing(models.Model):
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["comparison", "person"], name="standing_once_per_rater"),
-            models.CheckConstraint(condition=Q(state__in=StandingState.values), name="standing_state_known"),
+            models.CheckConstraint(condition=Q(state__in=RaterState.values), name="standing_state_known"),
         ]
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from inference import exposure
 from people.models import Membership, Role, User
 from people.permissions import project_for
 from people.qualification import Blocker, Work, blockers_of, still_takes_part
-from sxs_eval.models import Comparison, GoldPair, JudgingBatch, Pair, Standing, StandingState
+from sxs_eval.models import Comparison, GoldPair, JudgingBatch, Pair, RaterState, RaterStatus
 
 READERS = (Role.MANAGER, Role.RESEARCHER)
 
@@ -72,25 +72,25 @@ def blockers(user: User, comparison: Comparison) -> list[Blocker]:
 def blockers_of_comparisons(user: User, comparisons: list[Comparison]) -> dict[int, list[Blocker]]:
     wanted = [Work(found.project_id, Role.RATER, found.language, needs_english=False) for found in comparisons]
     stops = dict(zip((found.pk for found in comparisons), blockers_of(user, wanted), strict=True))
-    standings = Standing.objects.filter(person=user, comparison__in=comparisons)
-    for standing in standings.exclude(state=StandingState.RESTORED):
+    standings = RaterStatus.objects.filter(person=user, comparison__in=comparisons)
+    for standing in standings.exclude(state=RaterState.RESTORED):
         stops[standing.comparison_id].append(_standing_blocker(standing))
     return stops
 
 
 def is_still_welcome(user: User, comparison: Comparison) -> bool:
     """Whether what `user` answers may count: the same as `blockers`, but for the language, in fewer queries."""
-    stopped = Standing.objects.filter(comparison=comparison, person=user).exclude(state=StandingState.RESTORED)
+    stopped = RaterStatus.objects.filter(comparison=comparison, person=user).exclude(state=RaterState.RESTORED)
     return still_takes_part(user, comparison.project_id, Role.RATER) and not stopped.exists()
 
 
-def _standing_blocker(standing: Standing) -> Blocker:
-    if standing.state == StandingState.PAUSED:
+def _standing_blocker(standing: RaterStatus) -> Blocker:
+    if standing.state == RaterState.PAUSED:
         return Blocker(
             "paused",
             _("Some of your answers did not fit together. A manager of the project looks at it before you go on."),
         )
-    if standing.state == StandingState.WITHDRAWN:
+    if standing.state == RaterState.WITHDRAWN:
         return Blocker(
             "withdrawn",
             _("You withdrew your consent together with your answers, which ended your work on this comparison."),

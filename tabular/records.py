@@ -18,7 +18,7 @@ READ_BYTES = 1 << 16
 BLANKS = " \t\r\n"
 
 
-class FileRefused(Exception):
+class FileRefusedError(Exception):
     """The file as a whole cannot be used; the message says why and what to do."""
 
 
@@ -41,7 +41,7 @@ def json_records(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
 
     Raises
     ------
-    FileRefused
+    FileRefusedError
         Where nothing in the file can be read.
     """
     head = _head(file).lstrip(BLANKS.encode())
@@ -53,7 +53,7 @@ def json_members(file: IO[bytes]) -> Iterator[tuple[str, Record | BrokenRecord]]
 
     Raises
     ------
-    FileRefused
+    FileRefusedError
         Where the object around the lists cannot be read.
     """
     _head(file)
@@ -76,10 +76,10 @@ def json_members(file: IO[bytes]) -> Iterator[tuple[str, Record | BrokenRecord]]
             else:
                 text.decode(decoder)
         except (ValueError, RecursionError) as error:
-            raise FileRefused(malformed(error)) from error
+            raise FileRefusedError(malformed(error)) from error
         follows = ","
     if text.peek() != "}":
-        raise FileRefused(_("The object is not closed: the file was cut off, or a comma is missing."))
+        raise FileRefusedError(_("The object is not closed: the file was cut off, or a comma is missing."))
 
 
 def count_lines(file: IO[bytes]) -> int:
@@ -96,7 +96,7 @@ def csv_records(file: IO[bytes], *, column: str) -> Iterator[Record | BrokenReco
 
     Raises
     ------
-    FileRefused
+    FileRefusedError
         Where the first line does not name `column`, or one name comes twice, and where a quotation mark that is never
         closed has taken in more lines than its own.
     """
@@ -112,7 +112,7 @@ def csv_records(file: IO[bytes], *, column: str) -> Iterator[Record | BrokenReco
             return
         except (csv.Error, _RowTooLongError) as error:
             if lines.number > number and (lines.is_at_end or isinstance(error, _RowTooLongError)):
-                raise FileRefused(_unclosed(number)) from error
+                raise FileRefusedError(_unclosed(number)) from error
             yield BrokenRecord(number, _why_no_row(error))
             continue
         if not any(cell.strip() for cell in row):
@@ -159,9 +159,9 @@ def _head(file: IO[bytes]) -> bytes:
     file.seek(0)
     head = file.read(READ_BYTES)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or (len(head) > 3 and head[1] == 0 == head[3]):
-        raise FileRefused(_("The file is saved as UTF-16. Save it as UTF-8."))
+        raise FileRefusedError(_("The file is saved as UTF-16. Save it as UTF-8."))
     if not head.strip():
-        raise FileRefused(_("The file is empty."))
+        raise FileRefusedError(_("The file is empty."))
     file.seek(0)
     return head.removeprefix(codecs.BOM_UTF8)
 
@@ -230,18 +230,18 @@ def _csv_header(lines: _CsvLines, column: str) -> tuple[list[str], str]:
         line = next(lines, "")
     except _RowTooLongError as error:
         reason = _("The first line has more than %(limit)s characters. Does it name the columns?")
-        raise FileRefused(reason % {"limit": limits.MAX_ROW_CHARACTERS}) from error
+        raise FileRefusedError(reason % {"limit": limits.MAX_ROW_CHARACTERS}) from error
     if not is_text(line):
-        raise FileRefused(not_utf8())
+        raise FileRefusedError(not_utf8())
     names: list[str] = []
     for delimiter in ",;\t":
         names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
         if column in names:
             repeated = sorted({name for name in names if name and names.count(name) > 1})
             if repeated:
-                raise FileRefused(_("The first line names the column “%(name)s” twice.") % {"name": repeated[0]})
+                raise FileRefusedError(_("The first line names the column “%(name)s” twice.") % {"name": repeated[0]})
             return names, delimiter
-    raise FileRefused(
+    raise FileRefusedError(
         _("The first line names no column “%(column)s”; it has: %(names)s.")
         % {"column": column, "names": ", ".join(names)[:200]}
     )
@@ -286,7 +286,7 @@ def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
 def _json_list(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
     text = _Window(file)
     if text.peek() != "[":  # it is there; what follows could not be decoded
-        raise FileRefused(not_utf8())
+        raise FileRefusedError(not_utf8())
     yield from _items(text, _Decoder())
 
 

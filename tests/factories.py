@@ -14,7 +14,7 @@ from django.conf import settings
 
 from annotation.models import Guidelines, Round
 from annotation.services.rounds import create_round
-from gapgame.models import Access, Item, ItemImage, ItemSet, Player, RepresentativeSource, Season, SeasonLanguage
+from gapgame.models import Access, GapItem, ItemImage, ItemSet, Player, RepresentativeSource, Season, SeasonLanguage
 from images.models import Collection, CollectionImage, Image, JobState
 from inference.models import CaptioningModel, ModelCaption, VectorKind, WordVectorSet
 from inference.selectors.word_vectors import folder_of
@@ -171,7 +171,7 @@ def make_item_set(project: Project | None = None) -> ItemSet:
     return ItemSet.objects.create(project=project or make_project(), name=f"Items {number}", collection=collection)
 
 
-def make_item(item_set: ItemSet, word: str = "cat", *, images: int = 3, language: str = "en", **fields: Any) -> Item:
+def make_item(item_set: ItemSet, word: str = "cat", *, images: int = 3, language: str = "en", **fields: Any) -> GapItem:
     number = next(_numbers)
     values: dict[str, Any] = {
         "key": f"item-{number}",
@@ -181,7 +181,7 @@ def make_item(item_set: ItemSet, word: str = "cat", *, images: int = 3, language
         "sense": [f"{word}.n.01"],
         "representative_source": RepresentativeSource.FIRST,
     }
-    item = Item.objects.create(item_set=item_set, word=word, language_id=language, **(values | fields))
+    item = GapItem.objects.create(item_set=item_set, word=word, language_id=language, **(values | fields))
     ItemImage.objects.bulk_create(
         ItemImage(item=item, image=make_image(), position=position) for position in range(images)
     )

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from metrics import meteor, ptb
-from metrics.java import ToolMissing, jar, java
+from metrics.java import ToolMissingError, jar, java
 
 
 def needs_java() -> None:
@@ -16,7 +16,7 @@ def needs_java() -> None:
         java()
         jar(meteor.JAR_VARIABLE, meteor.INSIDE_PACKAGE, "meteor-1.5.jar")
         jar(ptb.JAR_VARIABLE, ptb.INSIDE_PACKAGE, "stanford-corenlp-3.4.1.jar")
-    except ToolMissing as error:
+    except ToolMissingError as error:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))

@@ -22,7 +22,7 @@ ORDER = (
     "annotation_tally",
     "scoring_referenceset",
     "annotation_roundfigures",
-    "sxs_eval_standing",
+    "sxs_eval_raterstatus",
     "gapgame_season",
     "gapgame_player",
     "the name of a person",

@@ -8,14 +8,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from allocation.models import BatchState, Task
-from annotation.models import Caption, CaptionBatch, Item, Stage
+from annotation.models import Caption, CaptionBatch, CaptionItem, Stage
 from annotation.permissions import blockers
 from annotation.rules import text_checks
 from annotation.services import batches
 from demo import comparison_texts, content, evaluations, games, references
 from demo.texts import MODEL_NAME, TEXTS
-from gapgame.models import Access, Outcome, Season, Turn
-from gapgame.models import Item as GapItem
+from gapgame.models import Access, GapItem, Outcome, Season, Turn
 from images.models import Collection, Image, ImportJob, JobState
 from inference.models import ModelCaption
 from languages.models import Language
@@ -26,7 +25,7 @@ from people.rules import conflicting_roles
 from people.withdrawal import withdraw_consent
 from scoring.models import Pass
 from scoring.services.passes import run_pass
-from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, Standing
+from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, RaterStatus
 from sxs_eval.rules.figures import Undefined
 from sxs_eval.rules.judging import are_equal
 from sxs_eval.selectors.results import evidence_of, report_of
@@ -164,9 +163,11 @@ class TestContent:
             "neema-sw": (Stage.RATE, BatchState.LAPSED),
         }
         assert Caption.objects.filter(state="counted", warnings=[]).count() == len(KEYS)
-        written = Item.objects.filter(person__username="bernd-de").exclude(text="")
+        written = CaptionItem.objects.filter(person__username="bernd-de").exclude(text="")
         assert [item.position for item in written] == list(range(1, content.WRITTEN_BY_BERND + 1))
-        assert Item.objects.filter(person__username="lucia-es").exclude(rating="").count() == content.RATED_BY_LUCIA
+        assert (
+            CaptionItem.objects.filter(person__username="lucia-es").exclude(rating="").count() == content.RATED_BY_LUCIA
+        )
         assert all(item.writing_ms and item.rating_ms for item in written)
 
     def test_each_caption_is_of_its_picture(self, loaded):
@@ -189,7 +190,7 @@ class TestContent:
         emil = User.objects.get(username=evaluations.IN_THE_MIDDLE)
         answered = judge_next(emil)
         models = (
-            *(User, Membership, Image, ModelCaption, CaptionBatch, Caption, Item, Project, Language, ImportJob),
+            *(User, Membership, Image, ModelCaption, CaptionBatch, Caption, CaptionItem, Project, Language, ImportJob),
             *(Comparison, GoldPair, JudgingBatch, Judgement, Task),
         )
         judged = sorted(Judgement.objects.values_list("pk", "choice", "judged_at"))
@@ -198,7 +199,7 @@ class TestContent:
         content.load()
 
         assert [model.objects.count() for model in models] == before
-        assert Item.objects.get(batch=batch, position=1).text == "Etwas ganz anderes"
+        assert CaptionItem.objects.get(batch=batch, position=1).text == "Etwas ganz anderes"
         assert User.objects.get(username="anna-de").first_name == "Annette"
         assert sorted(Judgement.objects.values_list("pk", "choice", "judged_at")) == judged
         assert Judgement.objects.get(pk=answered.pk).choice == -3
@@ -283,7 +284,7 @@ class TestComparisons:
             assert not isinstance(report.flips.same, Undefined)
         report = report_of(compared(evaluations.JUDGED[0]))
         assert report.outcome.wins.count > 2 * report.outcome.losses.count > 0
-        assert not Standing.objects.exists()
+        assert not RaterStatus.objects.exists()
         assert not Judgement.objects.filter(is_late=True).exists()
         answered = Judgement.objects.exclude(choice=None)
         assert all(2_000 < judgement.active_ms < 60_000 for judgement in answered)

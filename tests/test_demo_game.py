@@ -38,7 +38,7 @@ def gives_away(word: str, told: str) -> bool:
     return shared == len(plain(word)) or shared >= max(4, len(plain(word)) - 3)
 
 
-def items_in(language: str) -> list[game_items.GapItem]:
+def items_in(language: str) -> list[game_items.DemoItem]:
     return [item for item in game_items.items() if item["language"] == language]
 
 

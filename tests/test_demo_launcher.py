@@ -192,7 +192,7 @@ def test_a_demo_of_another_version_is_told_how_to_start_afresh(tmp_path, setting
     settings.VAR = tmp_path
 
     def migrate(*_arguments: object, **_options: object) -> None:
-        raise OperationalError('table "gapgame_item" already exists')
+        raise OperationalError('table "gapgame_gapitem" already exists')
 
     monkeypatch.setattr(preparation, "call_command", migrate)
 

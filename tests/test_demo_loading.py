@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 from PIL import Image as Pillow
 
-from annotation.models import Caption, Item
+from annotation.models import Caption, CaptionItem
 from demo import content, evaluations, game_pictures, photographs
 from images.models import Image
 from people.models import Role
@@ -74,7 +74,7 @@ class TestPhotographs:
     def test_another_picture_under_the_same_name_is_refused(self, drawn, tmp_path):
         with zipfile.ZipFile(tmp_path / "some-1.0-py3-none-any.whl", "w") as archive:
             archive.writestr(photographs.PHOTOGRAPHS[3].path, b"something else")
-        with pytest.raises(photographs.PhotographsMissing, match=photographs.PHOTOGRAPHS[3].path):
+        with pytest.raises(photographs.PhotographsMissingError, match=photographs.PHOTOGRAPHS[3].path):
             photographs.unpack(tmp_path, drawn)
 
     @pytest.mark.parametrize(
@@ -94,7 +94,9 @@ class TestPhotographs:
 
         (drawn / photographs.PHOTOGRAPHS[0].file).unlink()
         monkeypatch.setattr(subprocess, "run", fail)
-        with pytest.raises(photographs.PhotographsMissing, match="Connect this computer to the network") as missing:
+        with pytest.raises(
+            photographs.PhotographsMissingError, match="Connect this computer to the network"
+        ) as missing:
             photographs.installed(lambda sentence: None)
         assert named in str(missing.value)
 
@@ -102,7 +104,7 @@ class TestPhotographs:
         settings.VAR = tmp_path
         try:
             folder = photographs.installed(lambda sentence: None)
-        except photographs.PhotographsMissing as missing:
+        except photographs.PhotographsMissingError as missing:
             if os.environ.get("CI"):
                 raise
             pytest.skip(f"without a network: {missing}")
@@ -121,13 +123,13 @@ def test_a_demo_made_before_there_were_comparisons_gets_them(db, drawn, monkeypa
         patch.setattr(evaluations, "load", lambda **_fields: None)
         content.load()
     assert not Comparison.objects.exists()
-    before = list(Item.objects.values_list("pk", "text", "rating"))
+    before = list(CaptionItem.objects.values_list("pk", "text", "rating"))
 
     content.load()
 
     assert Comparison.objects.count() == 6
     assert Judgement.objects.exclude(choice=None).exists()
-    assert list(Item.objects.values_list("pk", "text", "rating")) == before
+    assert list(CaptionItem.objects.values_list("pk", "text", "rating")) == before
 
 
 @pytest.mark.slow(reason="the demo is loaded twice")

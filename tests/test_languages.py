@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from languages.admin import LanguageForm
 from languages.models import Language
 from languages.registry import ALIASES, LANGUAGES
-from languages.rules import MalformedScript, MalformedTag, canonical_script, canonical_tag, script_of_tag
+from languages.rules import MalformedScriptError, MalformedTagError, canonical_script, canonical_tag, script_of_tag
 from languages.selectors import language_by_tag
 
 PROTOCOL_TAGS = (
@@ -81,13 +81,13 @@ def test_a_tag_has_one_spelling(written, stored):
     ],
 )
 def test_what_is_no_tag_is_refused_with_a_sentence(tag):
-    with pytest.raises(MalformedTag) as refusal:
+    with pytest.raises(MalformedTagError) as refusal:
         canonical_tag(tag)
     assert str(refusal.value).endswith(".")
 
 
 def test_an_underscore_is_answered_with_the_hyphen():
-    with pytest.raises(MalformedTag, match="hyphens"):
+    with pytest.raises(MalformedTagError, match="hyphens"):
         canonical_tag("pt_BR")
 
 
@@ -99,7 +99,7 @@ def test_the_script_of_a_tag_is_the_one_it_names():
 
 def test_a_script_is_four_letters():
     assert canonical_script("latn") == "Latn"
-    with pytest.raises(MalformedScript):
+    with pytest.raises(MalformedScriptError):
         canonical_script("Latin")
 
 

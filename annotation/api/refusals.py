@@ -8,15 +8,22 @@ from contextlib import contextmanager
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from allocation.services import BatchInHand, GivenBack, NothingFree, PoolBusy, PoolClosed, TimeRanOut
-from annotation.models import CaptionBatch, Feedback, Item, Verdict, VerificationBatch
+from allocation.services import (
+    BatchReturnedError,
+    LeaseExpiredError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolBusyError,
+    PoolClosedError,
+)
+from annotation.models import CaptionBatch, CaptionItem, Feedback, Verdict, VerificationBatch
 from annotation.permissions import has_pictures_in_hand
 from annotation.rules.text_checks import COPIED
 from annotation.services import batches
-from annotation.services.releases import ReleaseRefused
-from people.api.problems import Problem, explain
+from annotation.services.releases import ReleaseSettingsError
+from people.api.problems import ApiError, explain
 from people.models import Project, User
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 
 explain(
     {
@@ -39,7 +46,7 @@ explain(
     }
 )
 
-GONE = (CaptionBatch.DoesNotExist, Item.DoesNotExist, VerificationBatch.DoesNotExist, Verdict.DoesNotExist)
+GONE = (CaptionBatch.DoesNotExist, CaptionItem.DoesNotExist, VerificationBatch.DoesNotExist, Verdict.DoesNotExist)
 
 
 @contextmanager
@@ -47,57 +54,57 @@ def refusals() -> Iterator[None]:
     """Say as a problem what a service refuses."""
     try:
         yield
-    except NotQualified as stopped:
+    except NotQualifiedError as stopped:
         why = {blocker.code: [blocker.message] for blocker in stopped.blockers}
-        raise Problem(403, "not-qualified", " ".join(str(b.message) for b in stopped.blockers), why) from None
-    except PoolClosed:
+        raise ApiError(403, "not-qualified", " ".join(str(b.message) for b in stopped.blockers), why) from None
+    except PoolClosedError:
         said = _("This round is closed at present; its manager opens it again.")
-        raise Problem(409, "round-closed", said) from None
-    except PoolBusy:
+        raise ApiError(409, "round-closed", said) from None
+    except PoolBusyError:
         said = _("Others are taking the last images this very moment. Try again in a few seconds.")
-        raise Problem(409, "busy", said) from None
+        raise ApiError(409, "busy", said) from None
     except GONE:
         raise Http404(_("This image is not in your hands.")) from None
     except Feedback.DoesNotExist:
         raise Http404(_("There is no such feedback for you.")) from None
-    except batches.MovedOn:
-        raise Problem(409, "moved-on", _("This batch has moved on in another tab.")) from None
-    except batches.NotAllRated as stopped:
+    except batches.StaleStateError:
+        raise ApiError(409, "moved-on", _("This batch has moved on in another tab.")) from None
+    except batches.UnratedImagesError as stopped:
         missing = ", ".join(map(str, stopped.positions))
         said = _("Rate every caption first. Not rated yet: %(missing)s.") % {"missing": missing}
         errors = {str(position): [_("Not rated yet.")] for position in stopped.positions}
-        raise Problem(409, "not-all-rated", said, errors) from None
-    except batches.Unfinished as stopped:
+        raise ApiError(409, "not-all-rated", said, errors) from None
+    except batches.IncompleteBatchError as stopped:
         errors = {str(position): [str(problem.message)] for position, problem in stopped.problems.items()}
-        raise Problem(409, "unfinished", _("Some captions cannot be handed in yet."), errors) from None
-    except batches.AlmostCopied as told:
+        raise ApiError(409, "unfinished", _("Some captions cannot be handed in yet."), errors) from None
+    except batches.NearCopyError as told:
         said = _("Some captions are almost what was shown on the first screen. Change them, or send copies_seen.")
         errors = {str(position): [str(COPIED.message)] for position in told.positions}
-        raise Problem(409, "almost-copied", said, errors) from None
-    except batches.Refused as refused:
+        raise ApiError(409, "almost-copied", said, errors) from None
+    except batches.InvalidCaptionError as refused:
         said = str(refused.problem.message)
-        raise Problem(422, "bad-text", said, {"text": [said]}) from None
-    except batches.Conflict as conflict:
+        raise ApiError(422, "bad-text", said, {"text": [said]}) from None
+    except batches.StaleDraftError as conflict:
         said = _("This caption was changed elsewhere meanwhile. What is stored is in text and revision.")
         item = conflict.item
-        raise Problem(409, "conflict", said, text=item.text, revision=item.revision) from None
-    except TimeRanOut:
+        raise ApiError(409, "conflict", said, text=item.text, revision=item.revision) from None
+    except LeaseExpiredError:
         said = _("The time for this batch ran out. You can take it up again.")
-        raise Problem(410, "time-ran-out", said) from None
-    except GivenBack:
-        raise Problem(410, "given-back", _("This batch was given back. You can take it up again.")) from None
-    except NothingFree:
+        raise ApiError(410, "time-ran-out", said) from None
+    except BatchReturnedError:
+        raise ApiError(410, "given-back", _("This batch was given back. You can take it up again.")) from None
+    except NoTasksAvailableError:
         said = _("All images of this batch have gone to others since. What you wrote is kept.")
-        raise Problem(409, "all-gone", said) from None
-    except BatchInHand as stopped:
+        raise ApiError(409, "all-gone", said) from None
+    except OpenBatchExistsError as stopped:
         said = _("Finish or give back the batch that you have in hand first; here it is.")
-        raise Problem(409, "batch-in-hand", said, batch=str(stopped.batch.pk)) from None
-    except ReleaseRefused as refused:
-        raise Problem(409, "release-refused", str(refused), {"release": refused.problems}) from None
+        raise ApiError(409, "batch-in-hand", said, batch=str(stopped.batch.pk)) from None
+    except ReleaseSettingsError as refused:
+        raise ApiError(409, "release-refused", str(refused), {"release": refused.problems}) from None
 
 
-def nothing_left(sentence: str) -> Problem:
-    return Problem(409, "nothing-left", sentence)
+def nothing_left(sentence: str) -> ApiError:
+    return ApiError(409, "nothing-left", sentence)
 
 
 def check_no_pictures_in_hand(user: User, project: Project) -> None:
@@ -105,10 +112,10 @@ def check_no_pictures_in_hand(user: User, project: Project) -> None:
 
     Raises
     ------
-    Problem
+    ApiError
     """
     if has_pictures_in_hand(user, project):
-        raise Problem(
+        raise ApiError(
             409,
             "pictures-in-hand",
             _("You have a batch with pictures of this project to finish yourself, and the file says what others wrote "

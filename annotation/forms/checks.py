@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Rating, Round
 from annotation.selectors.checks import Apart, Asked, authors_of, rounds_to_check
-from annotation.services.feedback import LONGEST_NOTE, FeedbackRefused, clean_note
+from annotation.services.feedback import LONGEST_NOTE, FeedbackError, clean_note
 from languages.models import Language
 from people.models import LanguageSkill, Project, Role, User
 
@@ -97,5 +97,5 @@ class FeedbackForm(forms.Form):
     def clean_text(self) -> str:
         try:
             return clean_note(self.cleaned_data["text"])
-        except FeedbackRefused as refused:
+        except FeedbackError as refused:
             raise forms.ValidationError(str(refused)) from refused

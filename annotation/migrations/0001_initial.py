@@ -449,7 +449,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="Item",
+            name="CaptionItem",
             fields=[
                 (
                     "assignment",
@@ -507,6 +507,14 @@ class Migration(migrations.Migration):
                 ("revision", models.PositiveIntegerField(default=0)),
                 ("saved_at", models.DateTimeField(blank=True, null=True)),
                 (
+                    "copied_revision",
+                    models.PositiveIntegerField(
+                        blank=True,
+                        help_text="Of the text that the writer was told is almost the English caption.",
+                        null=True,
+                    ),
+                ),
+                (
                     "writing_ms",
                     models.PositiveIntegerField(default=0, help_text="Active time on screen 2, idle time cut."),
                 ),
@@ -536,7 +544,7 @@ class Migration(migrations.Migration):
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="caption",
-                        to="annotation.item",
+                        to="annotation.captionitem",
                     ),
                 ),
                 (
@@ -745,7 +753,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="Standing",
+            name="AnnotatorStatus",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (

@@ -1,6 +1,8 @@
 """Rounds, batches, what people rate and write in them, and what is made of it."""
 
 from annotation.models.captions import (
+    AnnotatorState,
+    AnnotatorStatus,
     Caption,
     CaptionQuerySet,
     CaptionState,
@@ -8,8 +10,6 @@ from annotation.models.captions import (
     Feedback,
     SentBack,
     SpotCheck,
-    Standing,
-    StandingState,
 )
 from annotation.models.releases import Release
 from annotation.models.rounds import (
@@ -25,13 +25,16 @@ from annotation.models.rounds import (
     Tally,
 )
 from annotation.models.verification import Verdict, VerificationBatch, VerificationTask
-from annotation.models.work import CaptionBatch, CaptionTask, Item, Stage
+from annotation.models.work import CaptionBatch, CaptionItem, CaptionTask, Stage
 
 __all__ = [
     "DECIDED",
     "WORKED_ON",
+    "AnnotatorState",
+    "AnnotatorStatus",
     "Caption",
     "CaptionBatch",
+    "CaptionItem",
     "CaptionQuerySet",
     "CaptionState",
     "CaptionTask",
@@ -39,7 +42,6 @@ __all__ = [
     "Feedback",
     "GuidelineExample",
     "Guidelines",
-    "Item",
     "Rating",
     "Release",
     "Round",
@@ -49,8 +51,6 @@ __all__ = [
     "SentBack",
     "SpotCheck",
     "Stage",
-    "Standing",
-    "StandingState",
     "Tally",
     "Verdict",
     "VerificationBatch",

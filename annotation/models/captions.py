@@ -10,7 +10,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models.rounds import Guidelines, Round
-from annotation.models.work import Item
+from annotation.models.work import CaptionItem
 from images.models import Image
 from languages.models import Language
 from people.models import Project
@@ -37,7 +37,7 @@ class Caption(models.Model):
     One that came from a file has no item and no author; `position` keeps the order of the file.
     """
 
-    item = models.OneToOneField(Item, on_delete=models.PROTECT, null=True, blank=True, related_name="caption")
+    item = models.OneToOneField(CaptionItem, on_delete=models.PROTECT, null=True, blank=True, related_name="caption")
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="captions")
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="captions")
     author = models.ForeignKey(
@@ -146,18 +146,18 @@ class Feedback(models.Model):
         return f"to {self.person_id} on round {self.round_id}"
 
 
-class StandingState(models.TextChoices):
+class AnnotatorState(models.TextChoices):
     QUALIFIED = "qualified", _("Qualified")
     PAUSED = "paused", _("Paused")
 
 
-class Standing(models.Model):
+class AnnotatorStatus(models.Model):
     """What a manager decided of a person in one language of a project; nothing was decided where there is no row."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="standings")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
-    state = models.CharField(max_length=9, choices=StandingState.choices)
+    state = models.CharField(max_length=9, choices=AnnotatorState.choices)
     was_qualified = models.BooleanField(default=False, help_text="Before the pause, which gives it back when lifted.")
     reason = models.TextField(blank=True)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
@@ -166,7 +166,7 @@ class Standing(models.Model):
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["project", "person", "language"], name="annotator_standing_once"),
-            models.CheckConstraint(condition=Q(state__in=StandingState.values), name="annotator_standing_known"),
+            models.CheckConstraint(condition=Q(state__in=AnnotatorState.values), name="annotator_standing_known"),
         ]
 
     def __str__(self) -> str:

@@ -67,7 +67,7 @@ class CaptionBatch(models.Model):
         return f"batch {self.batch_id} ({self.stage})"
 
 
-class Item(models.Model):
+class CaptionItem(models.Model):
     """One image of a batch: how its English caption was rated, and the caption being written.
 
     `text` is what was typed, letter for letter; `revision` counts its saved states, so that a stale tab is noticed.

@@ -11,7 +11,7 @@ from django.core.paginator import Page, Paginator
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from annotation.models import StandingState
+from annotation.models import AnnotatorState
 from annotation.pages import tables
 from annotation.pages.progress import SEEN_DIGITS, Choice, alpha, exact, minutes
 from annotation.pages.tables import Column, Head
@@ -122,7 +122,7 @@ def _choices(known: Iterable[tuple[str, str]], chosen: str) -> list[Choice]:
 
 
 def _standings() -> list[tuple[str, str]]:
-    decided = [(str(key), str(label)) for key, label in StandingState.choices]
+    decided = [(str(key), str(label)) for key, label in AnnotatorState.choices]
     return [*decided, (EXCLUDED, _("Excluded")), (UNDECIDED, _("Nothing decided"))]
 
 
@@ -156,7 +156,7 @@ def _line(row: AnnotatorRow) -> AnnotatorLine:
         exact=exact(row.shared),
         alpha=alpha(row.shared),
         standing="" if standing == UNDECIDED else dict(_standings())[standing],
-        has_warning=standing in (EXCLUDED, StandingState.PAUSED),
+        has_warning=standing in (EXCLUDED, AnnotatorState.PAUSED),
     )
 
 

@@ -48,12 +48,12 @@ _BLANK_CATEGORIES = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 
 
 @dataclass(frozen=True)
-class Problem:
+class CaptionProblem:
     code: str
     message: str | Promise
 
 
-COPIED = Problem("copied", _("This is almost what was shown on the first screen. Say it in your own words."))
+COPIED = CaptionProblem("copied", _("This is almost what was shown on the first screen. Say it in your own words."))
 
 
 def as_nfc(text: str) -> str:
@@ -61,45 +61,51 @@ def as_nfc(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def unstorable(text: str) -> Problem | None:
+def unstorable(text: str) -> CaptionProblem | None:
     """What not even a draft may hold."""
     if len(text) > LONGEST_DRAFT:
-        return Problem("too-long", _("This is far too long for a caption: at most 1,000 characters can be handed in."))
+        return CaptionProblem(
+            "too-long", _("This is far too long for a caption: at most 1,000 characters can be handed in.")
+        )
     if "\x00" in text or (not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)):
-        return Problem("broken", _("This holds characters that are broken (a NUL or half of a pair); type it anew."))
+        return CaptionProblem(
+            "broken", _("This holds characters that are broken (a NUL or half of a pair); type it anew.")
+        )
     return None
 
 
-def hard_error(text: str) -> Problem | None:
+def hard_error(text: str) -> CaptionProblem | None:
     """Why `text` cannot be handed in as a caption, or None. Its length is counted in code points, trimmed, in NFC."""
     if problem := unstorable(text):
         return problem
     trimmed = text.strip()
     if not trimmed:
-        return Problem("empty", _("Nothing is written here yet."))
+        return CaptionProblem("empty", _("Nothing is written here yet."))
     if len(trimmed) > LONGEST_CAPTION * _LONGEST_DECOMPOSITION or len(as_nfc(trimmed)) > LONGEST_CAPTION:
-        return Problem("too-long", _("This is too long: at most 1,000 characters can be handed in."))
+        return CaptionProblem("too-long", _("This is too long: at most 1,000 characters can be handed in."))
     if all(_is_blank(character) for character in trimmed):
-        return Problem("invisible", _("This holds nothing that can be seen: only spaces or control characters."))
+        return CaptionProblem("invisible", _("This holds nothing that can be seen: only spaces or control characters."))
     return None
 
 
-def soft_warnings(text: str, *, language: LanguageTraits, others: Iterable[str]) -> list[Problem]:
+def soft_warnings(text: str, *, language: LanguageTraits, others: Iterable[str]) -> list[CaptionProblem]:
     """What a writer may want to look at again; the writer decides. `others` are the writer's other captions."""
     if hard_error(text):
         return []
     warnings = []
     if _is_mostly_foreign(text, frozenset(language.scripts)):
-        warnings.append(Problem("script", _("Most of this is not in the script of the language. Is it the right one?")))
+        warnings.append(
+            CaptionProblem("script", _("Most of this is not in the script of the language. Is it the right one?"))
+        )
     if language.spaced and sum(any(map(str.isalnum, piece)) for piece in text.split()) < FEWEST_WORDS:
         warnings.append(
-            Problem("short", _("This is shorter than three words. Would it do for a friend who cannot see?"))
+            CaptionProblem("short", _("This is shorter than three words. Would it do for a friend who cannot see?"))
         )
     elif not language.spaced and sum(map(str.isalnum, text)) < FEWEST_CHARACTERS_UNSPACED:
-        warnings.append(Problem("short", _("This is very short. Would it do for a friend who cannot see?")))
+        warnings.append(CaptionProblem("short", _("This is very short. Would it do for a friend who cannot see?")))
     folded = _folded(text)
     if folded and any(folded == _folded(other) for other in others):
-        warnings.append(Problem("repeated", _("You wrote the very same for another picture of this batch.")))
+        warnings.append(CaptionProblem("repeated", _("You wrote the very same for another picture of this batch.")))
     return warnings
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from allocation.models import Batch
-from annotation.models import Exclusion, Round, RoundKind, Standing, StandingState, Tally
+from annotation.models import AnnotatorState, AnnotatorStatus, Exclusion, Round, RoundKind, Tally
 from annotation.rules.pace import Pace, pace
 from annotation.rules.tallies import Sums, total
 from annotation.selectors.figures import (
@@ -129,7 +129,7 @@ def _able(members: Iterable[int], languages: Mapping[str, Language]) -> Iterable
 
 
 def _standings(project: Project) -> tuple[dict[tuple[int, str], str], set[tuple[int, str]]]:
-    decided = Standing.objects.filter(project=project).values_list("person", "language", "state")
+    decided = AnnotatorStatus.objects.filter(project=project).values_list("person", "language", "state")
     excluded = Exclusion.objects.filter(project=project, undone_at=None).values_list("person", "language")
     return {(person, tag): state for person, tag, state in decided}, set(excluded)
 
@@ -182,5 +182,5 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
 
 def standings_of(project: Project, person: User) -> dict[str, str]:
     """What was decided of a person, by the tag of the language."""
-    decided = Standing.objects.filter(project=project, person=person)
-    return {standing.language_id: StandingState(standing.state).value for standing in decided}
+    decided = AnnotatorStatus.objects.filter(project=project, person=person)
+    return {standing.language_id: AnnotatorState(standing.state).value for standing in decided}

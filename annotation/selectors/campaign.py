@@ -11,14 +11,14 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.models import (
+    AnnotatorState,
+    AnnotatorStatus,
     Exclusion,
     Guidelines,
     Round,
     RoundFigures,
     RoundKind,
     RoundState,
-    Standing,
-    StandingState,
     Tally,
 )
 from annotation.permissions import RATERS
@@ -67,7 +67,7 @@ class PersonRow:
     """What somebody did in a language, and what was decided about them there."""
 
     person: User
-    standing: Standing | None
+    standing: AnnotatorStatus | None
     exclusion: Exclusion | None
     captions: int
     ratings: int
@@ -76,11 +76,11 @@ class PersonRow:
 
     @property
     def is_paused(self) -> bool:
-        return bool(self.standing and self.standing.state == StandingState.PAUSED)
+        return bool(self.standing and self.standing.state == AnnotatorState.PAUSED)
 
     @property
     def is_qualified(self) -> bool:
-        return bool(self.standing and self.standing.state == StandingState.QUALIFIED)
+        return bool(self.standing and self.standing.state == AnnotatorState.QUALIFIED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,7 +218,7 @@ def people_of(
     """Who works or worked in a language, or could, by name."""
     members = set(_members(project, language).values_list("user", flat=True))
     took_part = {person for by in done.values() for person in by} | {person for _round, person in held}
-    standings = {one.person_id: one for one in Standing.objects.filter(project=project, language=language)}
+    standings = {one.person_id: one for one in AnnotatorStatus.objects.filter(project=project, language=language)}
     exclusions = {
         one.person_id: one for one in Exclusion.objects.filter(project=project, language=language, undone_at=None)
     }
@@ -243,7 +243,7 @@ def may_be_decided_about(project: Project, language: Language) -> Q:
     return (
         Q(pk__in=_members(project, language).values("user"))
         | Q(pk__in=Tally.objects.filter(round__project=project, round__language=language).values("person"))
-        | Q(pk__in=Standing.objects.filter(project=project, language=language).values("person"))
+        | Q(pk__in=AnnotatorStatus.objects.filter(project=project, language=language).values("person"))
     )
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from annotation.models import Caption, CaptionState, Item, RoundState, SentBack
+from annotation.models import Caption, CaptionItem, CaptionState, RoundState, SentBack
 from annotation.permissions import TO_REWRITE
 from annotation.rules import text_checks
 from images.selectors import Picture, picture_of
@@ -42,7 +42,7 @@ class ToRewrite:
     at: datetime
 
 
-def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.Problem]:
+def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.CaptionProblem]:
     """The soft checks of `text` in place of a caption's, against what its author handed in beside it.
 
     Whether it is almost the English caption is recorded for managers, and not told: texts could be tried one by one.
@@ -50,7 +50,7 @@ def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.Problem]:
     item = caption.item
     if item is None:
         return []
-    others = Item.objects.filter(batch=item.batch_id).exclude(pk=item.pk).exclude(text="")
+    others = CaptionItem.objects.filter(batch=item.batch_id).exclude(pk=item.pk).exclude(text="")
     return text_checks.soft_warnings(
         text,
         language=caption.round.language,

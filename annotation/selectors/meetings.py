@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.models import Exists, OuterRef, Q
 
-from annotation.models import Item, Round, RoundKind, RoundState, Stage, Verdict
+from annotation.models import CaptionItem, Round, RoundKind, RoundState, Stage, Verdict
 from annotation.selectors.verification import images_being_rated
 from inference import exposure
 from people.models import User
@@ -22,7 +22,7 @@ def met_before(annotator: User, round: Round, *, besides_pilots: bool = False) -
     """
     here = Q(batch__round__project=round.project_id)
     image = "caption_task__image"
-    written = Item.objects.filter(person=annotator, image=OuterRef(image))
+    written = CaptionItem.objects.filter(person=annotator, image=OuterRef(image))
     written = written.filter(here | ~Q(batch__stage=Stage.SUBMITTED))
     rated = Verdict.objects.filter(here, person=annotator, caption__image=OuterRef(image))
     if besides_pilots:

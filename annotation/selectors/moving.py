@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Count, Q
 
 from allocation.models import AssignmentState, Batch, BatchState
-from annotation.models import Round, RoundKind, RoundState, Standing, StandingState
+from annotation.models import AnnotatorState, AnnotatorStatus, Round, RoundKind, RoundState
 from people.models import LanguageSkill, Membership, Project, Role, User
 from people.qualification import WORKING_LEVELS
 
@@ -83,7 +83,9 @@ def _takers(project: Project, rounds: Sequence[Round]) -> dict[int, list[User]]:
         user__in=annotators.values("user"),
     )
     speakers = list(skills.select_related("user").order_by("user__username"))
-    paused = set(Standing.objects.filter(project=project, state=StandingState.PAUSED).values_list("person", "language"))
+    paused = set(
+        AnnotatorStatus.objects.filter(project=project, state=AnnotatorState.PAUSED).values_list("person", "language")
+    )
     pools = [round.pool_id for round in rounds]
     busy = set(Batch.objects.filter(state=BatchState.OPEN, pool__in=pools).values_list("pool", "person"))
     for round in rounds:

@@ -11,7 +11,16 @@ from typing import Any
 from django.db.models import CharField, F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
-from annotation.models import Caption, CaptionBatch, Exclusion, Item, SentBack, Standing, Verdict, VerificationBatch
+from annotation.models import (
+    AnnotatorStatus,
+    Caption,
+    CaptionBatch,
+    CaptionItem,
+    Exclusion,
+    SentBack,
+    Verdict,
+    VerificationBatch,
+)
 from annotation.permissions import TO_REWRITE, readable_feedback
 from images.models import CollectionImage
 from inference import exposure
@@ -28,7 +37,9 @@ def _of_round(path: str) -> dict[str, F]:
 
 
 def own_data(person: User) -> Iterator[Part]:
-    hidden = set(Item.objects.filter(exposure.in_hand(person, "image"), person=person).values_list("image", flat=True))
+    hidden = set(
+        CaptionItem.objects.filter(exposure.in_hand(person, "image"), person=person).values_list("image", flat=True)
+    )
     yield Part("batches", _("Batches of pictures that you took, to rate and to write about."), _batches(person))
     yield Part(
         "pictures",
@@ -84,7 +95,7 @@ def _batches(person: User) -> QuerySet[Any, Any]:
 
 
 def _items(person: User, hidden: set[int]) -> Iterator[dict[str, Any]]:
-    found = Item.objects.filter(person=person).order_by("batch__batch__taken_at", "batch", "position")
+    found = CaptionItem.objects.filter(person=person).order_by("batch__batch__taken_at", "batch", "position")
     rows = found.values(
         "batch",
         "position",
@@ -179,7 +190,7 @@ def _verdicts(person: User) -> QuerySet[Any, Any]:
 
 
 def _standings(person: User) -> QuerySet[Any, Any]:
-    found = Standing.objects.filter(person=person).order_by("at", "pk")
+    found = AnnotatorStatus.objects.filter(person=person).order_by("at", "pk")
     return found.values("language", "state", "reason", "at", project_slug=F("project__slug"))
 
 

@@ -14,8 +14,8 @@ from allocation.models import AssignmentState, BatchState, Task
 from annotation.models import (
     DECIDED,
     Caption,
+    CaptionItem,
     CaptionState,
-    Item,
     Round,
     RoundKind,
     RoundState,
@@ -121,9 +121,9 @@ def images_being_rated(person: User) -> QuerySet[Verdict, int]:
     return unfinished.exclude(batch__round__state__in=DECIDED).values_list("caption__image", flat=True)
 
 
-def images_to_write_about(person: User) -> QuerySet[Item, int]:
+def images_to_write_about(person: User) -> QuerySet[CaptionItem, int]:
     """Images that `person` writes about, or may take up again: others' captions of them are not for them."""
-    unfinished = Item.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED)
+    unfinished = CaptionItem.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED)
     let_go = Q(batch__batch__state__in=(BatchState.RETURNED, BatchState.LAPSED))
     is_over = let_go & Q(batch__round__state__in=(RoundState.CLOSED, *DECIDED))
     return unfinished.exclude(is_over).values_list("image", flat=True)

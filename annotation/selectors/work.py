@@ -12,7 +12,7 @@ from django.db.models import Count, QuerySet
 from django.urls import reverse
 
 from allocation.models import AssignmentState, BatchState, Task
-from annotation.models import CaptionBatch, Item, Rating, Round, RoundKind, RoundState, Stage
+from annotation.models import CaptionBatch, CaptionItem, Rating, Round, RoundKind, RoundState, Stage
 from annotation.permissions import blockers_of_rounds
 from annotation.rules import text_checks
 from annotation.selectors.guidelines import News, news_for
@@ -76,8 +76,8 @@ class WriteItem:
     picture: Picture
     text: str
     revision: int
-    warnings: Sequence[text_checks.Problem]
-    error: text_checks.Problem | None = None
+    warnings: Sequence[text_checks.CaptionProblem]
+    error: text_checks.CaptionProblem | None = None
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,9 @@ class RoundWork:
         return self.round.language
 
 
-def workable(batch: CaptionBatch) -> QuerySet[Item]:
+def workable(batch: CaptionBatch) -> QuerySet[CaptionItem]:
     """The items that are worked on: of a batch taken up again, those whose place was still free."""
-    return Item.objects.filter(batch=batch).exclude(assignment__state=AssignmentState.GONE).order_by("position")
+    return CaptionItem.objects.filter(batch=batch).exclude(assignment__state=AssignmentState.GONE).order_by("position")
 
 
 @lru_cache(maxsize=10_000)
@@ -131,18 +131,22 @@ def language_of(round_id: int) -> Language:
     return Round.objects.select_related("language").get(pk=round_id).language
 
 
-def warnings_of(item: Item, language: Language, texts: Iterable[str] | None = None) -> list[text_checks.Problem]:
+def warnings_of(
+    item: CaptionItem, language: Language, texts: Iterable[str] | None = None
+) -> list[text_checks.CaptionProblem]:
     """The soft checks of one text, against the other `texts` of its batch; and what was told of it on handing in."""
     if not item.text.strip():
         return []
     if texts is None:
-        texts = Item.objects.filter(batch=item.batch_id).exclude(pk=item.pk).values_list("text", flat=True)
+        texts = CaptionItem.objects.filter(batch=item.batch_id).exclude(pk=item.pk).values_list("text", flat=True)
     others = [text for text in texts if text]
     warnings = text_checks.soft_warnings(item.text, language=language, others=others)
     return [*warnings, text_checks.COPIED] if item.copied_revision == item.revision else warnings
 
 
-def warnings_by_position(items: Sequence[Item], language: Language) -> dict[int, list[text_checks.Problem]]:
+def warnings_by_position(
+    items: Sequence[CaptionItem], language: Language
+) -> dict[int, list[text_checks.CaptionProblem]]:
     return {
         item.position: warnings_of(item, language, [other.text for other in items if other is not item])
         for item in items
@@ -203,7 +207,7 @@ def write_page(batch: CaptionBatch, position: int, viewer: User, now: datetime) 
         return None
     positions = list(texts)
     index = positions.index(position)
-    item = Item.objects.select_related("image").get(batch=batch, position=position)
+    item = CaptionItem.objects.select_related("image").get(batch=batch, position=position)
     language = batch.round.language
     others = [text for other, text in texts.items() if other != position]
     # One look-up instead of fifteen: the addresses of a batch differ in their last part alone.
@@ -249,7 +253,7 @@ def own_captions(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
 
 
 def handed_in(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
-    items = Item.objects.filter(batch=batch, caption__isnull=False).select_related("image", "caption")
+    items = CaptionItem.objects.filter(batch=batch, caption__isnull=False).select_related("image", "caption")
     return [
         WriteItem(item.position, number, picture_of(item.image, viewer), item.caption.text, item.revision, ())
         for number, item in enumerate(items.order_by("position"), start=1)
@@ -262,9 +266,11 @@ def batches_of(annotator: User) -> QuerySet[CaptionBatch]:
     )
 
 
-def images_in_hand(person: User) -> QuerySet[Item, int]:
+def images_in_hand(person: User) -> QuerySet[CaptionItem, int]:
     """Images whose English captions must not reach `person` by another way, until the batch is handed in."""
-    return Item.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED).values_list("image", flat=True)
+    return (
+        CaptionItem.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED).values_list("image", flat=True)
+    )
 
 
 def work_of(annotator: User, now: datetime) -> list[RoundWork]:

@@ -13,25 +13,35 @@ from django.db import transaction
 
 from allocation import services as allocation
 from allocation.models import Assignment, Batch, BatchState
-from allocation.services import GivenBack, TimeRanOut
-from annotation.models import Caption, CaptionBatch, CaptionState, CaptionTask, Item, Rating, Round, RoundKind, Stage
+from allocation.services import BatchReturnedError, LeaseExpiredError
+from annotation.models import (
+    Caption,
+    CaptionBatch,
+    CaptionItem,
+    CaptionState,
+    CaptionTask,
+    Rating,
+    Round,
+    RoundKind,
+    Stage,
+)
 from annotation.permissions import blockers, check_not_stopped
 from annotation.rules import text_checks
 from annotation.selectors.meetings import met_before
 from annotation.selectors.work import language_of, warnings_by_position, workable
 from annotation.services import tallies
 from people.models import User
-from people.qualification import Blocker, NotQualified
+from people.qualification import Blocker, NotQualifiedError
 
 # (ours) Longer than this between two signs of life of one image is not time on task, whatever a browser says.
 LONGEST_SITTING = timedelta(minutes=30)
 
 
-class MovedOn(Exception):
+class StaleStateError(Exception):
     """The batch is past the stage that the request is about."""
 
 
-class NotAllRated(Exception):
+class UnratedImagesError(Exception):
     """Screen 2 opens when every image is rated."""
 
     def __init__(self, positions: list[int]) -> None:
@@ -39,31 +49,31 @@ class NotAllRated(Exception):
         self.positions = positions
 
 
-class Refused(Exception):
+class InvalidCaptionError(Exception):
     """A text that no caption can be."""
 
-    def __init__(self, problem: text_checks.Problem) -> None:
+    def __init__(self, problem: text_checks.CaptionProblem) -> None:
         super().__init__(problem.message)
         self.problem = problem
 
 
-class Conflict(Exception):
+class StaleDraftError(Exception):
     """The text was changed elsewhere since the sender saw it; `item` holds what is stored."""
 
-    def __init__(self, item: Item) -> None:
+    def __init__(self, item: CaptionItem) -> None:
         super().__init__(item.pk)
         self.item = item
 
 
-class Unfinished(Exception):
+class IncompleteBatchError(Exception):
     """Captions are missing or cannot be handed in: {position: what is wrong}."""
 
-    def __init__(self, problems: dict[int, text_checks.Problem]) -> None:
+    def __init__(self, problems: dict[int, text_checks.CaptionProblem]) -> None:
         super().__init__(problems)
         self.problems = problems
 
 
-class AlmostCopied(Exception):
+class NearCopyError(Exception):
     """Captions at these `positions` are almost what screen 1 showed, and their writer was not told yet."""
 
     def __init__(self, positions: list[int]) -> None:
@@ -76,11 +86,11 @@ def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> 
 
     Raises
     ------
-    NotQualified, allocation.services.PoolClosed, allocation.services.PoolBusy
+    NotQualifiedError, allocation.services.PoolClosedError, allocation.services.PoolBusyError
     """
     found = blockers(annotator, round)
     if found:
-        raise NotQualified(found)
+        raise NotQualifiedError(found)
 
     lots = [met_before(annotator, round)]
     if round.kind == RoundKind.MAIN:
@@ -106,8 +116,8 @@ def prepare_items(round: Round, annotator: User) -> allocation.Prepare:
         check_not_stopped(annotator, round)
         caption_batch = CaptionBatch.objects.create(batch=batch, round=round, guidelines_id=round.guidelines_id)
         tasks = CaptionTask.objects.in_bulk([assignment.task_id for assignment in assignments])
-        Item.objects.bulk_create(
-            Item(
+        CaptionItem.objects.bulk_create(
+            CaptionItem(
                 assignment=assignment,
                 batch=caption_batch,
                 person=annotator,
@@ -123,12 +133,12 @@ def prepare_items(round: Round, annotator: User) -> allocation.Prepare:
 
 def save_rating(
     *, batch_id: UUID, annotator: User, position: int, rating: Rating, active_ms: int, now: datetime
-) -> Item:
+) -> CaptionItem:
     """Keep a rating of screen 1; it may be changed until screen 2 opens.
 
     Raises
     ------
-    CaptionBatch.DoesNotExist, Item.DoesNotExist, MovedOn, TimeRanOut, GivenBack
+    CaptionBatch.DoesNotExist, Item.DoesNotExist, StaleStateError, LeaseExpiredError, BatchReturnedError
     """
     with transaction.atomic():
         item = _locked_item(batch_id, annotator, position)
@@ -150,7 +160,7 @@ def save_ratings(*, batch_id: UUID, annotator: User, ratings: dict[int, Rating],
             if item.rating != ratings[item.position]:
                 item.rating, item.rated_at = ratings[item.position], now
                 changed.append(item)
-        Item.objects.bulk_update(changed, ["rating", "rated_at"])
+        CaptionItem.objects.bulk_update(changed, ["rating", "rated_at"])
         _renew_lease(batch, annotator, now)
 
 
@@ -159,7 +169,7 @@ def open_writing(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
 
     Raises
     ------
-    CaptionBatch.DoesNotExist, NotAllRated, TimeRanOut, GivenBack
+    CaptionBatch.DoesNotExist, UnratedImagesError, LeaseExpiredError, BatchReturnedError
     """
     with transaction.atomic():
         batch = _locked_batch(batch_id, annotator)
@@ -168,7 +178,7 @@ def open_writing(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
         _must_be_in_screen_1(batch, now)
         unrated = list(workable(batch).filter(rating="").values_list("position", flat=True))
         if unrated:
-            raise NotAllRated(unrated)
+            raise UnratedImagesError(unrated)
         batch.stage, batch.writing_opened_at = Stage.WRITE, now
         batch.save(update_fields=["stage", "writing_opened_at"])
         _renew_lease(batch, annotator, now)
@@ -177,28 +187,29 @@ def open_writing(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
 
 def save_draft(
     *, batch_id: UUID, annotator: User, position: int, text: str, revision: int, active_ms: int, now: datetime
-) -> Item:
+) -> CaptionItem:
     """Keep what was typed so far, letter for letter. `revision` is of the text that the writer began from.
 
     Sending the same again changes nothing. After the lease ran out a draft is still kept.
 
     Raises
     ------
-    CaptionBatch.DoesNotExist, Item.DoesNotExist, MovedOn, GivenBack, Refused, Conflict
+    CaptionBatch.DoesNotExist, CaptionItem.DoesNotExist, StaleStateError, BatchReturnedError, InvalidCaptionError,
+    StaleDraftError
     """
     problem = text_checks.unstorable(text)
     if problem:
-        raise Refused(problem)
+        raise InvalidCaptionError(problem)
     with transaction.atomic():
         item = _locked_item(batch_id, annotator, position)
         batch = item.batch
         if batch.stage != Stage.WRITE:
-            raise MovedOn
+            raise StaleStateError
         if batch.batch.state == BatchState.RETURNED or _is_forgotten(annotator, batch):
-            raise GivenBack
+            raise BatchReturnedError
         if text != item.text:
             if revision != item.revision:
-                raise Conflict(item)
+                raise StaleDraftError(item)
             item.revision += 1
         began_at = item.saved_at or batch.writing_opened_at or now
         item.writing_ms += credible_ms(active_ms, since=began_at, now=now)
@@ -215,8 +226,8 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime, copies_seen:
 
     Raises
     ------
-    CaptionBatch.DoesNotExist, MovedOn, GivenBack, Unfinished, NotQualified
-    AlmostCopied
+    CaptionBatch.DoesNotExist, StaleStateError, BatchReturnedError, IncompleteBatchError, NotQualifiedError
+    NearCopyError
         Nothing is handed in yet. With `copies_seen` nobody looks.
     """
     with transaction.atomic():
@@ -224,39 +235,39 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime, copies_seen:
         if batch.stage == Stage.SUBMITTED:
             return batch
         if batch.stage != Stage.WRITE:
-            raise MovedOn
+            raise StaleStateError
         if batch.batch.state == BatchState.RETURNED:
-            raise GivenBack
+            raise BatchReturnedError
         stops = _gone_since(annotator, batch)
         if stops:
-            raise NotQualified(stops)
+            raise NotQualifiedError(stops)
         items = list(workable(batch).select_related("english"))
         problems = {item.position: problem for item in items if (problem := text_checks.hard_error(item.text))}
         if problems:
-            raise Unfinished(problems)
+            raise IncompleteBatchError(problems)
         copied = [] if copies_seen else _told_of_copies(batch, items)
         if not copied:
             _hand_in(batch, items, annotator=annotator, now=now)
     if copied:
         # After the transaction, which keeps what was told.
-        raise AlmostCopied(copied)
+        raise NearCopyError(copied)
     return batch
 
 
-def _told_of_copies(batch: CaptionBatch, items: list[Item]) -> list[int]:
+def _told_of_copies(batch: CaptionBatch, items: list[CaptionItem]) -> list[int]:
     """The positions of captions that are almost copied, of which the writer is told before the batch is handed in.
 
     They are looked for once. Whoever could ask again with other texts would find out what the English captions said.
     """
-    if not Item.objects.filter(batch=batch, copied_revision__isnull=False).exists():
+    if not CaptionItem.objects.filter(batch=batch, copied_revision__isnull=False).exists():
         for item in items:
             if text_checks.is_copied(item.text, item.english.text):
                 item.copied_revision = item.revision
-        Item.objects.bulk_update(items, ["copied_revision"])
+        CaptionItem.objects.bulk_update(items, ["copied_revision"])
     return [item.position for item in items if item.copied_revision == item.revision]
 
 
-def _hand_in(batch: CaptionBatch, items: list[Item], *, annotator: User, now: datetime) -> None:
+def _hand_in(batch: CaptionBatch, items: list[CaptionItem], *, annotator: User, now: datetime) -> None:
     warnings = warnings_by_position(items, language_of(batch.round_id))
     counts = allocation.finish_batch(batch=batch.batch, now=now)
     captions = Caption.objects.bulk_create(
@@ -279,7 +290,7 @@ def _hand_in(batch: CaptionBatch, items: list[Item], *, annotator: User, now: da
     tallies.handed_in(batch=batch, captions=captions)
 
 
-def _codes(warnings: list[text_checks.Problem], item: Item) -> list[str]:
+def _codes(warnings: list[text_checks.CaptionProblem], item: CaptionItem) -> list[str]:
     codes = [warning.code for warning in warnings if warning is not text_checks.COPIED]
     return [*codes, text_checks.COPIED.code] if text_checks.is_copied(item.text, item.english.text) else codes
 
@@ -296,26 +307,26 @@ def resume_batch(*, batch_id: UUID, annotator: User, now: datetime) -> Batch:
 
     Raises
     ------
-    NotQualified, MovedOn, and those of allocation.services.resume_batch
+    NotQualifiedError, StaleStateError, and those of allocation.services.resume_batch
     """
     batch = CaptionBatch.objects.select_related("round__project", "round__language").get(
         pk=batch_id, batch__person=annotator
     )
     if batch.stage == Stage.SUBMITTED:
-        raise MovedOn
+        raise StaleStateError
     found = blockers(annotator, batch.round)
     if found:
-        raise NotQualified(found)
+        raise NotQualifiedError(found)
     with transaction.atomic():
         allocation.lock_person(annotator)
         check_not_stopped(annotator, batch.round)
         return allocation.resume_batch(batch_id=batch_id, person=annotator, now=now)
 
 
-def _locked_item(batch_id: UUID, annotator: User, position: int) -> Item:
+def _locked_item(batch_id: UUID, annotator: User, position: int) -> CaptionItem:
     # The batch's lock covers its items; locking an item first could wait in a circle with who holds the batch.
     batch = _locked_batch(batch_id, annotator)
-    item = Item.objects.get(batch=batch, position=position)
+    item = CaptionItem.objects.get(batch=batch, position=position)
     item.batch = batch
     return item
 
@@ -346,11 +357,11 @@ def _renew_lease(batch: CaptionBatch, annotator: User, now: datetime) -> None:
 
 def _must_be_in_screen_1(batch: CaptionBatch, now: datetime) -> None:
     if batch.stage != Stage.RATE:
-        raise MovedOn
+        raise StaleStateError
     if batch.batch.state == BatchState.RETURNED:
-        raise GivenBack
+        raise BatchReturnedError
     if batch.batch.state != BatchState.OPEN or batch.batch.due_at <= now:
-        raise TimeRanOut
+        raise LeaseExpiredError
 
 
 def credible_ms(active_ms: int, *, since: datetime, now: datetime) -> int:

@@ -32,11 +32,11 @@ NAMED = 5
 """Of how many people a refusal names the batches."""
 
 
-class NotNow(Exception):
+class StepNotAllowedError(Exception):
     """A step that may not be taken; says why and what to do first."""
 
 
-class WorkInHand(NotNow):
+class WorkInHand(StepNotAllowedError):
     """A round cannot be closed, or decided, while work is in hand without saying what becomes of it."""
 
     def __init__(self, batches: Sequence[Batch], what_to_do: str) -> None:
@@ -119,7 +119,7 @@ def plan_pilot(
 
     Raises
     ------
-    NotNow
+    StepNotAllowedError
     """
     with transaction.atomic():
         rounds = locked_rounds(project, language)
@@ -143,7 +143,7 @@ def skip_pilot(*, project: Project, language: Language, reason: str, by: User, n
 
     Raises
     ------
-    NotNow
+    StepNotAllowedError
     """
     with transaction.atomic():
         rounds = locked_rounds(project, language)
@@ -157,7 +157,7 @@ def plan_verification(*, of: Round, seed: int, sample_size: int | None = None, b
 
     Raises
     ------
-    NotNow
+    StepNotAllowedError
     """
     with transaction.atomic():
         rounds = locked_rounds(of.project, of.language)
@@ -174,7 +174,7 @@ def open_round(*, round: Round, by: User, now: datetime, needs_qualification: bo
 
     Raises
     ------
-    NotNow
+    StepNotAllowedError
     """
     with transaction.atomic():
         round, _rounds = _locked(round, Action.OPEN)
@@ -194,7 +194,7 @@ def close_round(*, round: Round, by: User, now: datetime, in_hand: InHand | None
 
     Raises
     ------
-    NotNow
+    StepNotAllowedError
     WorkInHand
         Batches are in hand, and `in_hand` was not given.
     """
@@ -219,14 +219,14 @@ def take_back(*, round: Round, by: User, now: datetime) -> int:
 
     Raises
     ------
-    NotNow
+    StepNotAllowedError
         If the round is not closed.
     """
     with transaction.atomic():
         rounds = locked_rounds(round.project, round.language)
         round = next(each for each in rounds if each.pk == round.pk)
         if round.state == RoundState.OPEN:
-            raise NotNow(_("This round is open. Close it first."))
+            raise StepNotAllowedError(_("This round is open. Close it first."))
         returned = allocation.return_batches(batches=Batch.objects.filter(pool=round.pool_id), now=now)
         if returned:
             record_of_round(round, "taken-back", by=by, now=now, batches=len(returned))
@@ -238,7 +238,7 @@ def reopen_round(*, round: Round, by: User, now: datetime, reason: str = "") -> 
 
     Raises
     ------
-    NotNow
+    StepNotAllowedError
     """
     with transaction.atomic():
         round, _rounds = _locked(round, Action.REOPEN)
@@ -256,7 +256,7 @@ def accept_round(*, round: Round, by: User, now: datetime, reason: str = "") -> 
 
     Raises
     ------
-    NotNow
+    StepNotAllowedError
     WorkInHand
         Batches are still in hand.
     """
@@ -272,7 +272,7 @@ def reject_round(*, round: Round, reason: str, by: User, now: datetime) -> Round
 
     Raises
     ------
-    NotNow
+    StepNotAllowedError
     WorkInHand
         Batches are still in hand.
     """
@@ -287,7 +287,7 @@ def skip_round(*, round: Round, reason: str, by: User, now: datetime) -> Round:
 
     Raises
     ------
-    NotNow
+    StepNotAllowedError
     """
     with transaction.atomic():
         round, rounds = _locked(round, Action.SKIP)
@@ -311,7 +311,7 @@ def _next_pilot(
     _refuse(rules.why_no_pilot(steps_of(rounds)))
     captioning = [each for each in rounds if each.kind != RoundKind.VERIFICATION]
     if not captioning:
-        raise NotNow(_("This language is not in the project. Add it first."))
+        raise StepNotAllowedError(_("This language is not in the project. Add it first."))
     like = max(captioning, key=lambda each: (each.kind == RoundKind.PILOT, each.number))
     return create_round(
         project=like.project,
@@ -386,7 +386,7 @@ def _step(round: Round, rounds: Iterable[Round]) -> rules.Step:
 
 def _refuse(why: str | None) -> None:
     if why:
-        raise NotNow(why)
+        raise StepNotAllowedError(why)
 
 
 def _in_hand(round: Round, now: datetime) -> list[Batch]:

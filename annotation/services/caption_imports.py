@@ -19,11 +19,11 @@ from annotation.downloads.captions import Layout, export_captions
 from annotation.models import Caption, Round, RoundKind, RoundState
 from annotation.services.rounds import create_round
 from images.models import Collection
-from inference.rules.captions import CaptionRefused, caption_text
+from inference.rules.captions import CaptionLineError, caption_text
 from inference.services.lookup import images_named
 from languages.models import Language
-from languages.rules import MalformedTag, canonical_tag
-from metrics.caption_stats import LONGEST_LINE, ImageCaptions, MalformedFile, read_line
+from languages.rules import MalformedTagError, canonical_tag
+from metrics.caption_stats import LONGEST_LINE, ImageCaptions, MalformedFileError, read_line
 from people import audit
 from people.models import Project, User
 from tabular.records import is_text
@@ -38,7 +38,7 @@ IMPORTED = "imported"
 """Why there is no pilot, and why the main round is accepted."""
 
 
-class ImportRefused(Exception):
+class ImportRefusedError(Exception):
     """Nothing was taken. `problems` are the first of them, each with its line; `count` is of all."""
 
     def __init__(self, problems: Sequence[str], count: int | None = None) -> None:
@@ -74,7 +74,7 @@ def look_through(file: BinaryIO, collection: Collection) -> Contents:
 
     Raises
     ------
-    ImportRefused
+    ImportRefusedError
         With what is wrong, line by line.
     """
     look = _Look(collection)
@@ -84,7 +84,7 @@ def look_through(file: BinaryIO, collection: Collection) -> Contents:
     if not look.problems and not look.contents.captions:
         look.problems.append(_("The file has no caption."))
     if look.problems:
-        raise ImportRefused(look.problems[:PROBLEMS_TOLD], len(look.problems))
+        raise ImportRefusedError(look.problems[:PROBLEMS_TOLD], len(look.problems))
     return look.contents
 
 
@@ -95,7 +95,7 @@ def import_captions(
 
     Raises
     ------
-    ImportRefused
+    ImportRefusedError
         Nothing is taken then: the file is not in order, or the project has a main round in one of its languages.
     """
     contents = look_through(file, collection)
@@ -106,7 +106,7 @@ def import_captions(
             said = _(
                 "The project has rounds already in %(languages)s. Import into another project, or leave these out."
             )
-            raise ImportRefused([said % {"languages": ", ".join(taken)}])
+            raise ImportRefusedError([said % {"languages": ", ".join(taken)}])
         is_alone = not Round.objects.filter(project=project, kind=RoundKind.MAIN).exists()
         rounds = {
             tag: _round(project, collection, tag, most, source, by, now) for tag, most in sorted(contents.most.items())
@@ -136,12 +136,12 @@ class _Look:
         self._known = set(Language.objects.values_list("pk", flat=True))
         self._lines_of: dict[int, int] = {}
 
-    def at(self, lines: Sequence[tuple[int, ImageCaptions | MalformedFile]]) -> None:
+    def at(self, lines: Sequence[tuple[int, ImageCaptions | MalformedFileError]]) -> None:
         keys = [found.key for _number, found in lines if isinstance(found, ImageCaptions)]
         # No database has one with a NUL, and PostgreSQL is not even to be asked.
         images = images_named(filter(is_text, keys), self.collection)
         for number, found in lines:
-            if isinstance(found, MalformedFile):
+            if isinstance(found, MalformedFileError):
                 self.problems.append(str(found))
                 continue
             named = images.get(found.key, [])
@@ -172,7 +172,7 @@ class _Look:
             for place, text in enumerate(texts, start=1):
                 try:
                     caption_text(text, image.key)
-                except CaptionRefused as refused:
+                except CaptionLineError as refused:
                     self._tell(number, _("caption %(place)d in %(tag)s: %(why)s"), place=place, tag=name, why=refused)
             if texts:
                 self.contents.most[tag] = max(self.contents.most.get(tag, 0), len(texts))
@@ -182,7 +182,7 @@ class _Look:
         if name not in self.contents.names:
             try:
                 tag = canonical_tag(name)
-            except MalformedTag as malformed:
+            except MalformedTagError as malformed:
                 self._tell(number, "%(why)s", why=malformed)
                 return None
             if tag not in self._known:
@@ -195,14 +195,14 @@ class _Look:
         self.problems.append(_("line %(number)d: %(problem)s") % {"number": number, "problem": problem % about})
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, ImageCaptions | MalformedFile]]:
+def _lines(file: BinaryIO) -> Iterator[tuple[int, ImageCaptions | MalformedFileError]]:
     file.seek(0)
     number = 0
     while raw := file.readline(LONGEST_LINE + 1):
         number += 1
         try:
             yield number, read_line(raw, number)
-        except MalformedFile as malformed:
+        except MalformedFileError as malformed:
             yield number, malformed
             while len(raw) > LONGEST_LINE and not raw.endswith(b"\n"):
                 raw = file.readline(LONGEST_LINE + 1)
@@ -232,8 +232,8 @@ def _round(
 
 def _captions(file: BinaryIO, contents: Contents, rounds: Mapping[str, Round], now: datetime) -> Iterator[Caption]:
     for number, found in _lines(file):
-        if isinstance(found, MalformedFile):
-            raise ImportRefused([_("The file was changed while it was read.")])
+        if isinstance(found, MalformedFileError):
+            raise ImportRefusedError([_("The file was changed while it was read.")])
         for name, texts in found.captions.items():
             round = rounds.get(contents.names[name])
             for position, text in enumerate(texts, start=1):

@@ -13,14 +13,14 @@ from django.utils.translation import gettext as _
 from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState
 from annotation.models import (
+    AnnotatorState,
+    AnnotatorStatus,
     Caption,
     CaptionState,
     Exclusion,
     Round,
     RoundState,
     SentBack,
-    Standing,
-    StandingState,
     VerificationTask,
 )
 from annotation.rules import text_checks
@@ -33,15 +33,15 @@ from people.qualification import still_takes_part
 UNDECIDED = (RoundState.OPEN, RoundState.CLOSED)
 
 
-class CannotSendBack(Exception):
+class CorrectionRequestError(Exception):
     """Says why, and what to do."""
 
 
-class CannotRewrite(Exception):
+class RewriteRefusedError(Exception):
     """Says why, and what to do; what was typed is not kept."""
 
 
-class WrittenAlready(Exception):
+class AlreadyRewrittenError(Exception):
     """The caption is not sent back any more; `caption` has what is stored."""
 
     def __init__(self, caption: Caption) -> None:
@@ -49,10 +49,10 @@ class WrittenAlready(Exception):
         self.caption = caption
 
 
-class Refused(Exception):
+class InvalidCaptionError(Exception):
     """A text that no caption can be."""
 
-    def __init__(self, problem: text_checks.Problem) -> None:
+    def __init__(self, problem: text_checks.CaptionProblem) -> None:
         super().__init__(problem.message)
         self.problem = problem
 
@@ -62,9 +62,9 @@ def send_back(*, caption_id: int, note: str, by: User, now: datetime) -> SentBac
 
     Raises
     ------
-    FeedbackRefused
+    FeedbackError
         No note, or one that cannot be stored.
-    CannotSendBack, Caption.DoesNotExist
+    CorrectionRequestError, Caption.DoesNotExist
     """
     note = clean_note(note)
     with transaction.atomic():
@@ -98,13 +98,13 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
 
     Raises
     ------
-    Caption.DoesNotExist, Refused, CannotRewrite
-    WrittenAlready
+    Caption.DoesNotExist, InvalidCaptionError, RewriteRefusedError
+    AlreadyRewrittenError
         Another tab was first, or a manager decided otherwise.
     """
     problem = text_checks.hard_error(text)
     if problem:
-        raise Refused(problem)
+        raise InvalidCaptionError(problem)
     stored = text_checks.as_nfc(text).strip()
     with transaction.atomic():
         # Who leaves, or is excluded, at this moment gives up the place of what was sent back.
@@ -119,10 +119,10 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
         if caption.state != CaptionState.SENT_BACK:
             if caption.text_as_typed == text and caption.sent_back.exists():
                 return caption
-            raise WrittenAlready(caption)
+            raise AlreadyRewrittenError(caption)
         _may_write(author, caption.round)
         if not restored and not work.filter(state=AssignmentState.DONE).exists():
-            raise CannotRewrite(
+            raise RewriteRefusedError(
                 _("Others wrote about this picture while you were away, so that this caption is wanted no more.")
             )
         caption.text, caption.text_as_typed = stored, text
@@ -138,15 +138,15 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
 
 def _may_be_sent_back(caption: Caption, round: Round) -> None:
     if caption.author is None:
-        raise CannotSendBack(_("This caption came from a file: nobody here can write it anew."))
+        raise CorrectionRequestError(_("This caption came from a file: nobody here can write it anew."))
     if round.state not in UNDECIDED:
-        raise CannotSendBack(_("This round has been decided on, so that its captions stay as they are."))
+        raise CorrectionRequestError(_("This round has been decided on, so that its captions stay as they are."))
     if caption.state == CaptionState.SENT_BACK:
-        raise CannotSendBack(_("This caption has been sent back already."))
+        raise CorrectionRequestError(_("This caption has been sent back already."))
     if caption.state != CaptionState.COUNTED:
-        raise CannotSendBack(_("This caption does not count, so that there is nothing to write anew."))
+        raise CorrectionRequestError(_("This caption does not count, so that there is nothing to write anew."))
     if VerificationTask.objects.filter(caption=caption).exists():
-        raise CannotSendBack(_("Others are rating this caption, or have rated it; give feedback instead."))
+        raise CorrectionRequestError(_("Others are rating this caption, or have rated it; give feedback instead."))
     reasons = {
         "": "",
         "paused": _("Its author is paused in this language. Let them work again first, or give feedback."),
@@ -155,12 +155,14 @@ def _may_be_sent_back(caption: Caption, round: Round) -> None:
                   "text, and could not write it anew."),
     }  # fmt: skip
     if reason := reasons[_hindrance(caption.author, round)]:
-        raise CannotSendBack(reason)
+        raise CorrectionRequestError(reason)
 
 
 def _may_write(author: User, round: Round) -> None:
     if round.state == RoundState.REJECTED:
-        raise CannotRewrite(_("This round is over and another one follows, so that this caption is wanted no more."))
+        raise RewriteRefusedError(
+            _("This round is over and another one follows, so that this caption is wanted no more.")
+        )
     reasons = {
         "": "",
         "paused": _("A manager has paused you in this language. Copy what you wrote, and ask them."),
@@ -170,12 +172,12 @@ def _may_write(author: User, round: Round) -> None:
                   "you wrote, and see under My work what is missing."),
     }  # fmt: skip
     if reason := reasons[_hindrance(author, round)]:
-        raise CannotRewrite(reason)
+        raise RewriteRefusedError(reason)
 
 
 def _hindrance(author: User, round: Round) -> str:
     about = {"project": round.project_id, "person": author, "language": round.language_id}
-    if Standing.objects.filter(state=StandingState.PAUSED, **about).exists():
+    if AnnotatorStatus.objects.filter(state=AnnotatorState.PAUSED, **about).exists():
         return "paused"
     if Exclusion.objects.filter(undone_at=None, **about).exists():
         return "excluded"

@@ -18,7 +18,7 @@ LONGEST_NOTE = 5000
 """(ours) Code points."""
 
 
-class FeedbackRefused(Exception):
+class FeedbackError(Exception):
     """Something that may not be said, or not to this person; says why and what to do."""
 
 
@@ -31,14 +31,14 @@ def give_feedback(
 
     Raises
     ------
-    FeedbackRefused
+    FeedbackError
     """
     text = clean_note(text)
     with transaction.atomic():
         if caption is not None and (caption.author_id, caption.round_id) != (person.pk, round.pk):
-            raise FeedbackRefused(_("This caption is not by this person in this round; load the page again."))
+            raise FeedbackError(_("This caption is not by this person in this round; load the page again."))
         if not Membership.objects.filter(project=round.project_id, user=person, role=Role.ANNOTATOR).exists():
-            raise FeedbackRefused(_("This person is not an annotator of the project any more, and would not see it."))
+            raise FeedbackError(_("This person is not an annotator of the project any more, and would not see it."))
         made = Feedback.objects.create(
             project_id=round.project_id, round=round, person=person, caption=caption, text=text, by=by, at=now
         )
@@ -68,16 +68,16 @@ def clean_note(text: str) -> str:
 
     Raises
     ------
-    FeedbackRefused
+    FeedbackError
     """
     text = text.replace("\r\n", "\n").strip()
     if not text:
-        raise FeedbackRefused(_("Write what you want to say first."))
+        raise FeedbackError(_("Write what you want to say first."))
     if len(text) > LONGEST_NOTE:
-        raise FeedbackRefused(_("This is too long: at most 5,000 characters."))
+        raise FeedbackError(_("This is too long: at most 5,000 characters."))
     problem = text_checks.unstorable(text)
     if problem:
-        raise FeedbackRefused(str(problem.message))
+        raise FeedbackError(str(problem.message))
     return text
 
 

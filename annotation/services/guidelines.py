@@ -16,7 +16,7 @@ from people import audit
 from people.models import Project, User
 
 
-class Outdated(Exception):
+class StaleGuidelinesError(Exception):
     """Somebody else published a version since the one that the new one was made from; says so."""
 
 
@@ -54,7 +54,7 @@ def publish_guidelines(
 
     Raises
     ------
-    Outdated
+    StaleGuidelinesError
         `after` is not the newest version.
     """
     with transaction.atomic():
@@ -65,7 +65,7 @@ def publish_guidelines(
         audit.lock(project, by)
         last = Guidelines.objects.filter(project=project).latest("version")
         if after is not None and last.version != after:
-            raise Outdated(
+            raise StaleGuidelinesError(
                 _("Version %(version)d was published meanwhile. Look at what it changed, and publish again.")
                 % {"version": last.version}
             )

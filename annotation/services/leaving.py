@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Pool
-from annotation.models import Caption, CaptionState, Item, Round, RoundKind, RoundState, Stage
+from annotation.models import Caption, CaptionItem, CaptionState, Round, RoundKind, RoundState, Stage
 from annotation.services import tallies
 from annotation.services.references import leave_out_of_references
 from people.models import Project, User
@@ -74,5 +74,5 @@ def forget(*, person: User, now: datetime) -> None:
     pools = Pool.objects.filter(round__isnull=False)
     allocation.return_all_work(pools=pools, person=person, now=now)
     _leave_what_was_sent_back(person, pools)
-    drafts = Item.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED).exclude(text="")
+    drafts = CaptionItem.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED).exclude(text="")
     drafts.update(text="")

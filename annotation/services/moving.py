@@ -9,17 +9,17 @@ from django.db import transaction
 
 from allocation import services as allocation
 from allocation.models import AssignmentState, Batch, BatchState
-from allocation.services import NotInHand, PoolClosed
+from allocation.services import BatchClosedError, PoolClosedError
 from annotation.models import CaptionBatch, Round, RoundKind, RoundState
 from annotation.permissions import blockers
 from annotation.selectors.meetings import met_before
 from annotation.services.batches import prepare_items
 from annotation.services.feedback import record
 from people.models import User
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 
 
-class CannotMove(Exception):
+class ReassignmentError(Exception):
     """Work of this kind goes back to all, and cannot be given to one person."""
 
 
@@ -37,23 +37,23 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
 
     Raises
     ------
-    CannotMove, NotInHand, PoolClosed
-    NotQualified
+    ReassignmentError, BatchClosedError, PoolClosedError
+    NotQualifiedError
         `to` could not take a batch of this round either.
-    BatchInHand
+    OpenBatchExistsError
         `to` has a batch of this round in hand.
-    NothingFree
+    NoTasksAvailableError
         `to` had all of the pictures before, or may not meet any of them now.
     """
     round = Round.objects.select_related("project", "language", "pool").get(pool=batch.pool_id)
     if round.kind == RoundKind.VERIFICATION:
-        raise CannotMove
+        raise ReassignmentError
     if round.state != RoundState.OPEN:
-        raise PoolClosed
+        raise PoolClosedError
     with transaction.atomic():
         found = blockers(to, round)
         if found:
-            raise NotQualified(found)
+            raise NotQualifiedError(found)
         made, left = allocation.move_batch(
             batch_id=batch.pk,
             to=to,
@@ -74,13 +74,13 @@ def return_batch(*, batch: Batch, by: User, now: datetime) -> int:
 
     Raises
     ------
-    NotInHand
+    BatchClosedError
     """
     round = Round.objects.select_related("project").get(pool=batch.pool_id)
     with transaction.atomic():
         locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
         if locked.state != BatchState.OPEN:
-            raise NotInHand
+            raise BatchClosedError
         freed = locked.assignments.filter(state=AssignmentState.HELD).count()
         allocation.return_batch(batch=locked, now=now)
         record(round, "batch.returned", person=batch.person, by=by, now=now, batch=str(locked.pk), freed=freed)

@@ -33,11 +33,11 @@ RESERVED_SLUGS = frozenset({"new"})
 """Second parts of addresses under /projects/ that are pages of their own."""
 
 
-class Refused(Exception):
+class ProjectSetupError(Exception):
     """Something that may not be; says why and what to do."""
 
 
-class LanguageThere(Refused):
+class LanguageAlreadyAddedError(ProjectSetupError):
     pass
 
 
@@ -126,7 +126,7 @@ def add_languages(
 
     Raises
     ------
-    LanguageThere
+    LanguageAlreadyAddedError
         If the project has one of them already.
     """
     with transaction.atomic():
@@ -135,7 +135,7 @@ def add_languages(
         opened = []
         for new in languages:
             if new.language.pk in taken:
-                raise LanguageThere(
+                raise LanguageAlreadyAddedError(
                     _("%(language)s is in this project already. Change its settings instead.")
                     % {"language": new.language.name}
                 )

@@ -26,7 +26,7 @@ def use_as_references(*, round: Round, by: User, now: datetime) -> ReferenceSet:
 
     Raises
     ------
-    scoring.services.references.ReferencesRefused
+    scoring.services.references.ReferenceFileError
         Where other references have the name already.
     """
     origin = _origin(round)

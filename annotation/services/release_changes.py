@@ -34,7 +34,7 @@ REASONS = {
 }
 
 
-class CannotRelease(Exception):
+class ReleaseNotPossibleError(Exception):
     """The message says why."""
 
 
@@ -104,7 +104,7 @@ def changes_since(
 
     Raises
     ------
-    CannotRelease
+    ReleaseNotPossibleError
         Where the files of the release before are gone.
     """
     before = release_before(release)
@@ -120,7 +120,7 @@ def changes_since(
                     beat()
     except FileNotFoundError as error:
         said = _("The files of release %(number)d are not in storage, so what changed since cannot be told.")
-        raise CannotRelease(said % {"number": before.number}) from error
+        raise ReleaseNotPossibleError(said % {"number": before.number}) from error
     return _compared(before.number, old, captions, left_out)
 
 

@@ -39,7 +39,7 @@ from annotation.selectors.caption_rows import (
     raw_rows,
 )
 from annotation.selectors.releases import released_rounds
-from annotation.services.release_changes import CannotRelease, changes_since, short_digest
+from annotation.services.release_changes import ReleaseNotPossibleError, changes_since, short_digest
 from annotation.services.release_contents import NOT_VERIFIED, Contents, LanguageContents, Verified
 from annotation.services.release_texts import write_texts
 from images.models import Image
@@ -91,7 +91,7 @@ def write_release(release: Release, folder: Path, *, beat: Callable[[], None]) -
 
     Raises
     ------
-    CannotRelease
+    ReleaseNotPossibleError
         Where there is nothing to release any more, or captions change all the time.
     """
     contents = _written_unchanged(release, folder, beat)
@@ -119,12 +119,14 @@ def _written_unchanged(release: Release, folder: Path, beat: Callable[[], None])
         before = _mark(release, rounds)
         contents = _Walk(release, rounds, folder, beat).through()
         if not len(contents.captions):
-            raise CannotRelease(_("No caption counts any more in the rounds that were accepted."))
+            raise ReleaseNotPossibleError(_("No caption counts any more in the rounds that were accepted."))
         if _mark(release, rounds) == before:
             return contents
         rmtree(folder)
         folder.mkdir()
-    raise CannotRelease(_("Captions were changed all the time while it was made. Start another release later."))
+    raise ReleaseNotPossibleError(
+        _("Captions were changed all the time while it was made. Start another release later.")
+    )
 
 
 def _mark(release: Release, rounds: list[Round]) -> list[Any]:

@@ -21,7 +21,7 @@ from annotation.files.archives import write_archive
 from annotation.files.licences import LICENCES
 from annotation.models import Release
 from annotation.selectors.releases import OPEN_STATES, lacking
-from annotation.services.release_changes import CannotRelease
+from annotation.services.release_changes import ReleaseNotPossibleError
 from images.models import JobState
 from images.services import files
 from people import audit, webhooks
@@ -47,7 +47,7 @@ LONGEST_TITLE = Release._meta.get_field("title").max_length or 0
 LONGEST_SALT = Release._meta.get_field("salt").max_length or 0
 
 
-class ReleaseRefused(Exception):
+class ReleaseSettingsError(Exception):
     """`problems` are all reasons, each with what to do."""
 
     def __init__(self, problems: list[str]) -> None:
@@ -55,7 +55,7 @@ class ReleaseRefused(Exception):
         self.problems = problems
 
 
-class LeaseLost(Exception):
+class LeaseLostError(Exception):
     """Another worker took the release over."""
 
 
@@ -88,7 +88,7 @@ def start_release(
 
     Raises
     ------
-    ReleaseRefused
+    ReleaseSettingsError
         With everything that is lacking.
     """
     title = " ".join(title.split())
@@ -115,7 +115,7 @@ def start_release(
         if any(map(_has_control_characters, (title, authors.replace("\n", " ")))):
             problems.append(_("Title and authors take no control characters."))
         if problems:
-            raise ReleaseRefused(problems)
+            raise ReleaseSettingsError(problems)
         last = Release.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0
         release = Release.objects.create(
             project=project,
@@ -153,10 +153,10 @@ def build(*, release_id: int, clock: Clock) -> Release | None:
             return release
         try:
             _build(release, clock)
-        except LeaseLost:
+        except LeaseLostError:
             log.info("Release %s went on elsewhere.", release.pk)
             return None
-        except CannotRelease as reason:
+        except ReleaseNotPossibleError as reason:
             _finish(release, now=clock(), error=str(reason))
         except OSError as error:
             log.exception("Release %s could not be stored.", release.pk)
@@ -241,7 +241,7 @@ def _extend(release: Release, *, now: datetime) -> None:
     # A microsecond more each time: the lease is what tells one holder from the next.
     until = max(now + LEASE, (release.lease_until or now) + timedelta(microseconds=1))
     if not _held(release).update(lease_until=until):
-        raise LeaseLost(release.pk)
+        raise LeaseLostError(release.pk)
     release.lease_until = until
 
 
@@ -254,7 +254,7 @@ def _finish(release: Release, *, now: datetime, error: str = "") -> None:
         audit.lock(release.project)
         values = {name: getattr(release, name) for name in made}
         if not _held(release).update(state=state, error=error, lease_until=None, finished_at=now, **values):
-            raise LeaseLost(release.pk)
+            raise LeaseLostError(release.pk)
         about = {"number": release.number, "title": release.title}
         what = {"reason": error} if error else {"checksum": release.checksum, "captions": release.counts["captions"]}
         audit.record(

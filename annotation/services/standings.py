@@ -15,6 +15,8 @@ from django.db.models import Max, Q
 from allocation import services as allocation
 from allocation.models import Assignment, Batch, Pool
 from annotation.models import (
+    AnnotatorState,
+    AnnotatorStatus,
     Caption,
     CaptionState,
     Exclusion,
@@ -22,8 +24,6 @@ from annotation.models import (
     RoundKind,
     RoundState,
     SentBack,
-    Standing,
-    StandingState,
 )
 from annotation.services import tallies
 from annotation.services.campaign import locked_rounds
@@ -42,11 +42,11 @@ class Undone:
 
 def qualify(
     *, project: Project, person: User, language: Language, by: User, now: datetime, reason: str = ""
-) -> Standing:
+) -> AnnotatorStatus:
     """Let a person work also in rounds that are for qualified annotators; it ends a pause."""
     with transaction.atomic():
         allocation.lock_person(person)
-        standing = _decide(project, person, language, StandingState.QUALIFIED, reason, by, now)
+        standing = _decide(project, person, language, AnnotatorState.QUALIFIED, reason, by, now)
         _log(project, person, language, "annotator.qualified", by, now, reason=reason)
     return standing
 
@@ -59,25 +59,25 @@ def pause(*, project: Project, person: User, language: Language, reason: str, by
     with transaction.atomic():
         allocation.lock_person(person)
         rounds = locked_rounds(project, language)
-        _decide(project, person, language, StandingState.PAUSED, reason, by, now)
+        _decide(project, person, language, AnnotatorState.PAUSED, reason, by, now)
         returned = allocation.return_batches(batches=_batches(person, rounds), now=now)
         _log(project, person, language, "annotator.paused", by, now, reason=reason, batches=len(returned))
     return len(returned)
 
 
-def lift(*, project: Project, person: User, language: Language, by: User, now: datetime) -> Standing | None:
+def lift(*, project: Project, person: User, language: Language, by: User, now: datetime) -> AnnotatorStatus | None:
     """Take back what was decided last: who is paused goes on, qualified if they were; who is qualified no longer is.
 
     Returns what is decided now, if anything is.
     """
     with transaction.atomic():
         allocation.lock_person(person)
-        standing = Standing.objects.filter(project=project, person=person, language=language).first()
+        standing = AnnotatorStatus.objects.filter(project=project, person=person, language=language).first()
         if standing is None:
             return None
         back = None
-        if standing.state == StandingState.PAUSED and standing.was_qualified:
-            back = _decide(project, person, language, StandingState.QUALIFIED, "", by, now)
+        if standing.state == AnnotatorState.PAUSED and standing.was_qualified:
+            back = _decide(project, person, language, AnnotatorState.QUALIFIED, "", by, now)
         else:
             standing.delete()
         _log(project, person, language, "annotator.lifted", by, now, before=standing.state)
@@ -152,16 +152,16 @@ def _decide(
     project: Project,
     person: User,
     language: Language,
-    state: StandingState,
+    state: AnnotatorState,
     reason: str,
     by: User,
     now: datetime,
-) -> Standing:
-    there = Standing.objects.filter(project=project, person=person, language=language)
-    was_qualified = state == StandingState.PAUSED and (
-        there.filter(Q(state=StandingState.QUALIFIED) | Q(was_qualified=True)).exists()
+) -> AnnotatorStatus:
+    there = AnnotatorStatus.objects.filter(project=project, person=person, language=language)
+    was_qualified = state == AnnotatorState.PAUSED and (
+        there.filter(Q(state=AnnotatorState.QUALIFIED) | Q(was_qualified=True)).exists()
     )
-    return Standing.objects.update_or_create(
+    return AnnotatorStatus.objects.update_or_create(
         project=project,
         person=person,
         language=language,

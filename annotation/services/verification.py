@@ -16,7 +16,7 @@ from django.db.models.functions import Greatest
 
 from allocation import services as allocation
 from allocation.models import Assignment, Batch, BatchState, Pool, Task
-from allocation.services import GivenBack, PoolClosed, TimeRanOut
+from allocation.services import BatchReturnedError, LeaseExpiredError, PoolClosedError
 from annotation.models import (
     Caption,
     CaptionState,
@@ -31,9 +31,9 @@ from annotation.permissions import blockers, check_not_stopped
 from annotation.rules.drawing import Drawn, draw_captions
 from annotation.selectors.verification import captions_by_image, not_for, to_rate
 from annotation.services import figures, tallies
-from annotation.services.batches import MovedOn, NotAllRated, credible_ms
+from annotation.services.batches import StaleStateError, UnratedImagesError, credible_ms
 from people.models import User
-from people.qualification import Blocker, NotQualified
+from people.qualification import Blocker, NotQualifiedError
 
 TASKS_PER_INSERT = 5000
 
@@ -109,11 +109,11 @@ def take_batch(*, round: Round, rater: User, now: datetime, rng: Random) -> Veri
 
     Raises
     ------
-    NotQualified, PoolClosed, allocation.services.PoolBusy
+    NotQualifiedError, PoolClosedError, allocation.services.PoolBusyError
     """
     found = blockers(rater, round)
     if found:
-        raise NotQualified(found)
+        raise NotQualifiedError(found)
 
     def prepare(batch: Batch, assignments: list[Assignment]) -> None:
         _must_be_open(round)
@@ -140,7 +140,7 @@ def take_batch(*, round: Round, rater: User, now: datetime, rng: Random) -> Veri
 def _must_be_open(round: Round) -> None:
     """Within the transaction that hands out; who closes the round changes the same row as who takes refers to."""
     if not Round.objects.filter(pk=round.pk, state=RoundState.OPEN).exists():
-        raise PoolClosed
+        raise PoolClosedError
 
 
 def save_verdict(
@@ -150,8 +150,8 @@ def save_verdict(
 
     Raises
     ------
-    VerificationBatch.DoesNotExist, Verdict.DoesNotExist, MovedOn, GivenBack
-    TimeRanOut
+    VerificationBatch.DoesNotExist, Verdict.DoesNotExist, StaleStateError, BatchReturnedError
+    LeaseExpiredError
         The rating is kept all the same.
     """
     with transaction.atomic():
@@ -163,7 +163,7 @@ def save_verdict(
         verdict.save(update_fields=["rating", "rated_at", "rating_ms"])
         _renew_lease(batch, rater, now)
     if _is_over(batch, now):
-        raise TimeRanOut
+        raise LeaseExpiredError
     return verdict
 
 
@@ -172,7 +172,7 @@ def save_verdicts(*, batch_id: UUID, rater: User, ratings: Mapping[int, Rating],
 
     Raises
     ------
-    VerificationBatch.DoesNotExist, MovedOn, GivenBack
+    VerificationBatch.DoesNotExist, StaleStateError, BatchReturnedError
     """
     with transaction.atomic():
         batch = _locked_batch(batch_id, rater)
@@ -193,7 +193,7 @@ def submit_batch(*, batch_id: UUID, rater: User, now: datetime) -> VerificationB
 
     Raises
     ------
-    VerificationBatch.DoesNotExist, GivenBack, NotAllRated, NotQualified
+    VerificationBatch.DoesNotExist, BatchReturnedError, UnratedImagesError, NotQualifiedError
     """
     with transaction.atomic():
         batch = _locked_batch(batch_id, rater)
@@ -202,11 +202,11 @@ def submit_batch(*, batch_id: UUID, rater: User, now: datetime) -> VerificationB
         _must_be_in_hand(batch)
         stops = _gone_since(rater, batch)
         if stops:
-            raise NotQualified(stops)
+            raise NotQualifiedError(stops)
         verdicts = list(to_rate(batch))
         unrated = [verdict.position for verdict in verdicts if not verdict.rating]
         if unrated:
-            raise NotAllRated(unrated)
+            raise UnratedImagesError(unrated)
         counts = allocation.finish_batch(batch=batch.batch, now=now)
         batch.submitted_at = now
         batch.save(update_fields=["submitted_at"])
@@ -226,16 +226,16 @@ def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
 
     Raises
     ------
-    NotQualified, MovedOn, and those of allocation.services.resume_batch
+    NotQualifiedError, StaleStateError, and those of allocation.services.resume_batch
     """
     batch = VerificationBatch.objects.select_related("round__project", "round__language").get(
         pk=batch_id, batch__person=rater
     )
     if batch.submitted_at:
-        raise MovedOn
+        raise StaleStateError
     found = blockers(rater, batch.round)
     if found:
-        raise NotQualified(found)
+        raise NotQualifiedError(found)
     with transaction.atomic():
         resumed = allocation.resume_batch(batch_id=batch_id, person=rater, now=now)
         _must_be_open(batch.round)
@@ -254,9 +254,9 @@ def _locked_batch(batch_id: UUID, rater: User) -> VerificationBatch:
 
 def _must_be_in_hand(batch: VerificationBatch) -> None:
     if batch.submitted_at:
-        raise MovedOn
+        raise StaleStateError
     if batch.batch.state == BatchState.RETURNED:
-        raise GivenBack
+        raise BatchReturnedError
 
 
 def _is_over(batch: VerificationBatch, now: datetime) -> bool:

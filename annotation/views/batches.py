@@ -16,8 +16,8 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from allocation.models import BatchState
-from allocation.services import GivenBack, TimeRanOut
-from annotation.models import CaptionBatch, Item, Rating, Stage
+from allocation.services import BatchReturnedError, LeaseExpiredError
+from annotation.models import CaptionBatch, CaptionItem, Rating, Stage
 from annotation.permissions import batch_for
 from annotation.rules import text_checks
 from annotation.selectors.work import (
@@ -34,7 +34,7 @@ from annotation.selectors.work import (
 )
 from annotation.services import batches as services
 from annotation.views.saving import CLEAR, active_ms_of, saving_view, says_where
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from people.requests import user_of
 
 UNFINISHED = "unfinished"
@@ -94,7 +94,7 @@ def _keep_ratings(request: HttpRequest, batch: CaptionBatch) -> HttpResponse:
         services.save_ratings(batch_id=batch.pk, annotator=user_of(request), ratings=ratings, now=timezone.now())
         if request.POST.get("open"):
             return _open_writing(request, batch.pk)
-    except (services.MovedOn, TimeRanOut, GivenBack):
+    except (services.StaleStateError, LeaseExpiredError, BatchReturnedError):
         return redirect("annotation:batch-show", batch.pk)
     return redirect("annotation:batch-rate", batch.pk)
 
@@ -128,11 +128,11 @@ def writing_open(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     try:
         services.open_writing(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
-    except services.NotAllRated as stopped:
+    except services.UnratedImagesError as stopped:
         missing = ", ".join(map(str, stopped.positions))
         messages.error(request, _("Rate every caption first. Not rated yet: %(missing)s.") % {"missing": missing})
         return redirect("annotation:batch-rate", batch_id)
-    except (TimeRanOut, GivenBack):
+    except (LeaseExpiredError, BatchReturnedError):
         return redirect("annotation:batch-show", batch_id)
     response = redirect("annotation:batch-show", batch_id)
     # Screen 1 must be gone from the browser too, from its cache and from what the back button would bring up.
@@ -170,13 +170,13 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
             active_ms=active_ms_of(request),
             now=timezone.now(),
         )
-    except (CaptionBatch.DoesNotExist, Item.DoesNotExist) as gone:
+    except (CaptionBatch.DoesNotExist, CaptionItem.DoesNotExist) as gone:
         raise Http404(_("This image is not in your hands.")) from gone
-    except (services.MovedOn, GivenBack):
+    except (services.StaleStateError, BatchReturnedError):
         return redirect("annotation:batch-show", batch_id)
-    except services.Refused as refused:
+    except services.InvalidCaptionError as refused:
         return _writing_again(request, batch_id, position, 422, refused.problem.message, text)
-    except services.Conflict:
+    except services.StaleDraftError:
         message = _("This caption was changed in another tab meanwhile. Below is what is stored; yours is kept here.")
         return _writing_again(request, batch_id, position, 409, message, text)
     if request.POST.get("go") == "following" and text_checks.hard_error(text):
@@ -253,16 +253,16 @@ def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
             now=timezone.now(),
             copies_seen="copies_seen" in request.POST,
         )
-    except services.Unfinished:
+    except services.IncompleteBatchError:
         return _review(request, batch, 422)
-    except services.AlmostCopied:
+    except services.NearCopyError:
         # What was told stands there from now on; the back button leads to a page that is no form sent.
         return redirect("annotation:batch-review", batch_id)
-    except NotQualified as stopped:
+    except NotQualifiedError as stopped:
         for blocker in stopped.blockers:
             messages.error(request, blocker.message)
         return redirect("annotation:work-show")
-    except (services.MovedOn, GivenBack):
+    except (services.StaleStateError, BatchReturnedError):
         return redirect("annotation:batch-show", batch_id)
     return redirect("annotation:batch-done", batch_id)
 

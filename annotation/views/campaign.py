@@ -57,7 +57,7 @@ def round_step(request: HttpRequest, slug: str, round_id: int, action: str) -> H
         return _again(request, round, action, _("Say why, in a sentence that others understand later."))
     try:
         done = _STEPS[Action(action)](round, form, {"by": user_of(request), "now": timezone.now()})
-    except services.NotNow as refused:
+    except services.StepNotAllowedError as refused:
         return _again(request, round, action, str(refused))
     if done.awaits_tasks:
         tasks.nudge_filling([done.pk])
@@ -71,7 +71,7 @@ def round_take_back(request: HttpRequest, slug: str, round_id: int) -> HttpRespo
     round = round_managed_by(request.user, slug, round_id)
     try:
         number = services.take_back(round=round, by=user_of(request), now=timezone.now())
-    except services.NotNow as refused:
+    except services.StepNotAllowedError as refused:
         messages.error(request, str(refused))
     else:
         text = ngettext("%(number)d batch was taken back.", "%(number)d batches were taken back.", number)
@@ -89,7 +89,7 @@ def pilot_plan(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     about: dict[str, Any] = {"project": project, "language": language, "seed": _new_seed()}
     try:
         pilot = services.plan_pilot(**about, **form.cleaned_data, by=user_of(request), now=timezone.now())
-    except services.NotNow as refused:
+    except services.StepNotAllowedError as refused:
         messages.error(request, str(refused))
     else:
         messages.success(
@@ -108,7 +108,7 @@ def pilot_skip(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     reason = form.cleaned_data["reason"]
     try:
         services.skip_pilot(project=project, language=language, reason=reason, by=user_of(request), now=timezone.now())
-    except services.NotNow as refused:
+    except services.StepNotAllowedError as refused:
         messages.error(request, str(refused))
     else:
         messages.success(request, _("There is no further pilot. The main round may be opened."))
@@ -127,7 +127,7 @@ def verification_plan(request: HttpRequest, slug: str, round_id: int) -> HttpRes
         services.plan_verification(
             of=round, seed=_new_seed(), **form.cleaned_data, by=user_of(request), now=timezone.now()
         )
-    except services.NotNow as refused:
+    except services.StepNotAllowedError as refused:
         messages.error(request, str(refused))
     return redirect("annotation:language-show", slug, round.language_id)
 

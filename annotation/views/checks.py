@@ -19,7 +19,7 @@ from annotation.permissions import caption_managed_by, has_pictures_in_hand, rou
 from annotation.selectors import checks as selectors
 from annotation.selectors.feedback import given_in
 from annotation.services import checks, corrections
-from annotation.services.feedback import FeedbackRefused, give_feedback
+from annotation.services.feedback import FeedbackError, give_feedback
 from languages.models import Language
 from people.models import Project, Role
 from people.permissions import project_for
@@ -72,7 +72,7 @@ def caption_feedback(request: HttpRequest, slug: str, caption_id: int) -> HttpRe
     about: dict[str, Any] = {"round": caption.round, "person": caption.author, "caption": caption}
     try:
         give_feedback(text=text, by=user_of(request), now=timezone.now(), **about)
-    except FeedbackRefused as refused:
+    except FeedbackError as refused:
         return _again(request, caption, "feedback", text, str(refused))
     return _back(request, caption, _("They see it before their next batch."))
 
@@ -86,7 +86,7 @@ def caption_send_back(request: HttpRequest, slug: str, caption_id: int) -> HttpR
     note = request.POST.get("text", "")
     try:
         corrections.send_back(caption_id=caption.pk, note=note, by=user_of(request), now=timezone.now())
-    except (FeedbackRefused, corrections.CannotSendBack) as refused:
+    except (FeedbackError, corrections.CorrectionRequestError) as refused:
         return _again(request, caption, "send-back", note, str(refused))
     return _back(request, caption, _("The caption was sent back to its author."))
 
@@ -102,7 +102,7 @@ def feedback_create(request: HttpRequest, slug: str, round_id: int) -> HttpRespo
     if form.is_valid():
         try:
             give_feedback(round=round, by=user_of(request), now=timezone.now(), **form.cleaned_data)
-        except FeedbackRefused as refused:
+        except FeedbackError as refused:
             form.add_error("person", str(refused))
         else:
             messages.success(request, _("They see it before their next batch."))

@@ -66,11 +66,11 @@ def _hand_in(request: HttpRequest, caption: Caption) -> HttpResponse:
         return _page(request, caption, typed=text, warnings=warnings)
     try:
         corrections.rewrite(caption_id=caption.pk, author=author, text=text, now=timezone.now())
-    except corrections.Refused as refused:
+    except corrections.InvalidCaptionError as refused:
         return _page(request, caption, 422, typed=text, problem=refused.problem.message)
-    except corrections.CannotRewrite as refused:
+    except corrections.RewriteRefusedError as refused:
         return _page(request, caption, 409, typed=text, problem=str(refused))
-    except corrections.WrittenAlready:
+    except corrections.AlreadyRewrittenError:
         return _page(request, caption_sent_back_to(author, caption.pk), 409, typed=text)
     messages.success(request, _("Your new caption was handed in. Thank you!"))
     return redirect("annotation:work-show")

@@ -16,7 +16,7 @@ from annotation.forms.guidelines import Examples, GuidelinesForm, too_many
 from annotation.models import Guidelines
 from annotation.permissions import has_pictures_in_hand
 from annotation.selectors import guidelines as selectors
-from annotation.services.guidelines import Outdated, publish_guidelines
+from annotation.services.guidelines import StaleGuidelinesError, publish_guidelines
 from people.markdown import to_html
 from people.models import Project, Role
 from people.permissions import has_role, project_for
@@ -62,7 +62,7 @@ def guidelines_edit(request: HttpRequest, slug: str) -> HttpResponse:
         return editor.page(forms, status=422)
     try:
         made = editor.publish(forms)
-    except Outdated as refused:
+    except StaleGuidelinesError as refused:
         messages.error(request, str(refused))
         return editor.page(forms | {"newest": editor.last.version}, status=409)
     messages.success(request, _("Version %(version)d is in force.") % {"version": made.version})

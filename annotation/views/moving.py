@@ -15,11 +15,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
-from allocation.services import BatchInHand, NothingFree, NotInHand, PoolClosed
+from allocation.services import BatchClosedError, NoTasksAvailableError, OpenBatchExistsError, PoolClosedError
 from annotation.permissions import batch_managed_by
 from annotation.services import moving as services
 from people.models import Role, User
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from people.requests import user_of
 
 
@@ -32,17 +32,17 @@ def batch_move(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResponse:
     to = get_object_or_404(members, pk=int(chosen) if chosen.isdecimal() and len(chosen) < 10 else 0)
     try:
         moved = services.move_batch(batch=batch, to=to, by=user_of(request), now=timezone.now())
-    except NotQualified as stopped:
+    except NotQualifiedError as stopped:
         _say_what_stops(request, to, [blocker.code for blocker in stopped.blockers])
-    except services.CannotMove:
+    except services.ReassignmentError:
         messages.error(request, _("Ratings of captions cannot be given to one person. Take the batch back instead."))
-    except NotInHand:
+    except BatchClosedError:
         messages.info(request, _("This batch is in nobody's hands any more."))
-    except PoolClosed:
+    except PoolClosedError:
         messages.error(request, _("This round is not open, so nobody gets a new batch of it. Open it first."))
-    except BatchInHand:
+    except OpenBatchExistsError:
         messages.error(request, _("%(name)s has a batch of this round in hand already.") % {"name": to.username})
-    except NothingFree:
+    except NoTasksAvailableError:
         messages.error(
             request, _("%(name)s may not get any of these pictures: they had them before.") % {"name": to.username}
         )
@@ -57,7 +57,7 @@ def batch_take_back(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResp
     batch = batch_managed_by(request.user, slug, batch_id)
     try:
         freed = services.return_batch(batch=batch, by=user_of(request), now=timezone.now())
-    except NotInHand:
+    except BatchClosedError:
         messages.info(request, _("This batch is in nobody's hands any more."))
     else:
         text = ngettext("%(number)d place is free again.", "%(number)d places are free again.", freed)

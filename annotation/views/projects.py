@@ -34,7 +34,7 @@ from people import audit
 from people.models import Role
 from people.permissions import manages_anything, project_for
 from people.requests import user_of
-from scoring.services.references import ReferencesRefused
+from scoring.services.references import ReferenceFileError
 
 SEED_BITS = 32
 
@@ -99,7 +99,7 @@ def language_add(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         try:
             made = services.add_languages(project=project, by=user_of(request), **_setting_up(form, collection))
-        except services.LanguageThere as refused:
+        except services.LanguageAlreadyAddedError as refused:
             form.add_error(None, str(refused))
         else:
             _fill(request, [round.pk for round in made])
@@ -138,7 +138,7 @@ def references_use(request: HttpRequest, slug: str, round_id: int) -> HttpRespon
     round = round_managed_by(request.user, slug, round_id)
     try:
         made = use_as_references(round=round, by=user_of(request), now=timezone.now())
-    except ReferencesRefused as refused:
+    except ReferenceFileError as refused:
         messages.error(request, str(refused))
         return redirect("annotation:round-settings", slug, round_id)
     text = ngettext(

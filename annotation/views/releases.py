@@ -42,7 +42,7 @@ def release_create(request: HttpRequest, slug: str) -> HttpResponse:
             release = services.start_release(
                 project=project, by=user_of(request), now=timezone.now(), **form.cleaned_data
             )
-        except services.ReleaseRefused as refused:
+        except services.ReleaseSettingsError as refused:
             for problem in refused.problems:
                 form.add_error(None, problem)
         else:

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonRes
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from allocation.services import GivenBack, TimeRanOut
+from allocation.services import BatchReturnedError, LeaseExpiredError
 from annotation.services import batches as services
 
 MS_PER_DAY = 24 * 3600 * 1000
@@ -37,16 +37,16 @@ def saving_view(
             return view(request, batch_id, *args, **kwargs)
         except ObjectDoesNotExist:
             return _no(404, "gone", _("This image is not in your hands."), reverse("annotation:work-show"))
-        except services.MovedOn:
+        except services.StaleStateError:
             return _no(409, "moved-on", _("This batch has moved on in another tab."), location)
-        except services.Conflict as conflict:
+        except services.StaleDraftError as conflict:
             stored = {"state": "conflict", "revision": conflict.item.revision, "text": conflict.item.text}
             return JsonResponse(stored, status=409)
-        except TimeRanOut:
+        except LeaseExpiredError:
             return _no(410, "closed", _("The time for this batch ran out. You can take it up again."), location)
-        except GivenBack:
+        except BatchReturnedError:
             return _no(410, "closed", _("This batch was given back. You can take it up again."), location)
-        except services.Refused as refused:
+        except services.InvalidCaptionError as refused:
             return JsonResponse({"state": "refused", "message": str(refused.problem.message)}, status=422)
 
     return answer

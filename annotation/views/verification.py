@@ -16,15 +16,21 @@ from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from allocation.services import BatchInHand, GivenBack, NothingFree, PoolBusy, PoolClosed
+from allocation.services import (
+    BatchReturnedError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolBusyError,
+    PoolClosedError,
+)
 from annotation import tasks
 from annotation.models import Rating, VerificationBatch
 from annotation.permissions import ratings_for, round_to_rate
 from annotation.selectors.verification import ratings_head, ratings_page, to_rate
 from annotation.services import verification as services
-from annotation.services.batches import MovedOn, NotAllRated
+from annotation.services.batches import StaleStateError, UnratedImagesError
 from annotation.views.saving import active_ms_of, saving_view, says_where
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from people.requests import user_of
 
 
@@ -35,11 +41,11 @@ def verification_take(request: HttpRequest, round_id: int) -> HttpResponse:
     rng: Random = SystemRandom()
     try:
         batch = services.take_batch(round=round, rater=user_of(request), now=timezone.now(), rng=rng)
-    except NotQualified as stopped:
+    except NotQualifiedError as stopped:
         _say(request, stopped)
-    except PoolClosed:
+    except PoolClosedError:
         messages.info(request, _("This round is closed at present; its manager opens it again."))
-    except PoolBusy:
+    except PoolBusyError:
         messages.info(request, _("Others are taking the last captions this very moment. Try again in a few seconds."))
     else:
         if batch:
@@ -77,13 +83,13 @@ def _keep(request: HttpRequest, batch: VerificationBatch) -> HttpResponse:
         if request.POST.get("open"):
             services.submit_batch(**who)
             tasks.nudge_figures(batch.round_id)
-    except NotAllRated as stopped:
+    except UnratedImagesError as stopped:
         missing = ", ".join(map(str, stopped.positions))
         messages.error(request, _("Rate every caption first. Not rated yet: %(missing)s.") % {"missing": missing})
-    except NotQualified as stopped:
+    except NotQualifiedError as stopped:
         _say(request, stopped)
         return redirect("annotation:work-show")
-    except (MovedOn, GivenBack):
+    except (StaleStateError, BatchReturnedError):
         pass
     return redirect("annotation:verification-show", batch.pk)
 
@@ -138,22 +144,22 @@ def verification_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     ratings_for(request.user, batch_id)
     try:
         services.resume_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now())
-    except NotQualified as stopped:
+    except NotQualifiedError as stopped:
         _say(request, stopped)
-    except NothingFree:
+    except NoTasksAvailableError:
         messages.info(request, _("Others have rated all captions of this batch since. What you rated is kept."))
-    except PoolClosed:
+    except PoolClosedError:
         messages.info(request, _("This round is closed at present; its manager opens it again."))
-    except BatchInHand as stopped:
+    except OpenBatchExistsError as stopped:
         messages.info(request, _("Finish or give back the batch that you have in hand first; here it is."))
         return redirect("annotation:verification-show", stopped.batch.pk)
-    except MovedOn:
+    except StaleStateError:
         pass
     else:
         return redirect("annotation:verification-show", batch_id)
     return redirect("annotation:work-show")
 
 
-def _say(request: HttpRequest, stopped: NotQualified) -> None:
+def _say(request: HttpRequest, stopped: NotQualifiedError) -> None:
     for blocker in stopped.blockers:
         messages.error(request, blocker.message)

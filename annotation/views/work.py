@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from allocation.services import BatchInHand, NothingFree, PoolBusy, PoolClosed
+from allocation.services import NoTasksAvailableError, OpenBatchExistsError, PoolBusyError, PoolClosedError
 from annotation.models import Stage
 from annotation.permissions import batch_for, round_for
 from annotation.selectors.corrections import to_rewrite
@@ -23,7 +23,7 @@ from annotation.selectors.feedback import unread
 from annotation.selectors.verification import rating_work_of
 from annotation.selectors.work import batch_head, batches_of, work_of
 from annotation.services import batches as services
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from people.requests import user_of
 
 BATCHES_PER_PAGE = 30
@@ -46,12 +46,12 @@ def batch_take(request: HttpRequest, round_id: int) -> HttpResponse:
     rng: Random = SystemRandom()
     try:
         batch = services.take_batch(round=round, annotator=user_of(request), now=timezone.now(), rng=rng)
-    except NotQualified as stopped:
+    except NotQualifiedError as stopped:
         for blocker in stopped.blockers:
             messages.error(request, blocker.message)
-    except PoolClosed:
+    except PoolClosedError:
         messages.info(request, _("This round is closed at present; its manager opens it again."))
-    except PoolBusy:
+    except PoolBusyError:
         messages.info(request, _("Others are taking the last images this very moment. Try again in a few seconds."))
     else:
         if batch:
@@ -89,17 +89,17 @@ def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch_for(user_of(request), batch_id)
     try:
         services.resume_batch(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
-    except NotQualified as stopped:
+    except NotQualifiedError as stopped:
         for blocker in stopped.blockers:
             messages.error(request, blocker.message)
-    except NothingFree:
+    except NoTasksAvailableError:
         messages.info(request, _("All images of this batch have gone to others since. What you wrote is kept."))
-    except PoolClosed:
+    except PoolClosedError:
         messages.info(request, _("This round is closed at present; its manager opens it again."))
-    except BatchInHand as stopped:
+    except OpenBatchExistsError as stopped:
         messages.info(request, _("Finish or give back the batch that you have in hand first; here it is."))
         return redirect("annotation:batch-show", stopped.batch.pk)
-    except services.MovedOn:
+    except services.StaleStateError:
         pass
     else:
         return redirect("annotation:batch-show", batch_id)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from annotation.models import Caption, Guidelines, Item
+from annotation.models import Caption, CaptionItem, Guidelines
 from annotation.services.rounds import create_round
 from images.models import Collection, Image, ImportJob, JobState
 from inference.models import GOING, CaptioningModel, ModelCaption, Run
@@ -76,8 +76,8 @@ def finished(*, run: int, within_s: float) -> dict[str, object]:
 def missing(confirmed: list[str], submitted: list[str]) -> dict[str, int]:
     """How many confirmed texts are not stored, or not just once; and batches that were handed in but are not."""
     numbers = [UUID(batch) for batch in submitted]
-    stored = list(Item.objects.filter(text__in=confirmed).values_list("text", flat=True))
-    open_still = Item.objects.filter(batch__in=numbers, caption=None).exclude(text="")
+    stored = list(CaptionItem.objects.filter(text__in=confirmed).values_list("text", flat=True))
+    open_still = CaptionItem.objects.filter(batch__in=numbers, caption=None).exclude(text="")
     return {
         "lost": len(set(confirmed) - set(stored)),
         "double": len(stored) - len(set(stored)),

@@ -16,7 +16,7 @@ from tabular.downloads import JSON_LINES_TYPE, in_pieces, stamp, write_whole
 CONTENT_TYPE = JSON_LINES_TYPE
 
 
-class NotClosed(Exception):
+class SeasonNotClosedError(Exception):
     """The season is on, or is being counted: from its turns a table of scores could be made."""
 
 
@@ -25,11 +25,11 @@ def export_turns(season: Season) -> Iterator[bytes]:
 
     Raises
     ------
-    NotClosed
+    SeasonNotClosedError
         At once, before anything is read.
     """
     if season.closed_at is None:
-        raise NotClosed(
+        raise SeasonNotClosedError(
             _(
                 "The turns of “%(season)s” can be downloaded once it is closed, which it is within seconds after the "
                 "cut-off: before, a table of scores could be made from them."
@@ -45,7 +45,7 @@ def export_to_file(season: Season, path: Path) -> None:
 
     Raises
     ------
-    NotClosed
+    SeasonNotClosedError
     """
     write_whole(path, export_turns(season))
 

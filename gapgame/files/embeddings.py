@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from images.rules.archives import why_not
 from metrics.central import most_central
-from tabular.records import BrokenRecord, FileRefused, json_records
+from tabular.records import BrokenRecord, FileRefusedError, json_records
 
 Vectors = Mapping[str, NDArray[np.float32]]
 ZIP_START = b"PK\x03\x04"
@@ -25,7 +25,7 @@ def read_embeddings(file: IO[bytes]) -> Vectors:
 
     Raises
     ------
-    FileRefused
+    FileRefusedError
         Where it is neither, or two vectors have different lengths, or one has no direction.
     """
     file.seek(0)
@@ -33,11 +33,11 @@ def read_embeddings(file: IO[bytes]) -> Vectors:
     file.seek(0)
     vectors = _archive(file) if is_archive else _lines(file)
     if not vectors:
-        raise FileRefused(_("The file of embeddings holds no vector."))
+        raise FileRefusedError(_("The file of embeddings holds no vector."))
     length = next(iter(vectors.values())).size
     for number, vector in enumerate(vectors.values(), start=1):
         if vector.size != length or not np.isfinite(vector).all() or not vector.any():
-            raise FileRefused(
+            raise FileRefusedError(
                 _("Embedding %(number)s is not %(length)s finite numbers that are not all 0.")
                 % {"number": number, "length": length}
             )
@@ -63,31 +63,31 @@ def _archive(file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
         with np.load(file, allow_pickle=False) as archive:
             for entry in archive.zip.infolist():
                 if reason := why_not(entry):
-                    raise FileRefused(
+                    raise FileRefusedError(
                         _("Embeddings, %(name)s: %(reason)s") % {"name": entry.filename, "reason": reason}
                     )
             if set(archive.files) == {"images", "vectors"}:
                 names, rows = [str(name) for name in archive["images"]], np.asarray(archive["vectors"], np.float32)
                 if rows.ndim != 2 or len(names) != len(rows):
-                    raise FileRefused(_("“images” and “vectors” of the embeddings are not of one length."))
+                    raise FileRefusedError(_("“images” and “vectors” of the embeddings are not of one length."))
                 return dict(zip(names, rows, strict=True))
             return {name: np.asarray(archive[name], np.float32).ravel() for name in archive.files}
-    except FileRefused:
+    except FileRefusedError:
         raise
     except Exception as error:  # NumPy, zipfile and zlib raise nearly anything on a broken file
-        raise FileRefused(_("The file of embeddings is no NumPy archive of numbers, or was cut off.")) from error
+        raise FileRefusedError(_("The file of embeddings is no NumPy archive of numbers, or was cut off.")) from error
 
 
 def _lines(file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
     vectors = {}
     for record in json_records(file):
         if isinstance(record, BrokenRecord):
-            raise FileRefused(
+            raise FileRefusedError(
                 _("Embeddings, line %(number)s: %(reason)s") % {"number": record.number, "reason": record.reason}
             )
         name, vector = _line(record.value)
         if name is None or vector is None:
-            raise FileRefused(
+            raise FileRefusedError(
                 _("Embeddings, line %(number)s: not an object with “image”, a text, and “vector”, a list of numbers.")
                 % {"number": record.number}
             )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext as _
 
 from gapgame.rules.multisubs import cut
-from tabular.records import BrokenRecord, FileRefused, Record
+from tabular.records import BrokenRecord, FileRefusedError, Record
 
 TABLE = ".items.tsv"
 SENTENCES = (".sents.det", ".sents.tok")
@@ -41,12 +41,12 @@ def records_of(folder: Path) -> Iterator[Record | BrokenRecord]:
 
     Raises
     ------
-    FileRefused
+    FileRefusedError
         Where a file is missing, or there are several tables.
     """
     tables = sorted(folder.glob(f"*{TABLE}"))
     if len(tables) != 1:
-        raise FileRefused(
+        raise FileRefusedError(
             _("The folder holds %(count)s tables “LANGUAGE.items.tsv”; there must be one.") % {"count": len(tables)}
         )
     language = tables[0].name.removesuffix(TABLE)
@@ -54,7 +54,7 @@ def records_of(folder: Path) -> Iterator[Record | BrokenRecord]:
     wanted = {row.cells[0] for row in rows}
     sentences = [_sentences(folder / f"{language}{ending}", wanted) for ending in SENTENCES]
     if not any(sentences):
-        raise FileRefused(
+        raise FileRefusedError(
             _("None of the sentences of the table is in “%(name)s”.") % {"name": f"{language}{SENTENCES[0]}"}
         )
     fragments = _fragments(folder / f"{language}{FRAGMENTS}", wanted)

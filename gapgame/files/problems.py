@@ -19,7 +19,7 @@ class Problem:
     message: str
 
 
-class LinesRefused(Exception):
+class GapFileError(Exception):
     """The file cannot be used; says what is wrong, where, and what to do."""
 
     def __init__(self, file: Path, problems: Iterable[Problem]) -> None:

@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext as _
 
 from gapgame.files.multisubs import is_layout, records_of
-from gapgame.files.problems import MOST_SHOWN, LinesRefused, Problem
+from gapgame.files.problems import MOST_SHOWN, GapFileError, Problem
 from gapgame.rules.items import BLANK, key_of, split_of
 from gapgame.rules.multisubs import as_item, looks_like_it
 from gapgame.rules.play import normalised
-from gapgame.rules.task import HELD_OUT, PARTS, TRAIN, Drawn, Instance, TaskBroken, draw_parts, verify_parts
+from gapgame.rules.task import HELD_OUT, PARTS, TRAIN, Drawn, GapTaskError, Instance, draw_parts, verify_parts
 from gapgame.rules.words import occurrences
 from languages.registry import LANGUAGES
-from languages.rules import MalformedTag, canonical_tag
-from tabular.records import BrokenRecord, FileRefused, Record, is_text, json_records
+from languages.rules import MalformedTagError, canonical_tag
+from tabular.records import BrokenRecord, FileRefusedError, Record, is_text, json_records
 
 VERSION = 1
 GAP = "____"
@@ -76,7 +76,7 @@ def _corpus_line(value: Any) -> CorpusLine:
     language, word, sentence = (_text(value, name) for name in ("language", "word", "sentence"))
     try:
         language = canonical_tag(language)
-    except MalformedTag as error:
+    except MalformedTagError as error:
         raise ValueError(str(error)) from error
     before, after = _parts(sentence, word, value.get("start"), is_spaced=language.split("-")[0] not in _UNSPACED)
     return CorpusLine(
@@ -125,15 +125,15 @@ def build_task(corpus: Path, folder: Path, *, sizes: Mapping[str, int], reserve_
 
     Raises
     ------
-    LinesRefused
+    GapFileError
         Where lines of the corpus are not as they must be.
-    TooFewInstances
+    TooFewInstancesError
         Where validation or test cannot get its size.
-    TaskBroken
+    GapTaskError
         Where what was written is not disjoint.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise LinesRefused(folder, [Problem(0, _("There is something there already. Name a new folder."))])
+        raise GapFileError(folder, [Problem(0, _("There is something there already. Name a new folder."))])
     instances = _instances(corpus)
     drawn = draw_parts(instances, sizes=sizes, reserve_percent=reserve_percent, seed=seed)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -188,13 +188,13 @@ def _instances(corpus: Path) -> list[Instance]:
             )
             if len(problems) > MOST_SHOWN:
                 break
-    except FileRefused as error:
-        raise LinesRefused(corpus, [Problem(0, str(error))]) from error
+    except FileRefusedError as error:
+        raise GapFileError(corpus, [Problem(0, str(error))]) from error
     except OSError as error:
         message = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
-        raise LinesRefused(corpus, [Problem(0, message)]) from error
+        raise GapFileError(corpus, [Problem(0, message)]) from error
     if problems:
-        raise LinesRefused(corpus, problems)
+        raise GapFileError(corpus, problems)
     return instances
 
 
@@ -249,13 +249,13 @@ def _verify(folder: Path, drawn: Drawn) -> dict[str, int]:
         for question, answer in zip(objects_of(folder / f"{part}.jsonl"), answers, strict=True):
             counts[part] += 1
             if question["id"] != answer["id"]:
-                raise TaskBroken(f"The question {question['id']} has the answer of {answer['id']}.")
+                raise GapTaskError(f"The question {question['id']} has the answer of {answer['id']}.")
             whole = normalised(question["sentence"].replace(GAP, answer["word"], 1))
             yield f"{question['language']} {whole}", answer["place"], tuple(question["images"])
 
     verified = verify_parts({part: members(part) for part in PARTS})
     if counts != {part: len(drawn.places[part]) for part in PARTS}:
-        raise TaskBroken(f"The parts have {counts} instances.")
+        raise GapTaskError(f"The parts have {counts} instances.")
     return verified
 
 
@@ -264,22 +264,22 @@ def objects_of(file: Path) -> Iterator[dict[str, Any]]:
 
     Raises
     ------
-    LinesRefused
+    GapFileError
         Where it is not one.
     """
     try:
         with file.open("rb") as opened:
             for record in json_records(opened):
                 if isinstance(record, BrokenRecord):
-                    raise LinesRefused(file, [Problem(record.number, record.reason)])
+                    raise GapFileError(file, [Problem(record.number, record.reason)])
                 if not isinstance(record.value, dict) or not isinstance(record.value.get("id"), str):
-                    raise LinesRefused(file, [Problem(record.number, _("Not an object with an “id”."))])
+                    raise GapFileError(file, [Problem(record.number, _("Not an object with an “id”."))])
                 yield record.value
-    except FileRefused as error:
-        raise LinesRefused(file, [Problem(0, str(error))]) from error
+    except FileRefusedError as error:
+        raise GapFileError(file, [Problem(0, str(error))]) from error
     except OSError as error:
         message = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
-        raise LinesRefused(file, [Problem(0, message)]) from error
+        raise GapFileError(file, [Problem(0, message)]) from error
 
 
 def _sha256_of(path: Path) -> str:

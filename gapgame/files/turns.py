@@ -14,10 +14,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from gapgame.files.problems import LinesRefused, Problem
+from gapgame.files.problems import GapFileError, Problem
 from gapgame.rules.play import ATTEMPTS, is_exact
 from gapgame.rules.turns import ALL_OUTCOMES, FAILED, OUTCOMES, SOLVED, SPLITS, Turn, turns_of_counts
-from tabular.records import BrokenRecord, FileRefused, csv_records, is_text, json_records
+from tabular.records import BrokenRecord, FileRefusedError, csv_records, is_text, json_records
 from tabular.spreadsheets import plain_cell
 
 SUFFIXES = (".jsonl", ".ndjson", ".csv")
@@ -37,22 +37,22 @@ def read_turns(file: Path) -> TurnFile:
 
     Raises
     ------
-    LinesRefused
+    GapFileError
         Where any of it cannot be read or contradicts something else in it.
     """
     suffix = file.suffix.lower()
     try:
         if suffix not in SUFFIXES:
-            raise FileRefused(
+            raise FileRefusedError(
                 _("The name of the file ends in none of %(suffixes)s, so its kind is unknown. Rename it.")
                 % {"suffixes": ", ".join(SUFFIXES)}
             )
         return _counts_of(file) if suffix == ".csv" else _turns_of(file)
-    except FileRefused as error:
-        raise LinesRefused(file, [Problem(0, str(error))]) from error
+    except FileRefusedError as error:
+        raise GapFileError(file, [Problem(0, str(error))]) from error
     except OSError as error:
         message = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
-        raise LinesRefused(file, [Problem(0, message)]) from error
+        raise GapFileError(file, [Problem(0, message)]) from error
 
 
 def _turns_of(file: Path) -> TurnFile:
@@ -83,7 +83,7 @@ def _turns_of(file: Path) -> TurnFile:
     if not turns and not problems:
         problems.append(Problem(0, _("The file holds no turns.")))
     if problems:
-        raise LinesRefused(file, problems)
+        raise GapFileError(file, problems)
     return TurnFile(tuple(turns), repeated)
 
 
@@ -250,7 +250,7 @@ def _counts_of(file: Path) -> TurnFile:
     if not problems and said is not None:
         problems += _sums_differ(said, counts)
     if problems:
-        raise LinesRefused(file, problems)
+        raise GapFileError(file, problems)
     return TurnFile(tuple(turns_of_counts(counts)), 0)
 
 

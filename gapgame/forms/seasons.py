@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy as _
 
 from gapgame.models import Access, ItemSet, Season
 from gapgame.rules.clock import (
-    ClockRefused,
-    TimeTwice,
+    AmbiguousTimeError,
+    ClockError,
     instant_of,
     is_second_of_two,
     local_time,
@@ -188,20 +188,20 @@ class SeasonForm(TextsForm):
         answer = cleaned.get(f"{which}_which")
         try:
             cleaned[which] = instant_of(shown, time_zone)
-        except TimeTwice as twice:
+        except AmbiguousTimeError as twice:
             self._offer(which, twice.first, twice.second, time_zone)
             if answer in (FIRST, SECOND):
                 cleaned[which] = instant_of(shown, time_zone, is_second=answer == SECOND)
             else:
                 self.add_error(f"{which}_at", str(twice))
-        except ClockRefused as refused:
+        except ClockError as refused:
             self.add_error(f"{which}_at", str(refused))
 
     def _offer_both(self, which: str, instant: datetime, time_zone: str) -> None:
         """Where a time that is there comes twice, it can be seen which one it is."""
         try:
             instant_of(local_time(instant, time_zone), time_zone)
-        except TimeTwice as twice:
+        except AmbiguousTimeError as twice:
             self._offer(which, twice.first, twice.second, time_zone)
 
     def _offer(self, which: str, first: datetime, second: datetime, time_zone: str) -> None:

@@ -55,7 +55,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="Item",
+            name="GapItem",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (
@@ -132,7 +132,7 @@ class Migration(migrations.Migration):
                 (
                     "item",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="images", to="gapgame.item"
+                        on_delete=django.db.models.deletion.CASCADE, related_name="images", to="gapgame.gapitem"
                     ),
                 ),
                 (
@@ -187,6 +187,14 @@ class Migration(migrations.Migration):
                         ],
                         default="invited",
                         max_length=8,
+                    ),
+                ),
+                (
+                    "needs_address",
+                    models.BooleanField(
+                        db_default=False,
+                        default=False,
+                        help_text="Whether players confirm an e-mail address before they join, each one of their own.",
                     ),
                 ),
                 (
@@ -413,7 +421,7 @@ class Migration(migrations.Migration):
                 (
                     "item",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="turns", to="gapgame.item"
+                        on_delete=django.db.models.deletion.PROTECT, related_name="turns", to="gapgame.gapitem"
                     ),
                 ),
                 ("position", models.PositiveSmallIntegerField(help_text="In the batch, from 1.")),

@@ -15,15 +15,15 @@ NOT_PLACES = {"Factory", "localtime"}
 SHOWN = "%Y-%m-%d %H:%M"
 
 
-class ClockRefused(ValueError):
+class ClockError(ValueError):
     """Why no instant is meant, as a sentence."""
 
 
-class NoSuchTime(ClockRefused):
+class NonexistentTimeError(ClockError):
     """Clocks are set forward over it."""
 
 
-class TimeTwice(ClockRefused):
+class AmbiguousTimeError(ClockError):
     """Clocks are set back over it; `first` and `second` are the two instants in UTC."""
 
     def __init__(self, message: str, first: datetime, second: datetime) -> None:
@@ -42,13 +42,13 @@ def instant_of(local: datetime, time_zone: str, *, is_second: bool | None = None
 
     Raises
     ------
-    NoSuchTime, TimeTwice
-    ClockRefused
+    NonexistentTimeError, AmbiguousTimeError
+    ClockError
         The year is out of all reason.
     """
     if not EARLIEST_YEAR <= local.year <= LATEST_YEAR:
         years = {"earliest": EARLIEST_YEAR, "latest": LATEST_YEAR}
-        raise ClockRefused(_("The year is to be one from %(earliest)d to %(latest)d.") % years)
+        raise ClockError(_("The year is to be one from %(earliest)d to %(latest)d.") % years)
     zone = ZoneInfo(time_zone)
     first, second = (local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
     said = {"time": local.strftime(SHOWN), "zone": time_zone}
@@ -59,7 +59,7 @@ def instant_of(local: datetime, time_zone: str, *, is_second: bool | None = None
             "%(time)s does not come in %(zone)s, as clocks are set forward over it. "
             "Choose a time before or after, such as %(before)s or %(after)s."
         )
-        raise NoSuchTime(text % about)
+        raise NonexistentTimeError(text % about)
     if first == second:
         return first
     if is_second is None:
@@ -68,7 +68,7 @@ def instant_of(local: datetime, time_zone: str, *, is_second: bool | None = None
             "%(time)s comes twice in %(zone)s, as clocks are set back: at %(first)s UTC and at %(second)s UTC. "
             "Say below which one is meant."
         )
-        raise TimeTwice(text % about, first, second)
+        raise AmbiguousTimeError(text % about, first, second)
     return second if is_second else first
 
 

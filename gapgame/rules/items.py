@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from gapgame.rules.play import LONGEST_GUESS
 from gapgame.rules.words import occurrences, stands_in, stem_in
 from images.rules.manifests import Attribution, attribution_of
-from languages.rules import LanguageTraits, MalformedTag, canonical_tag
+from languages.rules import LanguageTraits, MalformedTagError, canonical_tag
 from tabular.records import is_text
 
 LONGEST_WORD = LONGEST_GUESS
@@ -34,7 +34,7 @@ LINE_BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 TURNERS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
-class ItemRefused(ValueError):
+class GapItemError(ValueError):
     """The line is not taken; the message says why and what to do."""
 
 
@@ -66,11 +66,11 @@ def item_line(value: Any, *, languages: Mapping[str, LanguageTraits]) -> ItemLin
     """
     Raises
     ------
-    ItemRefused
+    GapItemError
         With why, for who made the file.
     """
     if not isinstance(value, dict):
-        raise ItemRefused(_("Not a JSON object with “sentence”, “word” and “images”."))
+        raise GapItemError(_("Not a JSON object with “sentence”, “word” and “images”."))
     tag = _language(value.get("language"), languages)
     spaced = languages[tag].spaced
     word = _word(value.get("word"))
@@ -79,7 +79,7 @@ def item_line(value: Any, *, languages: Mapping[str, LanguageTraits]) -> ItemLin
     split, sense = split_of(value.get("split")), _sense(value.get("sense"))
     given = _text(value, "key", LONGEST_KEY)
     if not given.isprintable():
-        raise ItemRefused(_("The key holds control characters."))
+        raise GapItemError(_("The key holds control characters."))
     warnings = []
     if len(images) < len(value["images"]):
         warnings.append(_("An image is named twice; it is taken once."))
@@ -107,29 +107,29 @@ def key_of(language: str, before: str, after: str, word: str) -> str:
 
 def _language(given: Any, languages: Mapping[str, LanguageTraits]) -> str:
     if not isinstance(given, str) or not given.strip():
-        raise ItemRefused(_("Names no language: give its tag as “language”, such as en."))
+        raise GapItemError(_("Names no language: give its tag as “language”, such as en."))
     try:
         tag = canonical_tag(given)
-    except MalformedTag:
+    except MalformedTagError:
         tag = ""
     if tag not in languages:
-        raise ItemRefused(_("The language “%(tag)s” is not in the table of languages.") % {"tag": given[:40]})
+        raise GapItemError(_("The language “%(tag)s” is not in the table of languages.") % {"tag": given[:40]})
     return tag
 
 
 def _word(given: Any) -> str:
     if not isinstance(given, str) or not given.strip() or not is_text(given):
-        raise ItemRefused(_("There is no “word”."))
+        raise GapItemError(_("There is no “word”."))
     word = unicodedata.normalize("NFC", given).strip()
     if len(word) > LONGEST_WORD:
-        raise ItemRefused(
+        raise GapItemError(
             _("The word has %(length)s characters; at most %(limit)s can be guessed.")
             % {"length": len(word), "limit": LONGEST_WORD}
         )
     if not any(unicodedata.category(character)[0] in "LN" for character in word):
-        raise ItemRefused(_("The word has neither a letter nor a digit."))
+        raise GapItemError(_("The word has neither a letter nor a digit."))
     if not word.isprintable() and not _is_joined(word):
-        raise ItemRefused(_("The word holds control characters."))
+        raise GapItemError(_("The word holds control characters."))
     return word
 
 
@@ -140,24 +140,24 @@ def _is_joined(word: str) -> bool:
 def _parts(value: Mapping[str, Any], word: str, *, spaced: bool) -> tuple[str, str]:
     sentence = value.get("sentence")
     if not isinstance(sentence, str) or not sentence.strip() or not is_text(sentence):
-        raise ItemRefused(_("There is no “sentence”."))
+        raise GapItemError(_("There is no “sentence”."))
     if len(sentence) > LONGEST_SENTENCE:
-        raise ItemRefused(
+        raise GapItemError(
             _("The sentence has %(length)s characters; at most %(limit)s are taken.")
             % {"length": len(sentence), "limit": LONGEST_SENTENCE}
         )
     if TURNERS.search(sentence):
-        raise ItemRefused(_("The sentence holds invisible characters that turn its direction. Remove them."))
+        raise GapItemError(_("The sentence holds invisible characters that turn its direction. Remove them."))
     start, end = _gap(sentence, word, value.get("start"), spaced=spaced)
     before, after = _tidy(sentence[:start]).lstrip(), _tidy(sentence[end:]).rstrip()
     if not any(unicodedata.category(character)[0] in "LN" for character in before + after):
-        raise ItemRefused(_("The sentence has no word besides the gap."))
+        raise GapItemError(_("The sentence has no word besides the gap."))
     if not (before + after).isprintable() and not all(
         character.isprintable() or unicodedata.category(character) in ("Cf", "Zs") for character in before + after
     ):
-        raise ItemRefused(_("The sentence holds control characters."))
+        raise GapItemError(_("The sentence holds control characters."))
     if stands_in(before, word, spaced=spaced) or stands_in(after, word, spaced=spaced):
-        raise ItemRefused(
+        raise GapItemError(
             _("The word occurs twice: once more outside the gap, where it gives itself away. Choose another sentence.")
         )
     return before, after
@@ -170,25 +170,25 @@ def _tidy(text: str) -> str:
 def _gap(sentence: str, word: str, start: Any, *, spaced: bool) -> tuple[int, int]:
     """From where to where the sentence is blanked, in characters of the sentence as it came."""
     if start is not None and (isinstance(start, bool) or not isinstance(start, int) or start < 0):
-        raise ItemRefused(_("“start” is not a whole number from 0."))
+        raise GapItemError(_("“start” is not a whole number from 0."))
     blanks = [match.span() for match in BLANK.finditer(sentence)]
     if len(blanks) > 1:
-        raise ItemRefused(_("The sentence has %(count)s blanks; there must be one.") % {"count": len(blanks)})
+        raise GapItemError(_("The sentence has %(count)s blanks; there must be one.") % {"count": len(blanks)})
     if blanks:
         if start is not None and start != blanks[0][0]:
-            raise ItemRefused(_("“start” is not where the blank begins. Leave it out."))
+            raise GapItemError(_("“start” is not where the blank begins. Leave it out."))
         return blanks[0]
     if start is not None:
         return start, _end_of(sentence, word, start)
     found = _found(sentence, word, spaced=spaced)
     if not found and word.casefold() in sentence.casefold():
-        raise ItemRefused(
+        raise GapItemError(
             _("The word stands only inside other words. Put a blank (___) where it was, or say where by “start”.")
         )
     if not found:
-        raise ItemRefused(_("No gap: the sentence holds neither a blank (___) nor the word."))
+        raise GapItemError(_("No gap: the sentence holds neither a blank (___) nor the word."))
     if len(found) > 1:
-        raise ItemRefused(
+        raise GapItemError(
             _("The word occurs twice: %(count)s times, and would give itself away. Choose another sentence.")
             % {"count": len(found)}
         )
@@ -209,7 +209,7 @@ def _end_of(sentence: str, word: str, start: int) -> int:
         end = start + len(spelling)
         if unicodedata.normalize("NFC", sentence[start:end]).casefold() == word.casefold():
             return end
-    raise ItemRefused(_("The word does not stand at “start”, which counts characters from 0."))
+    raise GapItemError(_("The word does not stand at “start”, which counts characters from 0."))
 
 
 def split_of(given: Any) -> int:
@@ -217,25 +217,25 @@ def split_of(given: Any) -> int:
 
     Raises
     ------
-    ItemRefused
+    GapItemError
     """
     if isinstance(given, int) and not isinstance(given, bool) and given in SPLITS:
         return given
     match = SPLIT_NAME.fullmatch(given.strip()) if isinstance(given, str) else None
     if match and int(match[1]) in SPLITS:
         return int(match[1])
-    raise ItemRefused(_("Unknown split: give “split” as intersect_0, intersect_1 and so on up to intersect_4."))
+    raise GapItemError(_("Unknown split: give “split” as intersect_0, intersect_1 and so on up to intersect_4."))
 
 
 def _sense(given: Any) -> tuple[str, ...]:
     if given is None:
         return ()
     if not isinstance(given, list):
-        raise ItemRefused(_('“sense” is not a list. Write the ids of synsets as ["…", "…"].'))
+        raise GapItemError(_('“sense” is not a list. Write the ids of synsets as ["…", "…"].'))
     if len(given) > MOST_SENSES or not all(
         isinstance(sense, str) and is_text(sense) and 0 < len(sense.strip()) <= LONGEST_SENSE for sense in given
     ):
-        raise ItemRefused(
+        raise GapItemError(
             _("“sense” is not a list of at most %(count)s texts of at most %(limit)s characters.")
             % {"count": MOST_SENSES, "limit": LONGEST_SENSE}
         )
@@ -245,18 +245,18 @@ def _sense(given: Any) -> tuple[str, ...]:
 def _images(value: Mapping[str, Any]) -> tuple[tuple[ImageReference, ...], int | None]:
     given = value.get("images")
     if given is not None and not isinstance(given, list):
-        raise ItemRefused(_("“images” is not a list."))
+        raise GapItemError(_("“images” is not a list."))
     if not given:
-        raise ItemRefused(_("There is no image: an item needs one at least."))
+        raise GapItemError(_("There is no image: an item needs one at least."))
     if len(given) > MOST_IMAGES:
-        raise ItemRefused(
+        raise GapItemError(
             _("There are %(count)s images; at most %(limit)s are taken.") % {"count": len(given), "limit": MOST_IMAGES}
         )
     found = {reference.name: reference for reference in reversed(list(_references(given)))}
     names = list(dict.fromkeys(reference.name for reference in _references(given)))
     chosen = _text(value, "representative", LONGEST_REFERENCE)
     if chosen and chosen not in found:
-        raise ItemRefused(_("“representative” is none of the images of the line."))
+        raise GapItemError(_("“representative” is none of the images of the line."))
     return tuple(found[name] for name in names), names.index(chosen) if chosen else None
 
 
@@ -265,13 +265,13 @@ def _references(given: list[Any]) -> Iterator[ImageReference]:
         about = image if isinstance(image, dict) else {"file": image}
         name = about.get("file")
         if not isinstance(name, str) or not name.strip() or not is_text(name) or len(name) > LONGEST_REFERENCE:
-            raise ItemRefused(
+            raise GapItemError(
                 _("Image %(number)s is named neither by a text nor by an object with a “file”.") % {"number": number}
             )
         try:
             attribution = attribution_of({key: value for key, value in about.items() if key != "file"})
         except ValueError as wrong:
-            raise ItemRefused(_("Image %(number)s: %(reason)s") % {"number": number, "reason": wrong}) from wrong
+            raise GapItemError(_("Image %(number)s: %(reason)s") % {"number": number, "reason": wrong}) from wrong
         yield ImageReference(name.strip(), attribution)
 
 
@@ -280,10 +280,10 @@ def _text(value: Mapping[str, Any], name: str, longest: int) -> str:
     if given is None:
         return ""
     if not isinstance(given, str) or not is_text(given):
-        raise ItemRefused(_("“%(name)s” is not a text.") % {"name": name})
+        raise GapItemError(_("“%(name)s” is not a text.") % {"name": name})
     text = given.strip()
     if len(text) > longest:
-        raise ItemRefused(
+        raise GapItemError(
             _("“%(name)s” has %(length)s characters; at most %(limit)s are taken.")
             % {"name": name, "length": len(text), "limit": longest}
         )

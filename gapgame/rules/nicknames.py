@@ -13,7 +13,7 @@ HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn"}
 JOINERS = {"\u200c", "\u200d"}
 
 
-class NicknameRefused(ValueError):
+class NicknameError(ValueError):
     """Why, as a sentence."""
 
 
@@ -21,16 +21,16 @@ def clean_nickname(nickname: str) -> str:
     """
     Raises
     ------
-    NicknameRefused
+    NicknameError
     """
     cleaned = " ".join(unicodedata.normalize("NFKC", nickname).split())
     if any(unicodedata.category(sign) in HIDDEN and sign not in JOINERS for sign in cleaned):
-        raise NicknameRefused(_("A nickname has only signs that can be seen."))
+        raise NicknameError(_("A nickname has only signs that can be seen."))
     if not SHORTEST <= len(cleaned) <= LONGEST or not any(sign.isalnum() for sign in cleaned):
-        raise NicknameRefused(
+        raise NicknameError(
             _("A nickname has %(shortest)d to %(longest)d signs, one of them a letter or digit.")
             % {"shortest": SHORTEST, "longest": LONGEST}
         )
     if "@" in cleaned:
-        raise NicknameRefused(_("A nickname is public in the end: it has no @ in it, so that it is no address."))
+        raise NicknameError(_("A nickname is public in the end: it has no @ in it, so that it is no address."))
     return cleaned

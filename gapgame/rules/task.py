@@ -30,7 +30,7 @@ class Instance(NamedTuple):
     images: tuple[str, ...]
 
 
-class TooFewInstances(Exception):
+class TooFewInstancesError(Exception):
     """`part` wanted more instances than there are."""
 
     def __init__(self, part: str, wanted: int, found: int, eligible: int, of_split: int) -> None:
@@ -39,7 +39,7 @@ class TooFewInstances(Exception):
         super().__init__(f"{part}: {found} of {wanted}")
 
 
-class TaskBroken(Exception):
+class GapTaskError(Exception):
     """The parts are not as they must be; says in what."""
 
 
@@ -67,7 +67,7 @@ def draw_parts(instances: Sequence[Instance], *, sizes: Mapping[str, int], reser
 
     Raises
     ------
-    TooFewInstances
+    TooFewInstancesError
         Where validation or test cannot get its size.
     """
     reserved = _reserve(instances, reserve_percent, _stream(seed, "images"))
@@ -79,7 +79,7 @@ def draw_parts(instances: Sequence[Instance], *, sizes: Mapping[str, int], reser
     for part in HELD_OUT:
         chosen = _draw(instances, eligible, taken, sizes[part], _stream(seed, part))
         if len(chosen) < sizes[part]:
-            raise TooFewInstances(part, sizes[part], len(chosen), len(eligible), len(of_split))
+            raise TooFewInstancesError(part, sizes[part], len(chosen), len(eligible), len(of_split))
         places[part] = tuple(sorted(chosen))
         taken |= {instances[place].sentence for place in chosen}
     free = [place for place, instance in enumerate(instances) if instance.sentence not in taken]
@@ -156,19 +156,19 @@ def verify_parts(parts: Mapping[str, Iterable[tuple[str, int, tuple[str, ...]]]]
 
     Raises
     ------
-    TaskBroken
+    GapTaskError
         Where two parts share an instance, a sentence or a picture, or an instance has no picture.
     """
     seen: dict[str, dict[object, str]] = {"instances": {}, "sentences": {}, "images": {}}
     for part, members in parts.items():
         for sentence, instance, images in members:
             if not images:
-                raise TaskBroken(f"Instance {instance} of {part} has no picture.")
+                raise GapTaskError(f"Instance {instance} of {part} has no picture.")
             for kind, things in (("instances", [instance]), ("sentences", [sentence]), ("images", images)):
                 for thing in things:
                     owner = seen[kind].setdefault(thing, part)
                     if owner != part:
-                        raise TaskBroken(f"{owner} and {part} share one of their {kind}: {thing}.")
+                        raise GapTaskError(f"{owner} and {part} share one of their {kind}: {thing}.")
     return {f"{kind}_disjoint": len(things) for kind, things in seen.items()}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Max
 
-from gapgame.models import Player, Season, Standing
+from gapgame.models import Player, PlayerStatus, Season
 from gapgame.rules.play import points
 from people.models import User
 
@@ -74,10 +74,10 @@ def _set_aside(season: Season) -> int:
     played = Player.objects.filter(season=season, turns__gte=1, rank=None)
     marked = (
         played.filter(is_marked=True)
-        .exclude(standing__in=[Standing.CLEARED, Standing.SET_ASIDE, Standing.WITHDRAWN])
+        .exclude(standing__in=[PlayerStatus.CLEARED, PlayerStatus.SET_ASIDE, PlayerStatus.WITHDRAWN])
         .count()
     )
-    return marked + played.filter(standing=Standing.SET_ASIDE).count()
+    return marked + played.filter(standing=PlayerStatus.SET_ASIDE).count()
 
 
 def _row(player: Player, viewer: User | AnonymousUser) -> Row:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, IntegerField, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from gapgame.models import Item, ItemImage, ItemSet, Outcome, Season, Turn
+from gapgame.models import GapItem, ItemImage, ItemSet, Outcome, Season, Turn
 from images.selectors import Picture, picture_of
 from languages.models import Language
 from people.models import Project, User
@@ -20,7 +20,7 @@ PICTURES_SHOWN = 6
 class ItemRow:
     """`pictures` begins with the representative; `more` are not shown. `skips`: how many players left the sentence."""
 
-    item: Item
+    item: GapItem
     pictures: list[Picture]
     more: int
     unlicensed: int
@@ -46,15 +46,15 @@ def item_sets_of(project: Project) -> QuerySet[ItemSet]:
     return (
         ItemSet.objects.filter(project=project)
         .annotate(
-            size=_count(Item.objects.all()),
-            used=_count(Item.objects.filter(is_used=True)),
+            size=_count(GapItem.objects.all()),
+            used=_count(GapItem.objects.filter(is_used=True)),
             seasons_count=_count(Season.objects.all()),
         )
         .order_by("-pk")
     )
 
 
-def _count(rows: QuerySet[Item] | QuerySet[Season]) -> Coalesce:
+def _count(rows: QuerySet[GapItem] | QuerySet[Season]) -> Coalesce:
     # Each in a query of its own: joined in one, items would be counted once for every season.
     counted = rows.filter(item_set=OuterRef("pk")).order_by().values("item_set").annotate(number=Count("pk"))
     return Coalesce(Subquery(counted.values("number"), output_field=IntegerField()), 0)
@@ -82,7 +82,7 @@ def facts_of(item_set: ItemSet) -> ItemSetFacts:
 
 def items_of(
     item_set: ItemSet, *, language: Language | None = None, split: int | None = None, use: str = "", search: str = ""
-) -> QuerySet[Item]:
+) -> QuerySet[GapItem]:
     """In the order in which they came, with `skips`; those that most players skipped first where `use` is "skipped"."""
     skipped = Turn.objects.filter(item=OuterRef("pk"), outcome=Outcome.SKIPPED)
     counted = skipped.order_by().values("item").annotate(number=Count("pk")).values("number")
@@ -101,17 +101,17 @@ def items_of(
     return items.select_related("language")
 
 
-def item_rows(items: Iterable[Item], viewer: User) -> list[ItemRow]:
+def item_rows(items: Iterable[GapItem], viewer: User) -> list[ItemRow]:
     """Of what `items_of` gives."""
     return [_row(item, viewer) for item in items]
 
 
-def with_images(items: QuerySet[Item]) -> QuerySet[Item]:
+def with_images(items: QuerySet[GapItem]) -> QuerySet[GapItem]:
     entries = ItemImage.objects.order_by("position").select_related("image")
     return items.prefetch_related(Prefetch("images", queryset=entries))
 
 
-def _row(item: Item, viewer: User) -> ItemRow:
+def _row(item: GapItem, viewer: User) -> ItemRow:
     images = [entry.image for entry in item.images.all()]
     return ItemRow(
         item=item,

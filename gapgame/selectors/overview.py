@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Q
 from django.utils.functional import cached_property
 
-from gapgame.models import GameBatch, Outcome, Player, Season, SeasonLanguage, Standing, Turn
+from gapgame.models import GameBatch, Outcome, Player, PlayerStatus, Season, SeasonLanguage, Turn
 from gapgame.selectors.public import State, state_of
 from people.models import Project
 
@@ -133,8 +133,8 @@ def progress_of(season: Season, now: datetime) -> SeasonProgress:
     people = Player.objects.filter(season=season).aggregate(
         all=Count("pk"),
         marked=Count("pk", filter=Q(is_marked=True)),
-        undecided=Count("pk", filter=Q(is_marked=True, standing=Standing.PLAYING)),
-        set_aside=Count("pk", filter=Q(standing=Standing.SET_ASIDE)),
+        undecided=Count("pk", filter=Q(is_marked=True, standing=PlayerStatus.PLAYING)),
+        set_aside=Count("pk", filter=Q(standing=PlayerStatus.SET_ASIDE)),
     )
     played = season.languages.select_related("language", "vectors")
     return SeasonProgress(

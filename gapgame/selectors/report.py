@@ -7,7 +7,7 @@ from functools import cache, partial
 
 from django.db.models import FilteredRelation, Q
 
-from gapgame.models import UNFINISHED, Item, ItemImage, Player, Season, Standing, Turn
+from gapgame.models import UNFINISHED, GapItem, ItemImage, Player, PlayerStatus, Season, Turn
 from gapgame.rules import turns as rules
 from gapgame.rules.play import ATTEMPTS, MICRO
 from gapgame.rules.report import BY, GameReport, build_report
@@ -45,7 +45,7 @@ def turns_of(season: Season) -> list[rules.Turn]:
     rows = (
         Turn.objects.filter(player__season=season)
         .exclude(outcome__in=UNFINISHED)
-        .exclude(player__standing=Standing.WITHDRAWN)
+        .exclude(player__standing=PlayerStatus.WITHDRAWN)
         .annotate(**attempts)
         .order_by("player", "batch", "position")
         .values_list("player", "item", "outcome", *(f"{name}__similarity" for name in attempts))
@@ -78,7 +78,7 @@ def _players(season: Season) -> dict[int, tuple[str, bool, bool]]:
     marked = set(standing_marks(season).filter(turn=None).values_list("player", flat=True))
     rows = Player.objects.filter(season=season).values_list("pk", "user", "standing")
     return {
-        player: (name_of(user), standing == Standing.SET_ASIDE, player in marked)
+        player: (name_of(user), standing == PlayerStatus.SET_ASIDE, player in marked)
         for player, user, standing in rows.iterator(chunk_size=TURNS_AT_ONCE)
     }
 
@@ -88,7 +88,7 @@ def _items(season: Season) -> dict[int, tuple[str, str, str, str, str]]:
     first = dict(ItemImage.objects.filter(item__item_set=season.item_set_id, position=0).values_list("item", "image"))
     keys = image_keys(season.item_set)
     columns = ("pk", "key", "word", "split", "language")
-    rows = Item.objects.filter(item_set=season.item_set_id).order_by().values_list(*columns)
+    rows = GapItem.objects.filter(item_set=season.item_set_id).order_by().values_list(*columns)
     return {
         pk: (key, word, SPLITS[split], keys.get(first.get(pk, 0), ""), language)
         for pk, key, word, split, language in rows.iterator(chunk_size=TURNS_AT_ONCE)

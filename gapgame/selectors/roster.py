@@ -10,7 +10,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count, F, TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from gapgame.models import Mark, Player, Season, Standing
+from gapgame.models import Mark, Player, PlayerStatus, Season
 from gapgame.rules.play import MICRO
 from gapgame.rules.scripted import Rule
 
@@ -44,19 +44,19 @@ class PlayerRow:
 
     @property
     def is_undecided(self) -> bool:
-        return self.player.is_marked and self.player.standing == Standing.PLAYING
+        return self.player.is_marked and self.player.standing == PlayerStatus.PLAYING
 
     @property
     def is_set_aside(self) -> bool:
-        return self.player.standing == Standing.SET_ASIDE
+        return self.player.standing == PlayerStatus.SET_ASIDE
 
     @property
     def is_withdrawn(self) -> bool:
-        return self.player.standing == Standing.WITHDRAWN
+        return self.player.standing == PlayerStatus.WITHDRAWN
 
     @property
     def is_cleared(self) -> bool:
-        return self.player.standing == Standing.CLEARED
+        return self.player.standing == PlayerStatus.CLEARED
 
 
 def players_page(season: Season, show: Show, *, number: str) -> tuple[Page[Player], list[PlayerRow]]:
@@ -69,8 +69,8 @@ def players_page(season: Season, show: Show, *, number: str) -> tuple[Page[Playe
     chosen = {
         Show.ALL: found,
         Show.MARKED: found.filter(is_marked=True),
-        Show.UNDECIDED: found.filter(is_marked=True, standing=Standing.PLAYING),
-        Show.SET_ASIDE: found.filter(standing=Standing.SET_ASIDE),
+        Show.UNDECIDED: found.filter(is_marked=True, standing=PlayerStatus.PLAYING),
+        Show.SET_ASIDE: found.filter(standing=PlayerStatus.SET_ASIDE),
     }[show]
     page = Paginator(chosen.order_by(*order), PER_PAGE).get_page(number)
     players = list(page.object_list)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from gapgame.models import Item, ItemImage, ItemSet, SeasonLanguage
+from gapgame.models import GapItem, ItemImage, ItemSet, SeasonLanguage
 from images.models import JobState
 from inference.models import VectorKind, WordVectorSet
-from inference.selectors.word_vectors import VectorsUnavailable, vectors_of
+from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
 from languages.models import Language
 from people.models import Project
 
@@ -69,7 +69,7 @@ def item_sets_of(project: Project) -> list[ItemSetChoice]:
 
 def playable_of(item_set: ItemSet) -> list[Playable]:
     """The languages of a set, those with the most sentences first."""
-    items = Item.objects.filter(item_set=item_set, is_used=True).order_by()
+    items = GapItem.objects.filter(item_set=item_set, is_used=True).order_by()
     counts = dict(items.values_list("language").annotate(Count("pk")))
     ready = dict(with_ready_images(items).values_list("language").annotate(Count("pk")))
     offered = defaultdict(list)
@@ -82,7 +82,7 @@ def playable_of(item_set: ItemSet) -> list[Playable]:
     return sorted(rows, key=lambda row: (-row.items, row.language.pk))
 
 
-def with_ready_images(items: QuerySet[Item]) -> QuerySet[Item]:
+def with_ready_images(items: QuerySet[GapItem]) -> QuerySet[GapItem]:
     """Those of `items` that have pictures, all of them in the sizes that are shown."""
     images = ItemImage.objects.filter(item=OuterRef("pk"))
     return items.filter(Exists(images)).exclude(Exists(images.exclude(image__sizes_state=JobState.DONE)))
@@ -104,11 +104,11 @@ def vectors_chosen(season_id: int) -> dict[str, WordVectorSet]:
 def _unscored(item_set: ItemSet, language: Language, vectors: WordVectorSet) -> Unscored:
     try:
         table = vectors_of(vectors.signature)
-    except VectorsUnavailable as unavailable:
+    except WordVectorsUnavailableError as unavailable:
         return Unscored(language, vectors, 0, [], str(unavailable))
     if vectors.kind == VectorKind.ENCODER:
         return Unscored(language, vectors, 0, [])
-    words = Item.objects.filter(item_set=item_set, language=language, is_used=True).order_by("word").distinct()
+    words = GapItem.objects.filter(item_set=item_set, language=language, is_used=True).order_by("word").distinct()
     known = words.values_list("word", flat=True).iterator(chunk_size=WORDS_AT_ONCE)
     missing = [word for word in known if table.vector(word) is None]
     return Unscored(language, vectors, len(missing), missing[:MOST_NAMED])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Q, QuerySet
 
-from gapgame.models import Item, Outcome, Season, SkipReason, Turn
+from gapgame.models import GapItem, Outcome, Season, SkipReason, Turn
 
 PER_PAGE = 25
 MOST_NOTES = 10
@@ -19,19 +19,19 @@ MOST_NOTES = 10
 class SkippedItem:
     """`notes` are the newest ones; `opened` counts the players who have met it."""
 
-    item: Item
+    item: GapItem
     skips: int
     opened: int
     reasons: Sequence[tuple[str, int]]
     notes: Sequence[tuple[str, str]]
 
 
-def skips_page(season: Season, *, number: str) -> tuple[Page[Item], list[SkippedItem]]:
+def skips_page(season: Season, *, number: str) -> tuple[Page[GapItem], list[SkippedItem]]:
     """Those skipped most often first; those switched off already last."""
     skips = Q(turns__outcome=Outcome.SKIPPED, turns__player__season=season)
     met = Q(turns__opened_at__isnull=False, turns__player__season=season)
-    found: QuerySet[Item] = (
-        Item.objects.filter(pk__in=_skipped(season).values("item"))
+    found: QuerySet[GapItem] = (
+        GapItem.objects.filter(pk__in=_skipped(season).values("item"))
         .select_related("language")
         .annotate(skips=Count("turns", filter=skips), met=Count("turns", filter=met))
         .order_by("-is_used", "-skips", "pk")
@@ -50,7 +50,7 @@ def _skipped(season: Season) -> QuerySet[Turn]:
     return Turn.objects.filter(outcome=Outcome.SKIPPED, player__season=season).order_by()
 
 
-def _reasons(season: Season, items: Sequence[Item]) -> Mapping[int, list[tuple[str, int]]]:
+def _reasons(season: Season, items: Sequence[GapItem]) -> Mapping[int, list[tuple[str, int]]]:
     counted: dict[int, Counter[str]] = defaultdict(Counter)
     rows = _skipped(season).filter(item__in=items).values_list("item", "skip_reason").annotate(Count("pk"))
     for item, reason, number in rows:
@@ -62,7 +62,7 @@ def _reasons(season: Season, items: Sequence[Item]) -> Mapping[int, list[tuple[s
     }
 
 
-def _notes(season: Season, items: Sequence[Item]) -> Mapping[int, list[tuple[str, str]]]:
+def _notes(season: Season, items: Sequence[GapItem]) -> Mapping[int, list[tuple[str, str]]]:
     """Each with its reason; who wrote it is not told."""
     found: dict[int, list[tuple[str, str]]] = defaultdict(list)
     labels = dict(SkipReason.choices)

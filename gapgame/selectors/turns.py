@@ -12,7 +12,19 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from gapgame.models import UNFINISHED, Attempt, Item, ItemImage, ItemSet, Mark, Player, Season, Split, Standing, Turn
+from gapgame.models import (
+    UNFINISHED,
+    Attempt,
+    GapItem,
+    ItemImage,
+    ItemSet,
+    Mark,
+    Player,
+    PlayerStatus,
+    Season,
+    Split,
+    Turn,
+)
 from gapgame.rules.play import MICRO
 from images.models import CollectionImage
 from people.pseudonyms import pseudonym
@@ -63,7 +75,7 @@ def turn_records(season: Season) -> Iterator[dict[str, Any]]:
     """
     known = _Known(season, _players(season), _turn_marks(season))
     turns = Turn.objects.filter(player__season=season).exclude(outcome__in=UNFINISHED)
-    turns = turns.exclude(player__standing=Standing.WITHDRAWN)
+    turns = turns.exclude(player__standing=PlayerStatus.WITHDRAWN)
     rows = turns.order_by("player", "batch", "position").values_list(*TURN_COLUMNS)
     stream = rows.iterator(chunk_size=TURNS_AT_ONCE)
     while chunk := list(islice(stream, TURNS_AT_ONCE)):
@@ -119,7 +131,7 @@ def _attempts(opened: Mapping[Any, datetime]) -> Mapping[Any, list[dict[str, Any
 
 def standing_marks(season: Season) -> QuerySet[Mark]:
     """The marks of a season but those of players who were cleared, which do not stand."""
-    return Mark.objects.filter(player__season=season).exclude(player__standing=Standing.CLEARED).order_by()
+    return Mark.objects.filter(player__season=season).exclude(player__standing=PlayerStatus.CLEARED).order_by()
 
 
 def _players(season: Season) -> dict[int, tuple[str, bool, frozenset[str]]]:
@@ -128,7 +140,7 @@ def _players(season: Season) -> dict[int, tuple[str, bool, frozenset[str]]]:
     for player, rule in standing_marks(season).filter(turn=None).values_list("player", "rule"):
         marks[player].add(rule)
     return {
-        player: (name_of(user), standing == Standing.SET_ASIDE, frozenset(marks.get(player, ())))
+        player: (name_of(user), standing == PlayerStatus.SET_ASIDE, frozenset(marks.get(player, ())))
         for player, user, standing in Player.objects.filter(season=season)
         .values_list("pk", "user", "standing")
         .iterator(chunk_size=TURNS_AT_ONCE)
@@ -149,7 +161,7 @@ def _learn_items(known: _Known, items: set[int]) -> None:
     images = dict(ItemImage.objects.filter(item__in=new).order_by().values_list("item").annotate(Count("pk")))
     first = dict(ItemImage.objects.filter(item__in=new, position=0).order_by().values_list("item", "image"))
     keys = image_keys(known.season.item_set, set(first.values()))
-    for pk, key, word, split, sense in Item.objects.filter(pk__in=new).values_list(
+    for pk, key, word, split, sense in GapItem.objects.filter(pk__in=new).values_list(
         "pk", "key", "word", "split", "sense"
     ):
         image = keys.get(first.get(pk, 0), "")

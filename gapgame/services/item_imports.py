@@ -20,8 +20,8 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from gapgame.files.embeddings import Vectors, central_of, names_of
-from gapgame.models import Item, ItemImage, ItemSet, RepresentativeSource
-from gapgame.rules.items import ItemLine, ItemRefused, item_line
+from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource
+from gapgame.rules.items import GapItemError, ItemLine, item_line
 from gapgame.services.item_pictures import STRIPPED_OF, Announce, Pictures, Taken
 from gapgame.services.item_sources import EMBEDDINGS_FILE, ITEMS_FILE, Source, source_of_path, source_of_upload
 from gapgame.services.items import is_closed
@@ -34,7 +34,7 @@ from images.services.imports import FILE_NAMES, NOT_OF_ONE_FILE, keep_waiting, u
 from images.services.jobs import Clock
 from languages.models import Language
 from people.models import User
-from tabular.records import BrokenRecord, FileRefused, Record
+from tabular.records import BrokenRecord, FileRefusedError, Record
 
 log = logging.getLogger(__name__)
 
@@ -174,7 +174,7 @@ class _Import:
         size = 1 if self.job.attempts > ALONE_AFTER_ATTEMPTS else LINES_PER_TRANSACTION
         while chunk := list(islice(records, size)):
             if is_closed(self.item_set, self.clock()):
-                raise FileRefused(
+                raise FileRefusedError(
                     _("A season has begun with these items, which stay as they are. Import into another set.")
                 )
             self._take(chunk)
@@ -183,7 +183,7 @@ class _Import:
         """Take the lines together, or one by one where that fails, so that only what cannot be taken is left out."""
         try:
             self._take_whole(chunk)
-        except (*NOT_OF_ONE_FILE, FileRefused):
+        except (*NOT_OF_ONE_FILE, FileRefusedError):
             raise
         except Exception as error:
             if len(chunk) > 1:
@@ -220,15 +220,15 @@ class _Import:
         for record in chunk:
             try:
                 if isinstance(record, BrokenRecord):
-                    raise ItemRefused(record.reason)
+                    raise GapItemError(record.reason)
                 lines[record.number] = item_line(record.value, languages=self.languages)
-            except ItemRefused as refused:
+            except GapItemError as refused:
                 found[record.number] = str(refused)
         self.pictures.look_up(reference for line in lines.values() for reference in line.images)
         for number, line in lines.items():
             try:
                 found[number] = self._ready(line)
-            except ItemRefused as refused:
+            except GapItemError as refused:
                 found[number] = str(refused)
             if self.job.lease_until is None or self.clock() > self.job.lease_until - jobs.LEASE / 2:
                 self.job.lease_until = jobs.extend(self.job, now=self.clock())
@@ -259,7 +259,7 @@ class _Import:
 
     def _rows(self, chunk: list[Record | BrokenRecord], ready: dict[int, _Ready | str]) -> list[ImportRow]:
         keys = {one.line.key for one in ready.values() if isinstance(one, _Ready)}
-        there = Item.objects.filter(item_set=self.item_set, key__in=keys).prefetch_related("images__image")
+        there = GapItem.objects.filter(item_set=self.item_set, key__in=keys).prefetch_related("images__image")
         by_key = {item.key: item for item in there}
         rows = []
         for record in chunk:
@@ -271,7 +271,7 @@ class _Import:
             rows.append(self._row(record.number, outcome, reason))
         return rows
 
-    def _put(self, one: _Ready, by_key: dict[str, Item]) -> tuple[Outcome, str]:
+    def _put(self, one: _Ready, by_key: dict[str, GapItem]) -> tuple[Outcome, str]:
         item = by_key.get(one.line.key)
         if item is not None:
             return _compared(item, one)
@@ -282,9 +282,9 @@ class _Import:
         by_key[one.line.key] = self._create(one, images)
         return Outcome.ADDED, " ".join(notes)
 
-    def _create(self, one: _Ready, images: list[Image]) -> Item:
+    def _create(self, one: _Ready, images: list[Image]) -> GapItem:
         line = one.line
-        item = Item.objects.create(
+        item = GapItem.objects.create(
             item_set=self.item_set,
             key=line.key,
             language=self.languages[line.language],
@@ -303,7 +303,7 @@ class _Import:
         return item
 
 
-def _compared(item: Item, one: _Ready) -> tuple[Outcome, str]:
+def _compared(item: GapItem, one: _Ready) -> tuple[Outcome, str]:
     """What comes of a line whose key is there; `item` with its images at hand."""
     line = one.line
     kept = (item.language_id, item.before, item.after, item.word, item.split, item.sense)

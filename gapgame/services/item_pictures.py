@@ -15,12 +15,12 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from gapgame.models import ItemSet
-from gapgame.rules.items import ImageReference, ItemRefused
+from gapgame.rules.items import GapItemError, ImageReference
 from gapgame.rules.stripping import stripped, words_beside
 from gapgame.rules.words import is_named_in
 from images.models import Collection, CollectionImage, Image
 from images.rules.manifests import Attribution, inside
-from images.rules.pictures import PictureFacts, PictureRefused, check_name, inspect
+from images.rules.pictures import ImageRefusedError, PictureFacts, check_name, inspect
 from images.services.collections import file_name_of, put_in
 from images.services.images import image_of, sha256_of, store_original
 from images.services.sources import Content, Entry, Problem, spooled
@@ -108,19 +108,19 @@ class Pictures:
 
         Raises
         ------
-        ItemRefused
+        GapItemError
             Where there is no such image, or it cannot be taken.
         """
         try:
             found = self._files.find(reference.name)
             if isinstance(found, Problem):
-                raise PictureRefused(found.reason)
+                raise ImageRefusedError(found.reason)
             if found is not None:
                 with spooled(found.content) as file:
                     return self._new(file, found, reference, word, number)
             return self._known(reference, word, number)
-        except PictureRefused as refused:
-            raise ItemRefused(_("Image %(number)s: %(reason)s") % {"number": number, "reason": refused}) from refused
+        except ImageRefusedError as refused:
+            raise GapItemError(_("Image %(number)s: %(reason)s") % {"number": number, "reason": refused}) from refused
 
     def put(self, taken: Taken, word: str, *, announce: Announce, now: datetime) -> Image:
         """The image's row, in the item set's own collection under a key that tells nothing. Within a transaction."""
@@ -163,11 +163,11 @@ class Pictures:
     def _known(self, reference: ImageReference, word: str, number: int) -> Taken:
         images = self._stored.get(reference.name, [])
         if not images:
-            raise PictureRefused(
+            raise ImageRefusedError(
                 _("No such file came with the items, and no image of the collections has this key, name or SHA-256.")
             )
         if len(images) > 1:
-            raise PictureRefused(_("%(count)s different images have this name.") % {"count": len(images)})
+            raise ImageRefusedError(_("%(count)s different images have this name.") % {"count": len(images)})
         image = images[0]
         entries = image.entries.filter(collection__in=self._collections)
         names = [name for pair in entries.values_list("key", "file_name") for name in pair]
@@ -179,7 +179,7 @@ class Pictures:
                 if is_named_in("\n".join((said, about.title, image.title)), word):
                     return self._stripped(file, image.sha256, "", about, image, notes, number)
         except OSError as error:
-            raise PictureRefused(_("Its file is no longer in storage.")) from error
+            raise ImageRefusedError(_("Its file is no longer in storage.")) from error
         return Taken(image.sha256, None, image.bytes, about, "", notes)
 
     def _stripped(
@@ -227,7 +227,7 @@ class Pictures:
                 self._words[sha256] = words_beside(file, kind=kind)
             except Exception as error:  # decoders raise nearly anything on a broken file
                 inspect(file, name=name, size_bytes=size_bytes)
-                raise PictureRefused(_("What is written in its file cannot be read. Save it anew.")) from error
+                raise ImageRefusedError(_("What is written in its file cannot be read. Save it anew.")) from error
         return self._words[sha256]
 
 

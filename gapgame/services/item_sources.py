@@ -41,7 +41,7 @@ def source_of_upload(job: ImportJob, stack: ExitStack) -> Source:
 
     Raises
     ------
-    FileRefused
+    FileRefusedError
         Where it cannot be used as a whole.
     """
 
@@ -58,7 +58,7 @@ def source_of_upload(job: ImportJob, stack: ExitStack) -> Source:
 def source_of_path(
     path: Path, *, images: Path | None, embeddings: Path | None, layout: str | None, stack: ExitStack
 ) -> Source:
-    """What lies on this machine; raises FileRefused as `source_of_upload` does."""
+    """What lies on this machine; raises FileRefusedError as `source_of_upload` does."""
     files = _files_of(path, images, stack)
     vectors = read_embeddings(stack.enter_context(embeddings.open("rb"))) if embeddings else {}
     if path.is_dir():

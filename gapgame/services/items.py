@@ -6,13 +6,13 @@ from datetime import datetime
 
 from django.db import transaction
 
-from gapgame.models import Item, ItemSet, Season
+from gapgame.models import GapItem, ItemSet, Season
 from images.services.collections import create_collection
 from people import audit
 from people.models import Project, User
 
 
-class NameTaken(Exception):
+class ItemSetNameTakenError(Exception):
     """Another item set of the project has the name."""
 
 
@@ -21,7 +21,7 @@ def create_item_set(*, project: Project, name: str, by: User | None) -> ItemSet:
     with transaction.atomic():
         audit.lock(project, by)
         if ItemSet.objects.filter(project=project, name=name).exists():
-            raise NameTaken
+            raise ItemSetNameTakenError
         longest = ItemSet._meta.get_field("name").max_length
         collection = create_collection(name=f"{project.slug}: {name}"[:longest], project=project, by=by)
         return ItemSet.objects.create(project=project, name=name, collection=collection, created_by=by)
@@ -33,9 +33,9 @@ def item_set_named(*, project: Project, name: str) -> ItemSet:
     return found or create_item_set(project=project, name=name, by=None)
 
 
-def use_item(*, item: Item, is_used: bool) -> None:
+def use_item(*, item: GapItem, is_used: bool) -> None:
     """Have the item drawn, or not any more. Turns on it that players have already stay."""
-    Item.objects.filter(pk=item.pk).update(is_used=is_used)
+    GapItem.objects.filter(pk=item.pk).update(is_used=is_used)
 
 
 def is_closed(item_set: ItemSet, now: datetime) -> bool:

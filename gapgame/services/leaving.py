@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import uuid4
 
-from gapgame.models import Player, Season, Standing
+from gapgame.models import Player, PlayerStatus, Season
 from gapgame.services.standing import give_ranks
 from people.models import Project, User
 
@@ -21,9 +21,9 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
     for season in Season.objects.filter(project=project, players__user=person).order_by("pk"):
         locked = Season.objects.select_for_update(no_key=True).get(pk=season.pk)
         player = Player.objects.select_for_update(no_key=True).get(season=locked, user=person)
-        if player.standing == Standing.WITHDRAWN:
+        if player.standing == PlayerStatus.WITHDRAWN:
             continue
-        player.standing, player.is_on_board = Standing.WITHDRAWN, False
+        player.standing, player.is_on_board = PlayerStatus.WITHDRAWN, False
         player.save(update_fields=["standing", "is_on_board"])
         removed += player.turns
         if locked.closed_at is not None:

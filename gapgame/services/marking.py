@@ -9,7 +9,7 @@ from itertools import pairwise
 from django.db import transaction
 from django.db.models import F
 
-from gapgame.models import UNFINISHED, Attempt, Mark, Outcome, Player, Season, Standing, Turn
+from gapgame.models import UNFINISHED, Attempt, Mark, Outcome, Player, PlayerStatus, Season, Turn
 from gapgame.rules.scripted import BREAK, LOOKED_AT, TIRELESS, Played, Rule, rules_broken
 from gapgame.services.standing import give_ranks
 from people import audit
@@ -95,7 +95,7 @@ def _on_end_since(player: Player) -> datetime | None:
     return since
 
 
-def decide(*, player_id: int, season: Season, standing: Standing, by: User, now: datetime) -> Player:
+def decide(*, player_id: int, season: Season, standing: PlayerStatus, by: User, now: datetime) -> Player:
     """A manager lets a player take part, or sets them aside; once the season is closed the ranks are given anew.
 
     Who withdrew consent with their answers stays out.
@@ -103,7 +103,7 @@ def decide(*, player_id: int, season: Season, standing: Standing, by: User, now:
     with transaction.atomic():
         locked = Season.objects.select_for_update(no_key=True).get(pk=season.pk)
         player = Player.objects.select_for_update(no_key=True).get(pk=player_id, season=locked)
-        if player.standing == Standing.WITHDRAWN:
+        if player.standing == PlayerStatus.WITHDRAWN:
             return player
         player.standing = standing
         player.save(update_fields=["standing"])

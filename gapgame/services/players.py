@@ -13,7 +13,7 @@ from people.models import Role, User
 from people.qualification import still_takes_part
 
 
-class CannotJoin(Exception):
+class JoinError(Exception):
     """Why somebody does not take part, as a sentence."""
 
 
@@ -22,17 +22,17 @@ def join_season(*, season: Season, user: User, nickname: str, is_on_board: bool,
 
     Raises
     ------
-    CannotJoin
+    JoinError
         The season is over, the person is no player of the project, has not agreed to its consent text or not confirmed
         an address where the season asks for one, or somebody has the nickname.
-    NicknameRefused
+    NicknameError
     """
     if now >= season.ends_at:
-        raise CannotJoin(_("The season is over."))
+        raise JoinError(_("The season is over."))
     if not still_takes_part(user, season.project_id, Role.PLAYER):
-        raise CannotJoin(_("Only players of the project who have agreed to its consent text can join."))
+        raise JoinError(_("Only players of the project who have agreed to its consent text can join."))
     if season.needs_address and not user.email:
-        raise CannotJoin(_("Confirm an e-mail address first. This season requires one."))
+        raise JoinError(_("Confirm an e-mail address first. This season requires one."))
     nickname = clean_nickname(nickname)
     try:
         with transaction.atomic():
@@ -42,7 +42,7 @@ def join_season(*, season: Season, user: User, nickname: str, is_on_board: bool,
                 defaults={"nickname": nickname, "is_on_board": is_on_board, "joined_at": now},
             )
     except IntegrityError as error:
-        raise CannotJoin(_("Another player has this nickname. Choose another.")) from error
+        raise JoinError(_("Another player has this nickname. Choose another.")) from error
     return player
 
 
@@ -51,14 +51,14 @@ def change_player(*, player: Player, nickname: str, is_on_board: bool) -> Player
 
     Raises
     ------
-    CannotJoin
+    JoinError
         Somebody has the nickname.
-    NicknameRefused
+    NicknameError
     """
     player.nickname, player.is_on_board = clean_nickname(nickname), is_on_board
     try:
         with transaction.atomic():
             player.save(update_fields=["nickname", "is_on_board"])
     except IntegrityError as error:
-        raise CannotJoin(_("Another player has this nickname. Choose another.")) from error
+        raise JoinError(_("Another player has this nickname. Choose another.")) from error
     return player

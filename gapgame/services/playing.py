@@ -15,7 +15,7 @@ from gapgame.models import (
     UNFINISHED,
     Attempt,
     GameBatch,
-    Item,
+    GapItem,
     Outcome,
     Player,
     Season,
@@ -34,31 +34,31 @@ from people.models import User
 SEEDS = 2**62
 
 
-class Refused(Exception):
+class PlayError(Exception):
     """The game does not go on in this way; nothing was changed."""
 
 
-class NotPlaying(Refused):
+class NotPlayingError(PlayError):
     """The season has not begun or is over, or the person takes part in it no more."""
 
 
-class TooSoon(Refused):
+class GuessTooSoonError(PlayError):
     """A guess came sooner than a person can make one; it cost no attempt."""
 
 
-class MovedOn(Refused):
+class StaleTurnError(PlayError):
     """The turn is further than the request thinks: a double click, or another device."""
 
 
-class NotAGuess(Refused):
+class InvalidGuessError(PlayError):
     """Empty, longer than a word may be, or guessed in this turn before; it cost no attempt."""
 
 
-class BatchUnfinished(Refused):
+class UnfinishedBatchError(PlayError):
     """The next batch is for who finished the last one."""
 
 
-class NothingLeft(Refused):
+class NoSentencesLeftError(PlayError):
     """The player has met every sentence that there is in this language."""
 
 
@@ -67,7 +67,7 @@ def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng:
 
     Raises
     ------
-    NotPlaying, BatchUnfinished, NothingLeft
+    NotPlayingError, UnfinishedBatchError, NoSentencesLeftError
     SeasonLanguage.DoesNotExist
         The season is not played in `language`.
     """
@@ -77,13 +77,13 @@ def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng:
         player = _locked_player(player_id, user)
         season = player.season
         if not may_play(user, season, now):
-            raise NotPlaying
+            raise NotPlayingError
         played = SeasonLanguage.objects.get(season=season, language=language)
         if Turn.objects.filter(player=player, outcome__in=UNFINISHED).exists():
-            raise BatchUnfinished
+            raise UnfinishedBatchError
         items = _draw(player, language, season.batch_size, rng)
         if not items:
-            raise NothingLeft
+            raise NoSentencesLeftError
         batch = GameBatch.objects.create(
             player=player,
             language_id=language,
@@ -101,7 +101,7 @@ def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng:
 def _draw(player: Player, language: str, size: int, rng: Random) -> list[int]:
     # In other seasons too: their words were told.
     met = Turn.objects.filter(player__user=player.user_id).values("item")
-    found = Item.objects.filter(item_set=player.season.item_set_id, language=language, is_used=True)
+    found = GapItem.objects.filter(item_set=player.season.item_set_id, language=language, is_used=True)
     rows = found.exclude(pk__in=met).order_by("split", "pk").values_list("split", "pk")
     pools = [[item for _, item in of_split] for _, of_split in groupby(rows, key=lambda row: row[0])]
     drawn: list[int] = []
@@ -120,12 +120,12 @@ def open_turn(*, player_id: int, user: User, now: datetime) -> Turn | None:
 
     Raises
     ------
-    NotPlaying
+    NotPlayingError
     """
     with transaction.atomic():
         player = _locked_player(player_id, user)
         if not may_play(user, player.season, now):
-            raise NotPlaying
+            raise NotPlayingError
         turns = Turn.objects.filter(player=player, outcome__in=UNFINISHED).select_related("item__language")
         # In the alphabet "open" comes before "waiting".
         turn = turns.order_by("outcome", "batch__number", "position").first()
@@ -145,17 +145,17 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
 
     Raises
     ------
-    NotPlaying, TooSoon, MovedOn, NotAGuess
+    NotPlayingError, GuessTooSoonError, StaleTurnError, InvalidGuessError
     Turn.DoesNotExist
     """
     guess = " ".join(guess.replace("\0", "").split())
     if not guess or len(guess) > rules.LONGEST_GUESS:
-        raise NotAGuess
+        raise InvalidGuessError
     asked = Turn.objects.select_related("item__language", "batch", "player__season").get(pk=turn_id, player__user=user)
     # Nothing is computed for what is refused: how long that takes might tell whether the guess is the word, for free.
     _check(asked, number, now)
     if not may_play(user, asked.player.season, now):
-        raise NotPlaying
+        raise NotPlayingError
     # Before the transaction: the vectors are on the disk, and on SQLite a transaction stops all other writers.
     similarity, has_vector = similarity_of(guess, asked.item.word, asked.batch.signature)
     with transaction.atomic():
@@ -164,7 +164,7 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
         _check(turn, number, now)
         earlier = rows(Attempt, "turn_id = %s", turn_id, order="number") if number > 1 else []
         if any(rules.is_exact(guess, attempt.guess) for attempt in earlier):
-            raise NotAGuess
+            raise InvalidGuessError
         attempt = Attempt.objects.create(
             turn=turn,
             number=number,
@@ -198,11 +198,11 @@ def similarity_of(guess: str, word: str, signature: str) -> tuple[int, bool]:
 def _check(turn: Turn, number: int, now: datetime) -> None:
     season = turn.player.season
     if turn.outcome != Outcome.OPEN or number != turn.attempts_made + 1:
-        raise MovedOn
+        raise StaleTurnError
     if season.closed_at is not None or not season.starts_at <= now < season.ends_at:
-        raise NotPlaying
+        raise NotPlayingError
     if turn.shown_at is not None and now - turn.shown_at < SHORTEST_PAUSE:
-        raise TooSoon
+        raise GuessTooSoonError
 
 
 def skip(*, turn_id: UUID, user: User, reason: SkipReason, note: str = "", now: datetime) -> Turn:
@@ -210,16 +210,16 @@ def skip(*, turn_id: UUID, user: User, reason: SkipReason, note: str = "", now: 
 
     Raises
     ------
-    NotPlaying, MovedOn
+    NotPlayingError, StaleTurnError
     Turn.DoesNotExist
     """
     with transaction.atomic():
         turn = _locked_turn(turn_id, user)
         season = turn.player.season
         if turn.outcome != Outcome.OPEN:
-            raise MovedOn
+            raise StaleTurnError
         if not may_play(user, season, now):
-            raise NotPlaying
+            raise NotPlayingError
         turn.outcome, turn.finished_at = Outcome.SKIPPED, now
         turn.skip_reason, turn.skip_note = reason, note.replace("\0", "").strip()[:500]
         turn.save(update_fields=["outcome", "finished_at", "skip_reason", "skip_note"])

@@ -10,7 +10,7 @@ from itertools import islice
 from django.db import transaction
 from django.db.models import F
 
-from gapgame.models import Item, ItemImage, ItemSet, RepresentativeSource
+from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource
 from gapgame.services.items import is_closed
 from images.models import Collection, Image
 from inference.models import EmbeddingSet
@@ -22,7 +22,7 @@ ASIDE = 16_000
 """Added to the positions of images while they change places: no two of an item may ever have the same."""
 
 
-class SetClosed(Exception):
+class ItemSetClosedError(Exception):
     """A season has begun with these items, which stay as they are."""
 
 
@@ -79,7 +79,7 @@ def choose_again(
 
     Raises
     ------
-    SetClosed
+    ItemSetClosedError
         Where a season has begun. What was chosen before that stays.
     """
     central = (
@@ -89,8 +89,8 @@ def choose_again(
     for items in _some_at_a_time(item_set):
         with transaction.atomic():
             if is_closed(item_set, clock()):
-                raise SetClosed
-            moved: list[tuple[Item, int]] = []
+                raise ItemSetClosedError
+            moved: list[tuple[GapItem, int]] = []
             by_vectors = []
             for item in items:
                 if item.representative_source == RepresentativeSource.FILE and not is_named_too:
@@ -106,17 +106,17 @@ def choose_again(
                     moved.append((item, place))
             _put_first(moved)
             changed += len(moved)
-            Item.objects.filter(pk__in=by_vectors).update(representative_source=RepresentativeSource.EMBEDDINGS)
+            GapItem.objects.filter(pk__in=by_vectors).update(representative_source=RepresentativeSource.EMBEDDINGS)
     return Chosen(changed, same, named, lacking)
 
 
-def _some_at_a_time(item_set: ItemSet) -> Iterator[list[Item]]:
-    keys = iter(list(Item.objects.filter(item_set=item_set).order_by("pk").values_list("pk", flat=True)))
+def _some_at_a_time(item_set: ItemSet) -> Iterator[list[GapItem]]:
+    keys = iter(list(GapItem.objects.filter(item_set=item_set).order_by("pk").values_list("pk", flat=True)))
     while chosen := list(islice(keys, ITEMS_PER_TRANSACTION)):
-        yield list(Item.objects.filter(pk__in=chosen).order_by("pk").prefetch_related("images"))
+        yield list(GapItem.objects.filter(pk__in=chosen).order_by("pk").prefetch_related("images"))
 
 
-def _put_first(moved: Sequence[tuple[Item, int]]) -> None:
+def _put_first(moved: Sequence[tuple[GapItem, int]]) -> None:
     """Move an image of each item to its front; the others keep their order."""
     entries = []
     for item, place in moved:

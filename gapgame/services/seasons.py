@@ -32,15 +32,15 @@ TAKEN = frozenset({"new", "items", "turns", "vectors"})
 """Parts of addresses that stand where the name of a season would."""
 
 
-class Refused(Exception):
+class SeasonError(Exception):
     """Something that may not be; says why and what to do."""
 
 
-class Begun(Refused):
+class SeasonStartedError(SeasonError):
     """The season is being played, or is about to be."""
 
 
-class NameTaken(Refused):
+class SeasonNameTakenError(SeasonError):
     pass
 
 
@@ -73,9 +73,9 @@ def create_season(
 
     Raises
     ------
-    NameTaken
+    SeasonNameTakenError
         The project has a season of this name, as when a form is sent twice.
-    Refused
+    SeasonError
         It could not be played so.
     """
     _check(terms, item_set, now=now, is_new_start=True)
@@ -95,10 +95,10 @@ def change_season(*, season: Season, texts: Texts, terms: Terms | None, by: User
 
     Raises
     ------
-    Begun
+    SeasonStartedError
         There are terms, and it has begun or does within seconds; also where another manager moved the start meanwhile.
-    NameTaken
-    Refused
+    SeasonNameTakenError
+    SeasonError
         It could not be played so.
     """
     with transaction.atomic():
@@ -123,7 +123,7 @@ def delete_season(*, season: Season, by: User, now: datetime) -> None:
 
     Raises
     ------
-    Begun
+    SeasonStartedError
     """
     with transaction.atomic():
         season = _locked_before_start(season_id=season.pk, now=now)
@@ -138,7 +138,7 @@ def _locked_before_start(*, season_id: int, now: datetime) -> Season:
     found = Season.objects.select_for_update(of=("self",)).select_related("item_set", "project", "invitation")
     season = found.get(pk=season_id)
     if has_begun(season, now) or GameBatch.objects.filter(player__season=season).exists():
-        raise Begun(
+        raise SeasonStartedError(
             _("“%(season)s” has begun. Its sentences, languages, vectors, batches, times and doors stay as they are.")
             % {"season": season.name}
         )
@@ -160,23 +160,25 @@ def has_begun(season: Season, now: datetime) -> bool:
 
 def _check(terms: Terms, item_set: ItemSet, *, now: datetime, is_new_start: bool) -> None:
     if terms.time_zone not in time_zones():
-        raise Refused(_("There is no time zone %(zone)s.") % {"zone": terms.time_zone})
+        raise SeasonError(_("There is no time zone %(zone)s.") % {"zone": terms.time_zone})
     if terms.ends_at <= terms.starts_at:
-        raise Refused(_("The cut-off is to come after the start."))
+        raise SeasonError(_("The cut-off is to come after the start."))
     if terms.ends_at <= now:
-        raise Refused(_("This cut-off has passed. Choose one that is to come."))
+        raise SeasonError(_("This cut-off has passed. Choose one that is to come."))
     if is_new_start and terms.starts_at < now - PUNCTUAL:
-        raise Refused(_("This start has passed. Choose one that is to come, or the present minute to begin at once."))
+        raise SeasonError(
+            _("This start has passed. Choose one that is to come, or the present minute to begin at once.")
+        )
     if not terms.vectors:
-        raise Refused(_("Choose at least one language with its word vectors."))
+        raise SeasonError(_("Choose at least one language with its word vectors."))
     playable = {row.language.pk: row for row in playable_of(item_set)}
     for tag, vectors in terms.vectors.items():
         if vectors.language_id != tag:
             text = _("The vectors “%(vectors)s” are not of the language %(language)s.")
-            raise Refused(text % {"vectors": vectors.name, "language": tag})
+            raise SeasonError(text % {"vectors": vectors.name, "language": tag})
         if tag not in playable or not playable[tag].ready:
             text = _("No sentence in use of the language %(language)s has pictures that are ready.")
-            raise Refused(text % {"language": tag})
+            raise SeasonError(text % {"language": tag})
 
 
 def _check_name(project: Project, name: str, *, besides: Season | None = None) -> None:
@@ -185,7 +187,7 @@ def _check_name(project: Project, name: str, *, besides: Season | None = None) -
         same = same.exclude(pk=besides.pk)
     if same.exists():
         text = _("The project has a season named “%(name)s” already. Choose another name.")
-        raise NameTaken(text % {"name": name})
+        raise SeasonNameTakenError(text % {"name": name})
 
 
 def _insert(project: Project, item_set: ItemSet, texts: Texts, terms: Terms, by: User) -> Season:

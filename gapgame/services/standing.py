@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db import connection
 
-from gapgame.models import Player, ScoreCount, Season, Standing
+from gapgame.models import Player, PlayerStatus, ScoreCount, Season
 from gapgame.rules.standing import LEVELS
 
 
@@ -56,5 +56,5 @@ def give_ranks(*, season: Season) -> None:
             f" SELECT id, ROW_NUMBER() OVER (ORDER BY total DESC, reached_at, joined_at, id) AS place FROM {players}"
             " WHERE season_id = %s AND turns > 0 AND (standing = %s OR (standing = %s AND NOT is_marked))"
             f") AS ranked WHERE ranked.id = {players}.id",
-            [season.pk, Standing.CLEARED, Standing.PLAYING],
+            [season.pk, PlayerStatus.CLEARED, PlayerStatus.PLAYING],
         )

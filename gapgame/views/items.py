@@ -16,14 +16,14 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gapgame.forms.items import FilterForm, ItemSetForm, ItemsForm
-from gapgame.models import Item, ItemSet
+from gapgame.models import GapItem, ItemSet
 from gapgame.permissions import READERS, item_set_for
 from gapgame.selectors import items as selectors
 from gapgame.services.item_imports import start_upload
-from gapgame.services.items import NameTaken, create_item_set, is_closed, use_item
+from gapgame.services.items import ItemSetNameTakenError, create_item_set, is_closed, use_item
 from gapgame.tasks import ask_for_item_import
 from images.permissions import imports_for
-from images.views.imports import TooMuchSent, receive
+from images.views.imports import UploadTooLargeError, receive
 from people.models import Project, Role
 from people.permissions import has_role, project_for
 from people.requests import user_of
@@ -60,7 +60,7 @@ def item_set_show(request: HttpRequest, slug: str, item_set_id: int) -> HttpResp
 def item_change(request: HttpRequest, slug: str, item_set_id: int, item_id: int) -> HttpResponse:
     """Use an item or not; also while a season is on, for its next batches."""
     item_set = item_set_for(request.user, slug, item_set_id, Role.MANAGER)
-    item = get_object_or_404(Item, item_set=item_set, pk=item_id)
+    item = get_object_or_404(GapItem, item_set=item_set, pk=item_id)
     use_item(item=item, is_used=request.POST.get("is_used") == "1")
     back = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}, require_https=request.is_secure()):
@@ -77,7 +77,7 @@ def item_set_create(request: HttpRequest, slug: str) -> HttpResponse:
         return _create_page(request, project, ItemSetForm(project=project))
     try:
         receive(request)
-    except TooMuchSent as error:
+    except UploadTooLargeError as error:
         return _create_page(request, project, ItemSetForm(project=project), status=413, error=str(error))
     return _create(request, project)
 
@@ -89,7 +89,7 @@ def _create(request: HttpRequest, project: Project) -> HttpResponse:
         try:
             item_set = create_item_set(project=project, name=form.cleaned_data["name"], by=user_of(request))
             return _import(request, item_set, form)
-        except NameTaken:
+        except ItemSetNameTakenError:
             form.add_error("name", _("The project has a set of this name already. Choose another name."))
     return _create_page(request, project, form, status=422)
 
@@ -105,7 +105,7 @@ def items_import(request: HttpRequest, slug: str, item_set_id: int) -> HttpRespo
         )
     try:
         receive(request)
-    except TooMuchSent as error:
+    except UploadTooLargeError as error:
         return _import_page(request, item_set, ItemsForm(project=item_set.project), status=413, error=str(error))
     return _items_import(request, item_set)
 

@@ -31,12 +31,12 @@ def batch_take(request: HttpRequest, slug: str) -> HttpResponse:
     get_object_or_404(SeasonLanguage, season=player.season, language=language)
     try:
         playing.take_batch(player_id=player.pk, user=user_of(request), language=language, now=timezone.now(), rng=RNG)
-    except playing.NothingLeft:
+    except playing.NoSentencesLeftError:
         messages.info(request, _("You have met every sentence that there is in this language. Well done!"))
         return redirect("gapgame:season-show", slug)
-    except playing.BatchUnfinished:
+    except playing.UnfinishedBatchError:
         messages.info(request, _("Here is the batch that you have begun."))
-    except playing.NotPlaying:
+    except playing.NotPlayingError:
         return _not_playing(request, slug)
     return _next(request, slug)
 
@@ -68,7 +68,7 @@ def guess_make(request: HttpRequest, turn_id: UUID) -> HttpResponse:
         )
     except Turn.DoesNotExist as error:
         raise Http404 from error
-    except playing.Refused as refused:
+    except playing.PlayError as refused:
         return _refused(request, turn_id, refused)
     return _show(request, turn) if is_htmx(request) else redirect("gapgame:turn-show", turn_id)
 
@@ -84,7 +84,7 @@ def turn_skip(request: HttpRequest, turn_id: UUID) -> HttpResponse:
     note = request.POST.get("note", "")
     try:
         playing.skip(turn_id=turn_id, user=user_of(request), reason=SkipReason(reason), note=note, now=timezone.now())
-    except playing.Refused as refused:
+    except playing.PlayError as refused:
         return _refused(request, turn_id, refused)
     messages.success(request, _("Skipped. Thank you; those who look after the sentences will see it."))
     return _next(request, turn.player.season.slug)
@@ -94,7 +94,7 @@ def _next(request: HttpRequest, slug: str) -> HttpResponse:
     player_id = player_id_for(user_of(request), slug)
     try:
         turn = playing.open_turn(player_id=player_id, user=user_of(request), now=timezone.now())
-    except playing.NotPlaying:
+    except playing.NotPlayingError:
         return _not_playing(request, slug)
     if turn is None:
         return _to_season(request, slug)
@@ -118,17 +118,17 @@ def _show(request: HttpRequest, turn: Turn, status: int = 200) -> HttpResponse:
     return render(request, template, context, status=status)
 
 
-def _refused(request: HttpRequest, turn_id: UUID, refused: playing.Refused) -> HttpResponse:
+def _refused(request: HttpRequest, turn_id: UUID, refused: playing.PlayError) -> HttpResponse:
     """Say why, with the turn as it is now; nothing was changed."""
     turn = turn_for(user_of(request), turn_id)
     match refused:
-        case playing.NotPlaying():
+        case playing.NotPlayingError():
             # The turn itself says that the cut-off has come.
             is_over = turn.player.season.ends_at <= timezone.now()
             status, text = 410, "" if is_over else _("The season is not on, or you take part in it no more.")
-        case playing.TooSoon():
+        case playing.GuessTooSoonError():
             status, text = 429, _("That was too quick: a guess can be made once a second. This cost no attempt.")
-        case playing.MovedOn():
+        case playing.StaleTurnError():
             over = turn.outcome != Outcome.OPEN
             status, text = 409, _("This turn is over.") if over else _("This guess was made already; here is the turn.")
         case _:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from gapgame.permissions import player_for, season_to_play, seasons_open_to
-from gapgame.rules.nicknames import NicknameRefused
+from gapgame.rules.nicknames import NicknameError
 from gapgame.rules.scripted import SHORTEST_PAUSE, Rule
 from gapgame.selectors.board import board_page, winners_of
 from gapgame.selectors.past import past_turns
@@ -51,7 +51,7 @@ def season_join(request: HttpRequest, slug: str) -> HttpResponse:
             is_on_board="is_on_board" in request.POST,
             now=timezone.now(),
         )
-    except (services.CannotJoin, NicknameRefused) as refused:
+    except (services.JoinError, NicknameError) as refused:
         messages.error(request, str(refused))
     return redirect("gapgame:season-show", slug)
 
@@ -64,7 +64,7 @@ def player_edit(request: HttpRequest, slug: str) -> HttpResponse:
     nickname, is_on_board = request.POST.get("nickname", ""), "is_on_board" in request.POST
     try:
         services.change_player(player=player, nickname=nickname, is_on_board=is_on_board)
-    except (services.CannotJoin, NicknameRefused) as refused:
+    except (services.JoinError, NicknameError) as refused:
         messages.error(request, str(refused))
         return render(request, "gapgame/player.html", {"player": player}, status=422)
     messages.success(request, _("Saved."))

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from gapgame.downloads.turns import CONTENT_TYPE, NotClosed, export_turns, file_name
+from gapgame.downloads.turns import CONTENT_TYPE, SeasonNotClosedError, export_turns, file_name
 from gapgame.pages.report import report_page
 from gapgame.permissions import season_for
 from gapgame.rules.turns import Rule
@@ -46,7 +46,7 @@ def turns_export(request: HttpRequest, slug: str, season_slug: str) -> HttpRespo
     season = season_for(request.user, slug, season_slug)
     try:
         pieces = export_turns(season)
-    except NotClosed as refused:
+    except SeasonNotClosedError as refused:
         messages.error(request, str(refused))
         return redirect("gapgame:game-report", slug, season_slug)
     by, now = user_of(request), timezone.now()

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from gapgame.models import Player, Season, Standing
+from gapgame.models import Player, PlayerStatus, Season
 from gapgame.permissions import season_for
 from gapgame.selectors.roster import Show, players_page
 from gapgame.selectors.skips import skips_page
@@ -20,7 +20,7 @@ from people.models import Role
 from people.permissions import has_role
 from people.requests import user_of
 
-DECISIONS = (Standing.CLEARED, Standing.SET_ASIDE, Standing.PLAYING)
+DECISIONS = (PlayerStatus.CLEARED, PlayerStatus.SET_ASIDE, PlayerStatus.PLAYING)
 
 
 @require_safe
@@ -41,7 +41,7 @@ def player_decide(request: HttpRequest, slug: str, season_slug: str, player_id: 
     asked = request.POST.get("standing", "")
     if asked in DECISIONS:
         player = services.decide(
-            player_id=player.pk, season=season, standing=Standing(asked), by=user_of(request), now=timezone.now()
+            player_id=player.pk, season=season, standing=PlayerStatus(asked), by=user_of(request), now=timezone.now()
         )
         messages.success(request, _said(player))
     else:
@@ -61,11 +61,11 @@ def skip_list(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse
 
 def _said(player: Player) -> str:
     about = {"player": player.nickname}
-    if player.standing == Standing.WITHDRAWN:
+    if player.standing == PlayerStatus.WITHDRAWN:
         return _("%(player)s withdrew consent together with all turns, and stays out.") % about
-    if player.standing == Standing.SET_ASIDE:
+    if player.standing == PlayerStatus.SET_ASIDE:
         return _("%(player)s is set aside: plays on, but can neither win nor stand on the board.") % about
-    if player.standing == Standing.CLEARED:
+    if player.standing == PlayerStatus.CLEARED:
         return _("%(player)s takes part, whatever is marked.") % about
     return _("What was decided about %(player)s is taken back.") % about
 

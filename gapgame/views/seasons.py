@@ -77,7 +77,7 @@ def season_delete(request: HttpRequest, slug: str, season_slug: str) -> HttpResp
     season = season_for(request.user, slug, season_slug, Role.MANAGER)
     try:
         services.delete_season(season=season, by=user_of(request), now=timezone.now())
-    except services.Refused as refused:
+    except services.SeasonError as refused:
         messages.error(request, str(refused))
         return redirect("gapgame:season-edit", slug, season_slug)
     messages.success(request, _("The season “%(season)s” is deleted.") % {"season": season.name})
@@ -97,7 +97,7 @@ def _create(request: HttpRequest, project: Project, item_set: ItemSet) -> HttpRe
                 by=user_of(request),
                 now=timezone.now(),
             )
-        except services.Refused as refused:
+        except services.SeasonError as refused:
             form.add_error(_field_of(refused), str(refused))
     if season is None:
         context = {"project": project, "item_set": item_set, "form": form, "time_zones": time_zones()}
@@ -114,10 +114,10 @@ def _edit(request: HttpRequest, season: Season, form: TextsForm) -> HttpResponse
             services.change_season(
                 season=season, texts=form.texts(), terms=terms, by=user_of(request), now=timezone.now()
             )
-        except services.Begun as begun:
+        except services.SeasonStartedError as begun:
             form = TextsForm(request.POST, season=season)
             form.add_error(None, str(begun))
-        except services.Refused as refused:
+        except services.SeasonError as refused:
             form.add_error(_field_of(refused), str(refused))
         else:
             messages.success(request, _("The settings are saved."))
@@ -129,8 +129,8 @@ def _edit(request: HttpRequest, season: Season, form: TextsForm) -> HttpResponse
     return render(request, "gapgame/season_edit.html", context, status=422 if form.is_bound else 200)
 
 
-def _field_of(refused: services.Refused) -> str | None:
-    return "name" if isinstance(refused, services.NameTaken) else None
+def _field_of(refused: services.SeasonError) -> str | None:
+    return "name" if isinstance(refused, services.SeasonNameTakenError) else None
 
 
 def _warn(request: HttpRequest, season: Season) -> None:

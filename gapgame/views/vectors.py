@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from gapgame import tasks
 from gapgame.permissions import READERS
 from inference.models import WordVectorSet
-from inference.rules.word_vectors import GLOVE, USE_MULTILINGUAL, VectorsRefused
+from inference.rules.word_vectors import GLOVE, USE_MULTILINGUAL, WordVectorFileError
 from inference.services.word_vectors import import_packaged
 from languages.models import Language
 from people.models import Role
@@ -44,7 +44,7 @@ def vectors_import(request: HttpRequest, slug: str) -> HttpResponse:
     language = get_object_or_404(_encoder_languages(), pk=request.POST.get("language", "").replace("\0", ""))
     try:
         made = import_packaged(name=USE_MULTILINGUAL.name, language=language, now=timezone.now())
-    except VectorsRefused as refused:
+    except WordVectorFileError as refused:
         messages.error(request, str(refused))
     else:
         messages.success(request, _("Seasons can be played with “%(vectors)s”.") % {"vectors": made.vectors})

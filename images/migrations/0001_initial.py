@@ -9,6 +9,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ("people", "0001_initial"),
         ("people", "__first__"),
     ]
 
@@ -77,6 +78,24 @@ class Migration(migrations.Migration):
             name="Collection",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "project",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="people.project",
+                    ),
+                ),
+                (
+                    "is_shared",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Managers and researchers of every project may use it.",
+                        verbose_name="shared with all",
+                    ),
+                ),
                 ("slug", models.SlugField(unique=True)),
                 ("name", models.CharField(max_length=120)),
                 ("description", models.TextField(blank=True)),
@@ -154,6 +173,17 @@ class Migration(migrations.Migration):
                             ("refs", "Reference captions"),
                         ],
                         max_length=8,
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="For which it is done, and whose managers see the report; none: who began it, and staff.",
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="people.project",
                     ),
                 ),
                 (

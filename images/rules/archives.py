@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from images.rules import limits
 from images.rules.manifests import inside
-from tabular.records import FileRefused
+from tabular.records import FileRefusedError
 
 END = struct.Struct("<4s4H2LH")
 END_MAGIC = b"PK\x05\x06"
@@ -43,7 +43,7 @@ def open_zip(file: IO[bytes]) -> zipfile.ZipFile:
     """
     Raises
     ------
-    FileRefused
+    FileRefusedError
         Where it is no zip, or holds more than is taken.
     """
     _check_contents_size(file)
@@ -53,11 +53,11 @@ def open_zip(file: IO[bytes]) -> zipfile.ZipFile:
         raise _not_a_zip() from error
     entries = archive.infolist()
     if len(entries) > limits.MAX_ZIP_ENTRIES:
-        raise FileRefused(
+        raise FileRefusedError(
             _("The zip holds more than %(limit)s files. Split it into several.") % {"limit": limits.MAX_ZIP_ENTRIES}
         )
     if sum(entry.file_size for entry in entries) > limits.MAX_ZIP_BYTES:
-        raise FileRefused(
+        raise FileRefusedError(
             _("Unpacked, the zip would have more than %(limit)s GB. Split it into several.")
             % {"limit": limits.MAX_ZIP_BYTES // 10**9}
         )
@@ -124,7 +124,7 @@ def _check_contents_size(file: IO[bytes]) -> None:
         size = _size_told_at_length(file, start + at - LOCATOR_BYTES)
     file.seek(0)
     if size > MAX_CONTENTS_BYTES:
-        raise FileRefused(
+        raise FileRefusedError(
             _("The zip holds more than %(limit)s files. Split it into several.") % {"limit": limits.MAX_ZIP_ENTRIES}
         )
 
@@ -145,5 +145,5 @@ def _size_told_at_length(file: IO[bytes], locator: int) -> int:
     return max(sizes)
 
 
-def _not_a_zip() -> FileRefused:
-    return FileRefused(_("This is no zip, or one that was cut off. Make it again."))
+def _not_a_zip() -> FileRefusedError:
+    return FileRefusedError(_("This is no zip, or one that was cut off. Make it again."))

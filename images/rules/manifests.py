@@ -13,7 +13,16 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext as _
 
 from images.rules import limits
-from tabular.records import BrokenRecord, FileRefused, Record, csv_records, is_text, json_records, malformed, not_utf8
+from tabular.records import (
+    BrokenRecord,
+    FileRefusedError,
+    Record,
+    csv_records,
+    is_text,
+    json_records,
+    malformed,
+    not_utf8,
+)
 
 NAMES = ("manifest.csv", "manifest.jsonl", "manifest.json")
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
@@ -62,16 +71,20 @@ def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[Line | 
 
     Raises
     ------
-    FileRefused
+    FileRefusedError
         Where it cannot be used as a whole.
     """
     if size_bytes > limits.MAX_MANIFEST_BYTES:
-        raise FileRefused(_("The manifest has more than %(limit)s MB.") % {"limit": limits.MAX_MANIFEST_BYTES // 10**6})
+        raise FileRefusedError(
+            _("The manifest has more than %(limit)s MB.") % {"limit": limits.MAX_MANIFEST_BYTES // 10**6}
+        )
     records = csv_records(file, column="file") if name.lower().endswith(".csv") else json_records(file)
     seen: dict[str, int] = {}
     for count, record in enumerate(records, start=1):
         if count > limits.MAX_MANIFEST_LINES:
-            raise FileRefused(_("The manifest has more than %(limit)s lines.") % {"limit": limits.MAX_MANIFEST_LINES})
+            raise FileRefusedError(
+                _("The manifest has more than %(limit)s lines.") % {"limit": limits.MAX_MANIFEST_LINES}
+            )
         line = _line(record)
         if isinstance(line, Line):
             first = seen.setdefault(line.file, line.number)

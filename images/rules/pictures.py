@@ -23,7 +23,7 @@ SUFFIXES = {
 HEAD_BYTES = 512
 
 
-class PictureRefused(Exception):
+class ImageRefusedError(Exception):
     """The file is not taken; the message tells its owner why and what to do."""
 
 
@@ -43,13 +43,13 @@ def check_name(file: IO[bytes], *, name: str, size_bytes: int) -> str:
 
     Raises
     ------
-    PictureRefused
+    ImageRefusedError
         Where it is empty, too large, of a kind not taken, or named as another kind.
     """
     if size_bytes == 0:
-        raise PictureRefused(_("The file is empty. Export or copy it again."))
+        raise ImageRefusedError(_("The file is empty. Export or copy it again."))
     if size_bytes > limits.MAX_PICTURE_BYTES:
-        raise PictureRefused(
+        raise ImageRefusedError(
             _("The file has %(megabytes)s MB; at most %(limit)s MB are taken. Save it smaller.")
             % {"megabytes": round(size_bytes / 10**6, 1), "limit": limits.MAX_PICTURE_BYTES // 10**6}
         )
@@ -61,7 +61,7 @@ def inspect(file: IO[bytes], *, name: str, size_bytes: int) -> PictureFacts:
 
     Raises
     ------
-    PictureRefused
+    ImageRefusedError
         For the reasons of `check_name`, and where it has too many pixels or is broken.
     """
     kind = check_name(file, name=name, size_bytes=size_bytes)
@@ -78,13 +78,13 @@ def _kind_of(file: IO[bytes], name: str) -> str:
     head = file.read(HEAD_BYTES)
     kind = sniffed(head)
     if kind is None:
-        raise PictureRefused(
+        raise ImageRefusedError(
             _("This is %(what)s; taken are JPEG, PNG, WebP, TIFF and GIF. Convert it to one of them.")
             % {"what": _described(head)}
         )
     suffix = PurePosixPath(name).suffix.lower()
     if suffix and suffix not in SUFFIXES[kind]:
-        raise PictureRefused(
+        raise ImageRefusedError(
             _("The name ends in “%(suffix)s”, but the content is %(kind)s. Rename it to “%(right)s”.")
             % {
                 "suffix": suffix,
@@ -146,11 +146,11 @@ def _check_pixels(file: IO[bytes], kind: str) -> None:
             width, height = picture.size
             needed = bytes_to_decode(picture, scans=scans)
     except (Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as error:
-        raise PictureRefused(too_many) from error
+        raise ImageRefusedError(too_many) from error
     except Exception as error:  # decoders raise nearly anything on a broken file
         raise _broken(kind) from error
     if width * height > limits.MAX_PICTURE_PIXELS or max(width, height) > limits.MAX_PICTURE_SIDE:
-        raise PictureRefused(too_many)
+        raise ImageRefusedError(too_many)
     if width < 1 or height < 1:
         raise _broken(kind)
     if needed > limits.MAX_DECODED_BYTES:
@@ -159,10 +159,10 @@ def _check_pixels(file: IO[bytes], kind: str) -> None:
             "The picture has %(pixels)s million pixels; at most %(limit)s are taken of a %(kind)s of this kind, which "
             "takes much memory. Save it smaller, or as a plain JPEG."
         )
-        raise PictureRefused(reason % {"pixels": width * height // 10**6, "limit": most, "kind": _shown(kind)})
+        raise ImageRefusedError(reason % {"pixels": width * height // 10**6, "limit": most, "kind": _shown(kind)})
     if scans > limits.MAX_SCANS:
         reason = _("The JPEG is drawn in more than %(limit)s passes. Save it as a plain JPEG.")
-        raise PictureRefused(reason % {"limit": limits.MAX_SCANS})
+        raise ImageRefusedError(reason % {"limit": limits.MAX_SCANS})
 
 
 def _decode(file: IO[bytes], kind: str) -> PictureFacts:
@@ -186,8 +186,8 @@ def _decode(file: IO[bytes], kind: str) -> PictureFacts:
     return PictureFacts(kind, width, height, exif.position_of(tags), exif.author_of(tags))
 
 
-def _broken(kind: str) -> PictureRefused:
-    return PictureRefused(
+def _broken(kind: str) -> ImageRefusedError:
+    return ImageRefusedError(
         _("The %(kind)s is broken or was cut off: it cannot be read to its end. Export or copy it again.")
         % {"kind": kind}
     )

@@ -25,7 +25,7 @@ KEY_CHARACTERS = 200
 FILE_NAME_CHARACTERS = 255
 
 
-class KeyTaken(Exception):
+class KeyTakenError(Exception):
     """The message tells which picture has the key, and what to do."""
 
 
@@ -84,7 +84,7 @@ def put_in(collection: Collection, image: Image, *, key: str, file_name: str, is
 
     Raises
     ------
-    KeyTaken
+    KeyTakenError
         Where another picture of the collection has the key.
     """
     Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
@@ -96,7 +96,7 @@ def put_in(collection: Collection, image: Image, *, key: str, file_name: str, is
         return Outcome.ALREADY, _("The same picture is in this collection already, as “%(key)s”.") % {"key": entry.key}
     taken = entries.filter(key=key).first()
     if taken is not None:
-        raise KeyTaken(
+        raise KeyTakenError(
             _(
                 "The key “%(key)s” is that of another picture of this collection (file “%(file)s”). "
                 "Give this one another key in a manifest, or rename it."

@@ -41,7 +41,7 @@ def store_original(file: IO[bytes], *, name: str, size_bytes: int) -> tuple[str,
 
     Raises
     ------
-    PictureRefused
+    ImageRefusedError
         With why, for its owner.
     """
     check_name(file, name=name, size_bytes=size_bytes)

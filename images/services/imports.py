@@ -16,21 +16,21 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from images.models import Collection, ImportJob, ImportKind, Outcome
-from images.rules.pictures import PictureRefused
+from images.rules.pictures import ImageRefusedError
 from images.services import files, jobs
-from images.services.collections import KeyTaken, file_name_of, key_of, put_in
+from images.services.collections import KeyTakenError, file_name_of, key_of, put_in
 from images.services.images import image_of, store_original
 from images.services.jobs import Clock
 from images.services.sources import Entry, Problem, plan_of_path, plan_of_upload, spooled
 from people.models import User
-from tabular.records import FileRefused
+from tabular.records import FileRefusedError
 
 Announce = Callable[[int], None]
 """Called, within a transaction, with the primary key of an image whose sizes are to be made once it is committed."""
 
 FILE_NAMES = "files"
 
-NOT_OF_ONE_FILE = (jobs.LeaseLost, *jobs.DATABASE_IS_GONE)
+NOT_OF_ONE_FILE = (jobs.LeaseLostError, *jobs.DATABASE_IS_GONE)
 """What ends an import rather than being told of the file at hand: the job or the database is gone."""
 
 ROWS_PER_TRANSACTION = 250
@@ -89,7 +89,7 @@ def _run(job: ImportJob, make_plan: Callable[[], list[Entry | Problem]], *, cloc
     with jobs.to_the_end(job, clock=clock):
         plan = make_plan()
         if not plan:
-            raise FileRefused(_("There is no file in it."))
+            raise FileRefusedError(_("There is no file in it."))
         job.lease_until = jobs.extend(job, now=clock())
         ImportJob.objects.filter(pk=job.pk).update(total=len(plan))
         reported = set(job.rows.values_list("number", flat=True))
@@ -125,7 +125,7 @@ def _take(job: ImportJob, entry: Entry, *, clock: Clock, announce: Announce) -> 
     try:
         with spooled(entry.content) as file:
             return _add(job, entry, file, clock=clock, announce=announce)
-    except (PictureRefused, KeyTaken) as refused:
+    except (ImageRefusedError, KeyTakenError) as refused:
         reason = str(refused)
     except NOT_OF_ONE_FILE:
         raise

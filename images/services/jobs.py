@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
 from images.services import files
 from people.models import Project
-from tabular.records import FileRefused, printable
+from tabular.records import FileRefusedError, printable
 
 Clock = Callable[[], datetime]
 
@@ -47,7 +47,7 @@ IS_INLINE = "is_inline"
 log = logging.getLogger(__name__)
 
 
-class LeaseLost(Exception):
+class LeaseLostError(Exception):
     """Another worker took the job over."""
 
 
@@ -120,11 +120,11 @@ def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
     """
     try:
         yield job.rows.order_by("-number").values_list("number", flat=True).first() or 0
-    except FileRefused as refused:
+    except FileRefusedError as refused:
         finish(job, now=clock(), error=str(refused))
     except FileNotFoundError:
         finish(job, now=clock(), error=_("The file is no longer there. Send it again."))
-    except LeaseLost:
+    except LeaseLostError:
         return
     except DATABASE_IS_GONE:
         raise
@@ -159,7 +159,7 @@ def report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) -> datet
 
     Raises
     ------
-    LeaseLost
+    LeaseLostError
         Nothing of this transaction may stay then.
     """
     made = ImportRow.objects.bulk_create(rows)
@@ -171,7 +171,7 @@ def extend(job: ImportJob, *, now: datetime, done: int = 0) -> datetime:
     until = max(now + LEASE, (job.lease_until or now) + timedelta(microseconds=1))
     held = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
     if not held.update(lease_until=until, done=F("done") + done, attempts=0 if done else F("attempts")):
-        raise LeaseLost(job.pk)
+        raise LeaseLostError(job.pk)
     return until
 
 

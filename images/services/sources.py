@@ -19,8 +19,8 @@ from django.utils.translation import gettext as _
 from images.rules import limits, manifests
 from images.rules.archives import contents_of, is_hidden, open_zip
 from images.rules.manifests import Attribution, BrokenLine, Line
-from images.rules.pictures import PictureRefused
-from tabular.records import FileRefused
+from images.rules.pictures import ImageRefusedError
+from tabular.records import FileRefusedError
 
 KEPT_IN_MEMORY_BYTES = 4 * limits.MEGABYTE
 UNPACKING_FAILED = (
@@ -67,19 +67,19 @@ def plan_of_path(path: Path, stack: ExitStack) -> list[Entry | Problem]:
 
     Raises
     ------
-    FileRefused
+    FileRefusedError
         Where nothing can be imported from it.
     """
     if path.is_dir():
         return _plan(_folder(path), [name for name in manifests.NAMES if (path / name).is_file()])
     if not path.is_file():
-        raise FileRefused(_("There is no file or folder “%(path)s”.") % {"path": path})
+        raise FileRefusedError(_("There is no file or folder “%(path)s”.") % {"path": path})
     if path.suffix.lower() == ".zip":
         shelf = _zip(stack.enter_context(path.open("rb")), stack)
         return _plan(shelf, _manifests_in(shelf))
     if path.suffix.lower() in manifests.SUFFIXES:
         return _plan_of_manifest(path)
-    raise FileRefused(
+    raise FileRefusedError(
         _("“%(path)s” is neither a folder, nor a zip, nor a manifest (.csv, .jsonl or .json).") % {"path": path}
     )
 
@@ -94,11 +94,11 @@ def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[Entr
     for position, name in enumerate(names, start=1):
         stored = f"{folder}/{position}"
         if not default_storage.exists(stored):
-            raise FileRefused(_("The files that were sent are no longer there. Send them again."))
+            raise FileRefusedError(_("The files that were sent are no longer there. Send them again."))
         if PurePosixPath(name).suffix.lower() == ".zip":
             try:
                 shelf = _zip(stack.enter_context(default_storage.open(stored)), stack)
-            except FileRefused as refused:
+            except FileRefusedError as refused:
                 main.problems.append((name, str(refused)))
                 continue
             if _manifests_in(shelf):
@@ -123,16 +123,16 @@ def spooled(content: Content) -> tempfile.SpooledTemporaryFile[bytes]:
                 copy.write(chunk)
     except UNPACKING_FAILED as error:
         copy.close()
-        raise PictureRefused(_("It cannot be unpacked: the zip is broken here. Make the zip again.")) from error
+        raise ImageRefusedError(_("It cannot be unpacked: the zip is broken here. Make the zip again.")) from error
     except OSError as error:
         copy.close()
-        raise PictureRefused(_("It cannot be read (%(error)s).") % {"error": error.strerror or error}) from error
+        raise ImageRefusedError(_("It cannot be read (%(error)s).") % {"error": error.strerror or error}) from error
     return copy
 
 
 def _plan(shelf: Shelf, named: list[str], after: int = 0) -> list[Entry | Problem]:
     if len(named) > 1:
-        raise FileRefused(
+        raise FileRefusedError(
             _("There are %(count)s manifests: %(names)s. Keep one.") % {"count": len(named), "names": ", ".join(named)}
         )
     plan: list[Entry | Problem] = []
@@ -164,7 +164,9 @@ def _lines(
             for line in manifests.lines_of(file, name=name, size_bytes=manifest.size_bytes):
                 plan.append(_line(line, find, base=base, after=after))  # noqa: PERF401
     except (*UNPACKING_FAILED, OSError) as error:
-        raise FileRefused(_("The manifest cannot be read: the zip is broken there. Make the zip again.")) from error
+        raise FileRefusedError(
+            _("The manifest cannot be read: the zip is broken there. Make the zip again.")
+        ) from error
     return plan
 
 

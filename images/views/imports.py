@@ -28,7 +28,7 @@ ROWS_PER_PAGE = 100
 IMPORTS_PER_PAGE = 50
 
 
-class TooMuchSent(Exception):
+class UploadTooLargeError(Exception):
     """The message says how much is taken, and what to do."""
 
 
@@ -37,11 +37,11 @@ def receive(request: HttpRequest) -> None:
 
     Raises
     ------
-    TooMuchSent
+    UploadTooLargeError
         Before anything is read, where there is more than is taken.
     """
     if int(request.META.get("CONTENT_LENGTH") or 0) > limits.MAX_UPLOAD_BYTES:
-        raise TooMuchSent(
+        raise UploadTooLargeError(
             _("That is more than %(limit)s MB at once. Send it in several parts, or have it imported on the server.")
             % {"limit": limits.MAX_UPLOAD_BYTES // 10**6}
         )
@@ -49,7 +49,7 @@ def receive(request: HttpRequest) -> None:
     try:
         request.FILES  # noqa: B018 - reading it is what takes the files in
     except TooManyFilesSent as error:
-        raise TooMuchSent(
+        raise UploadTooLargeError(
             _("That is more than %(limit)s files at once. Put them into a zip.") % {"limit": limits.MAX_UPLOAD_FILES}
         ) from error
 
@@ -63,7 +63,7 @@ def images_add(request: HttpRequest, slug: str) -> HttpResponse:
         return _form_page(request, collection, PicturesForm())
     try:
         receive(request)
-    except TooMuchSent as error:
+    except UploadTooLargeError as error:
         return _form_page(request, collection, PicturesForm(), status=413, error=str(error))
     return _images_add(request, collection)
 

@@ -13,15 +13,15 @@ from typing import Any, Protocol
 from PIL import Image
 
 
-class BackendRefused(Exception):
+class BackendSettingsError(Exception):
     """What is registered or asked for cannot be used; says what, and what to do."""
 
 
-class OutOfMemory(Exception):
+class OutOfMemoryError(Exception):
     """A batch did not fit. The caller halves it and tries again."""
 
 
-class BackendDown(Exception):
+class BackendDownError(Exception):
     """Nothing can be asked of the backend for now, and why. No image is to blame, and none of the batch has failed:
     the run ends with this sentence, to be resumed once it is put right."""
 
@@ -126,7 +126,7 @@ class Captioner(Protocol):
 
         Raises
         ------
-        OutOfMemory, BackendDown
+        OutOfMemoryError, BackendDownError
             For the whole batch. Where one image is at fault, it alone is `Failed`. Any other exception is a mistake
             in the backend.
         """
@@ -139,7 +139,7 @@ class Backend(Protocol):
     """One kind of engine.
 
     It may have two things besides, which registry.py asks for: `needs`, names of modules without which `load` raises
-    ExtraMissing; and `check_decoding(spec, decoding)`, which raises BackendRefused for what it cannot do.
+    ExtraMissingError; and `check_decoding(spec, decoding)`, which raises BackendSettingsError for what it cannot do.
     """
 
     name: str
@@ -154,7 +154,7 @@ class Backend(Protocol):
         """
         Raises
         ------
-        BackendRefused
+        BackendSettingsError
             Where the source or an option is not what it takes. Nothing is loaded.
         """
 
@@ -165,7 +165,7 @@ class Backend(Protocol):
         """
         Raises
         ------
-        BackendRefused, inference.backends.encoders.ExtraMissing
+        BackendSettingsError, inference.backends.encoders.ExtraMissingError
         """
 
 
@@ -182,7 +182,7 @@ class Translation(Protocol):
         """
         Raises
         ------
-        OutOfMemory, BackendDown
+        OutOfMemoryError, BackendDownError
         """
 
     def close(self) -> None: ...

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from PIL import Image
 
 from inference.backends import language_codes
-from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, Said, Spec
 from inference.backends.encoder_decoder import KINDS as ENCODER_DECODERS
 from inference.backends.encoder_decoder import MARGIN
 from inference.backends.generation import (
@@ -69,20 +69,20 @@ class ChatBackend:
         check_texts(spec.options, languages)
         template = spec.options.get("template")
         if template is not None and "{prompt}" not in template:
-            raise BackendRefused(_("The option “template” has {prompt} where the prompt is to stand."))
+            raise BackendSettingsError(_("The option “template” has {prompt} where the prompt is to stand."))
         prompt, prompts = spec.options.get("prompt"), spec.options.get("prompts") or {}
         if prompt and "{code}" not in prompt and "{language}" not in prompt and len(languages) > len(prompts) + 1:
-            raise BackendRefused(
+            raise BackendSettingsError(
                 _("The option “prompt” has {code} or {language}: the model is to know what to write in.")
             )
         family, folder = family_here(spec), folder_here(spec.source)
         if family in ENCODER_DECODERS:
-            raise BackendRefused(
+            raise BackendSettingsError(
                 _("“%(source)s” is a model of the kind %(family)s: it is not asked anything. Use the backend %(name)s.")
                 % {"source": spec.source, "family": family, "name": "encoder-decoder"}
             )
         if folder is not None and family != PALIGEMMA and template is None and not has_chat_template(folder):
-            raise BackendRefused(
+            raise BackendSettingsError(
                 _("“%(source)s” has no chat template. Give one: option %(option)s.")
                 % {"source": spec.source, "option": '{"template": "USER: <image>\\n{prompt} ASSISTANT:"}'}
             )
@@ -126,7 +126,7 @@ class Chat:
 
     def prepare(self, image: Image.Image | None) -> Any:
         if image is None:
-            raise BackendRefused(_("The model describes pictures, and was given none."))
+            raise BackendSettingsError(_("The model describes pictures, and was given none."))
         # Of the others, how much text they see depends on the picture: it is made when they are asked.
         return self._seen(image) if self._is_fixed else image
 
@@ -145,7 +145,7 @@ class Chat:
         stabilisers: Sequence[str] | None = None,
     ) -> list[Said | Failed]:
         if language not in self._codes:
-            raise BackendRefused(
+            raise BackendSettingsError(
                 _("“%(source)s” is not known to write %(tag)s: see the option “languages”.")
                 % {"source": self._spec.source, "tag": language}
             )
@@ -257,7 +257,7 @@ def prompt_of(spec: Spec, family: str, tag: str, code: str) -> str:
 
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
     """
     in_language, in_none = PROMPTS.get(family, PROMPT)
     if not tag:

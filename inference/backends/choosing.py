@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from inference.backends import mobilenet
-from inference.backends.captioners import BackendRefused
+from inference.backends.captioners import BackendSettingsError
 from inference.backends.dual_encoder import DualEncoder
 from inference.backends.encoder_files import folder_at
-from inference.backends.encoders import EncoderRefused, ImageEncoder
+from inference.backends.encoders import EncoderSettingsError, ImageEncoder
 from inference.backends.transformer_files import read_json
 from inference.backends.vision import VisionModel
 
@@ -19,12 +19,12 @@ def image_encoder(name: str) -> ImageEncoder:
 
     Raises
     ------
-    inference.backends.encoders.EncoderRefused, inference.backends.encoders.ExtraMissing
+    inference.backends.encoders.EncoderSettingsError, inference.backends.encoders.ExtraMissingError
     """
     if name == mobilenet.NAME:
         return mobilenet.MobileNet()
     try:
         said = read_json(folder_at(name), "config.json")
-    except BackendRefused as refused:
-        raise EncoderRefused(str(refused)) from refused
+    except BackendSettingsError as refused:
+        raise EncoderSettingsError(str(refused)) from refused
     return DualEncoder(name) if any(key in said for key in OF_TEXTS) else VisionModel(name)

@@ -16,7 +16,7 @@ from PIL import Image
 from inference.backends.captioners import Spec
 from inference.backends.encoder_files import FILES_ALONE, digests_of, folder_at
 from inference.backends.encoders import (
-    EncoderRefused,
+    EncoderSettingsError,
     Subject,
     check_options,
     device,
@@ -43,8 +43,8 @@ class DualEncoder:
 
     Raises
     ------
-    EncoderRefused
-    inference.backends.encoders.ExtraMissing
+    EncoderSettingsError
+    inference.backends.encoders.ExtraMissingError
     """
 
     batch_size = AT_ONCE
@@ -57,7 +57,7 @@ class DualEncoder:
         self._load(folder, source)
         self._kind = self._model.config.model_type
         if not (hasattr(self._model, "get_text_features") and hasattr(self._model, "get_image_features")):
-            raise EncoderRefused(
+            raise EncoderSettingsError(
                 f"{source} is a model of the kind {self._kind}, which has no vectors of text and pictures."
             )
         self._model.to(self._device).eval()
@@ -72,7 +72,7 @@ class DualEncoder:
             self._tokenizer = self._library.AutoTokenizer.from_pretrained(folder, **FILES_ALONE)
             self._processor = self._library.AutoImageProcessor.from_pretrained(folder, **FILES_ALONE)
         except Exception as error:  # nearly anything, where a file is not what it says
-            raise EncoderRefused(f"{source} cannot be loaded by transformers: {error}") from error
+            raise EncoderSettingsError(f"{source} cannot be loaded by transformers: {error}") from error
 
     def describe(self) -> dict[str, str]:
         return {"encoder": self._kind, "device": self._device, "signature": self.signature}

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from PIL import Image
 
 from inference.backends import language_codes
-from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, Said, Spec
 from inference.backends.generation import (
     NEEDS,
     LoadedModel,
@@ -53,7 +53,7 @@ class EncoderDecoderBackend:
         check_texts(spec.options, self.languages(spec))
         family = family_here(spec)
         if family and family not in KINDS:
-            raise BackendRefused(
+            raise BackendSettingsError(
                 _("“%(source)s” is a model of the kind %(family)s. This backend takes: %(known)s.")
                 % {"source": spec.source, "family": family, "known": ", ".join(KINDS)}
             )
@@ -95,7 +95,7 @@ class EncoderDecoder:
 
     def prepare(self, image: Image.Image | None) -> Any:
         if image is None:
-            raise BackendRefused(_("The model describes pictures, and was given none."))
+            raise BackendSettingsError(_("The model describes pictures, and was given none."))
         return self._eye(images=image, return_tensors="pt")["pixel_values"][0]
 
     def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from inference.backends.captioners import BackendRefused, Spec
-from inference.backends.encoders import EncoderRefused
+from inference.backends.captioners import BackendSettingsError, Spec
+from inference.backends.encoders import EncoderSettingsError
 from inference.backends.transformer_files import PINNED, folder_of
 
 FILES = ("*.json", "*.safetensors", "*.txt", "*.model")
@@ -23,20 +23,20 @@ def folder_at(source: str) -> Path:
 
     Raises
     ------
-    EncoderRefused
+    EncoderSettingsError
     """
     path = Path(source)
     if path.is_dir():
         return path
     if PINNED.fullmatch(source) is None:
-        raise EncoderRefused(
+        raise EncoderSettingsError(
             f"{source} is neither a folder nor a model of the hub with its commit, such as name/model@ and 40 digits: "
             "without the commit, scores would not say by what they were made."
         )
     try:
         return folder_of(Spec(source, source, {}))
-    except BackendRefused as refused:
-        raise EncoderRefused(str(refused)) from refused
+    except BackendSettingsError as refused:
+        raise EncoderSettingsError(str(refused)) from refused
 
 
 def digests_of(folder: Path) -> dict[str, str]:
@@ -44,7 +44,7 @@ def digests_of(folder: Path) -> dict[str, str]:
 
     Raises
     ------
-    EncoderRefused
+    EncoderSettingsError
         Where there is no model in the folder.
     """
     digests = {}
@@ -52,5 +52,5 @@ def digests_of(folder: Path) -> dict[str, str]:
         with path.open("rb") as file:
             digests[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
     if "config.json" not in digests:
-        raise EncoderRefused(f"{folder} holds no model: there is no config.json.")
+        raise EncoderSettingsError(f"{folder} holds no model: there is no config.json.")
     return digests

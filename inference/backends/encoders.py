@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from inference.backends.captioners import BackendRefused, OutOfMemory, Spec
+from inference.backends.captioners import BackendSettingsError, OutOfMemoryError, Spec
 from metrics.word_vectors import signature_of
 
 HOW = "pip install -r requirements-gpu.txt (some GB; docs/metrics.md, Annotation-free metrics, says more)"
@@ -58,7 +58,7 @@ class ImageEncoder(Loaded, Protocol):
 
         Raises
         ------
-        inference.backends.captioners.OutOfMemory
+        inference.backends.captioners.OutOfMemoryError
         """
 
     def features(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
@@ -73,7 +73,7 @@ class TextEncoder(Loaded, Protocol):
 
         Raises
         ------
-        inference.backends.captioners.OutOfMemory
+        inference.backends.captioners.OutOfMemoryError
         """
 
 
@@ -92,7 +92,7 @@ class EncoderBackend(Protocol):
         """
         Raises
         ------
-        inference.backends.captioners.BackendRefused
+        inference.backends.captioners.BackendSettingsError
             Where the source or an option is not what it takes.
         """
 
@@ -103,15 +103,15 @@ class EncoderBackend(Protocol):
         """
         Raises
         ------
-        EncoderRefused, ExtraMissing
+        EncoderSettingsError, ExtraMissingError
         """
 
 
-class EncoderRefused(BackendRefused):
+class EncoderSettingsError(BackendSettingsError):
     """There is no such encoder, or it cannot be used, and why."""
 
 
-class ExtraMissing(Exception):
+class ExtraMissingError(Exception):
     """An optional package is not installed; says which, and how to get it."""
 
 
@@ -120,12 +120,12 @@ def torch() -> Any:
 
     Raises
     ------
-    ExtraMissing
+    ExtraMissingError
     """
     try:
         import torch as found
     except ImportError as error:
-        raise ExtraMissing(f"This needs PyTorch, which is not installed: {HOW}.") from error
+        raise ExtraMissingError(f"This needs PyTorch, which is not installed: {HOW}.") from error
     return found
 
 
@@ -134,13 +134,13 @@ def transformers() -> Any:
 
     Raises
     ------
-    ExtraMissing
+    ExtraMissingError
     """
     torch()
     try:
         import transformers as found
     except ImportError as error:
-        raise ExtraMissing(f"This needs transformers, which is not installed: {HOW}.") from error
+        raise ExtraMissingError(f"This needs transformers, which is not installed: {HOW}.") from error
     return found
 
 
@@ -160,14 +160,14 @@ def fitting() -> Iterator[None]:
 
     Raises
     ------
-    inference.backends.captioners.OutOfMemory
+    inference.backends.captioners.OutOfMemoryError
         Where the device says so, in whatever words.
     """
     try:
         yield
     except RuntimeError as error:
         if isinstance(error, torch().OutOfMemoryError) or "out of memory" in str(error).lower():
-            raise OutOfMemory(str(error)) from error
+            raise OutOfMemoryError(str(error)) from error
         raise
 
 
@@ -183,11 +183,11 @@ def check_options(spec: Spec, known: Mapping[str, Sequence[str]]) -> None:
     """
     Raises
     ------
-    EncoderRefused
+    EncoderSettingsError
         Where an option is not known, or its value is none of those that it may have.
     """
     for option, value in spec.options.items():
         if option not in known:
-            raise EncoderRefused(f"There is no option {option!r} here. There are: {', '.join(known) or 'none'}.")
+            raise EncoderSettingsError(f"There is no option {option!r} here. There are: {', '.join(known) or 'none'}.")
         if value not in known[option]:
-            raise EncoderRefused(f"{option} is {value!r}; it may be {', '.join(known[option])}.")
+            raise EncoderSettingsError(f"{option} is {value!r}; it may be {', '.join(known[option])}.")

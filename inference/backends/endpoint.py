@@ -20,8 +20,8 @@ from django.utils.translation import gettext as _
 from PIL import Image
 
 from inference.backends.captioners import (
-    BackendDown,
-    BackendRefused,
+    BackendDownError,
+    BackendSettingsError,
     Captioner,
     Decoding,
     Failed,
@@ -29,10 +29,10 @@ from inference.backends.captioners import (
     Spec,
     Translation,
 )
-from inference.backends.endpoint_answers import Unanswered, content_of
+from inference.backends.endpoint_answers import NoAnswerError, content_of
 from inference.backends.endpoint_calls import Client, Clock, Wait
 from inference.backends.endpoint_options import Options, check_decoding, endpoint_of, languages_of, options_of
-from inference.rules.captions import CaptionRefused, caption_text
+from inference.rules.captions import CaptionLineError, caption_text
 
 BATCHES = 4
 """Images of a batch, for each that is asked about at once: the more, the less waits for the last answer of a batch; the
@@ -62,7 +62,7 @@ class _EndpointBackend:
 
     def check(self, spec: Spec) -> None:
         if spec.is_pivot:
-            raise BackendRefused(
+            raise BackendSettingsError(
                 _(
                     "Pivot-stabilised models do not run behind an endpoint: its answer begins where the prompt ends, "
                     "so that no stabiliser could be held fixed. Run the model from a folder or the hub."
@@ -114,7 +114,7 @@ class _Asking:
         self.endpoint, self.options, self.client, self._clock = endpoint, options, client, clock
         self._threads = ThreadPoolExecutor(options.manners.concurrency, thread_name_prefix="endpoint")
         self._failed_in_a_row = 0
-        self._down: BackendDown | None = None
+        self._down: BackendDownError | None = None
         self._down_until = 0.0
 
     def describe(self) -> dict[str, str]:
@@ -135,23 +135,23 @@ class _Asking:
 
         Raises
         ------
-        BackendDown
+        BackendDownError
         """
         check_decoding(self.options, decoding)
         if self._down is not None and self._clock() < self._down_until:
-            raise BackendDown(str(self._down))
+            raise BackendDownError(str(self._down))
         # Threads have a language of their own, and are kept from run to run.
         page_language = translation.get_language()
-        down: list[BackendDown] = []
+        down: list[BackendDownError] = []
 
-        def one(content: tuple[Any, str], key: str) -> Said | Unanswered | None:
+        def one(content: tuple[Any, str], key: str) -> Said | NoAnswerError | None:
             seed = seed_of(key, language, decoding.seed)
             with translation.override(page_language):
                 try:
                     return self._one(*content, seed=seed, decoding=decoding)
-                except Unanswered as unanswered:
+                except NoAnswerError as unanswered:
                     return unanswered
-                except BackendDown as error:
+                except BackendDownError as error:
                     down.append(error)
                     self.client.halted.set()
                     return None
@@ -163,10 +163,10 @@ class _Asking:
                 raise down[0]
             answers = [answer for answer in found if answer is not None]
             self._look_for_a_breakdown(answers)
-        except BackendDown as error:
+        except BackendDownError as error:
             self._down, self._down_until = error, self._clock() + DOWN_FOR_S
             raise
-        return [Failed(answer.reason) if isinstance(answer, Unanswered) else answer for answer in answers]
+        return [Failed(answer.reason) if isinstance(answer, NoAnswerError) else answer for answer in answers]
 
     def close(self) -> None:
         self.client.close()
@@ -183,15 +183,15 @@ class _Asking:
         text = content_of(answer, keep_cut=self.options.keep_cut, max_tokens=decoding.max_tokens)
         try:
             return Said(caption_text(text, ""))
-        except CaptionRefused as refused:
-            raise Unanswered(str(refused)) from None
+        except CaptionLineError as refused:
+            raise NoAnswerError(str(refused)) from None
 
-    def _look_for_a_breakdown(self, answers: Sequence[Said | Unanswered]) -> None:
+    def _look_for_a_breakdown(self, answers: Sequence[Said | NoAnswerError]) -> None:
         """One image may be too much for a server. Where none of many is answered, it is rarely the images."""
-        silent = [answer for answer in answers if isinstance(answer, Unanswered) and answer.is_silence]
+        silent = [answer for answer in answers if isinstance(answer, NoAnswerError) and answer.is_silence]
         if silent and len(silent) == len(answers) and not self.client.is_alive():
             said = _("The endpoint “%(name)s” is down.") % {"name": self.endpoint}
-            raise BackendDown(f"{said} {silent[-1].reason}")
+            raise BackendDownError(f"{said} {silent[-1].reason}")
         for answer in answers:
             if isinstance(answer, Said) or not answer.counts:
                 self._failed_in_a_row = 0
@@ -201,7 +201,7 @@ class _Asking:
                 # Whoever takes the run up again, perhaps after a look at the options, begins anew.
                 self._failed_in_a_row = 0
                 said = _("The endpoint “%(name)s” made no caption of %(count)s in a row; the last one for this reason:")
-                raise BackendDown(f"{said % {'name': self.endpoint, 'count': IN_A_ROW}} {answer.reason}")
+                raise BackendDownError(f"{said % {'name': self.endpoint, 'count': IN_A_ROW}} {answer.reason}")
 
 
 class EndpointCaptioner:
@@ -216,7 +216,7 @@ class EndpointCaptioner:
     def prepare(self, image: Image.Image | None) -> str:
         """The picture as the address of data that a message holds it by."""
         if image is None:
-            raise BackendRefused(_("The model describes pictures, and was given none."))
+            raise BackendSettingsError(_("The model describes pictures, and was given none."))
         side = self._asking.options.side
         small = image.convert("RGB")
         if max(small.size) > side:
@@ -227,7 +227,7 @@ class EndpointCaptioner:
         return f"data:image/jpeg;base64,{base64.b64encode(file.getvalue()).decode()}"
 
     def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
-        raise BackendRefused(_("Pivot-stabilised models do not run behind an endpoint."))
+        raise BackendSettingsError(_("Pivot-stabilised models do not run behind an endpoint."))
 
     def caption(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 
-class Unanswered(Exception):
+class NoAnswerError(Exception):
     """There is no answer to this question, and why.
 
     `is_silence`: the endpoint may be out of order, as it gave no proper answer; `counts`: whether many in a row of
@@ -24,23 +24,23 @@ def content_of(answer: Any, *, keep_cut: bool, max_tokens: int) -> str:
 
     Raises
     ------
-    Unanswered
+    NoAnswerError
     """
     if not isinstance(answer, dict):
-        raise Unanswered(_("The answer is no chat completion."))
+        raise NoAnswerError(_("The answer is no chat completion."))
     choices = answer.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise Unanswered(_("The answer has no choices, or none with a message."))
+        raise NoAnswerError(_("The answer has no choices, or none with a message."))
     finish = choice.get("finish_reason")
     if message.get("refusal") or finish == "content_filter":
-        raise Unanswered(_("The model refused to answer."), counts=False)
+        raise NoAnswerError(_("The model refused to answer."), counts=False)
     text = _text_of(message.get("content"))
     if text is None:
-        raise Unanswered(_("The answer has no text."))
+        raise NoAnswerError(_("The answer has no text."))
     if finish == "length" and not keep_cut:
-        raise Unanswered(
+        raise NoAnswerError(
             _(
                 "The caption was not at its end after %(count)s tokens. Allow more, or set the option “keep_cut” to "
                 "keep what there is."
@@ -48,7 +48,7 @@ def content_of(answer: Any, *, keep_cut: bool, max_tokens: int) -> str:
             % {"count": max_tokens}
         )
     if text.lstrip().startswith("<think>"):
-        raise Unanswered(
+        raise NoAnswerError(
             _(
                 "The answer begins with the model's reasoning. Switch that off, in the server or by what the option "
                 "“extra” sends it."

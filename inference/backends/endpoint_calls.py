@@ -1,8 +1,8 @@
 """One question to an OpenAI-compatible endpoint: how fast they are asked, what is asked again, and what its answer is.
 
-What goes wrong is told apart by who is to blame. Where it may be what was asked, that alone is `Unanswered`. Where it
-can only be the endpoint, `BackendDown` stops everything, so that a server that is away does not fail images by the
-thousand. No reason has a key, an address or words of a caption in it.
+A fault that the question may have caused is a `NoAnswerError`, and only that question fails. A fault that only the
+endpoint can have is a `BackendDownError`: it stops everything, so that a server that is away does not fail images by
+the thousand. No reason has a key, an address or words of a caption in it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import urllib3
 from django.utils.translation import gettext as _
 from urllib3 import exceptions as broken
 
-from inference.backends.captioners import BackendDown
-from inference.backends.endpoint_answers import Unanswered
+from inference.backends.captioners import BackendDownError
+from inference.backends.endpoint_answers import NoAnswerError
 from inference.rules.endpoints import key_variable
 
 LARGEST_ANSWER_BYTES = 1_000_000
@@ -112,8 +112,8 @@ class Client:
 
         Raises
         ------
-        Unanswered
-        BackendDown
+        NoAnswerError
+        BackendDownError
         """
         payload = json.dumps(body).encode()
         for attempt in range(self._manners.retries + 1):
@@ -132,8 +132,8 @@ class Client:
         if attempt:
             said = f"{said} {_('It was asked %(count)s times.') % {'count': attempt + 1}}"
         if last.is_endpoints:
-            raise BackendDown(said)
-        raise Unanswered(said, is_silence=last.is_silence)
+            raise BackendDownError(said)
+        raise NoAnswerError(said, is_silence=last.is_silence)
 
     def is_alive(self) -> bool:
         """Whether it answers anything at all to an easy question, whatever that is."""
@@ -186,13 +186,13 @@ class Client:
             said = _("The endpoint “%(name)s” answered with something that is no JSON.")
             if content.lstrip()[:1] == b"<":
                 said = _("The endpoint “%(name)s” answered with HTML, as proxies do, and not with a caption.")
-            raise Unanswered(self._about(said)) from None
+            raise NoAnswerError(self._about(said)) from None
 
     def _about(self, sentence: str, **more: Any) -> str:
         return sentence % {"name": self._name, **more}
 
-    def _halt(self) -> BackendDown:
-        return BackendDown(self._about(_("The endpoint “%(name)s” is not asked any more.")))
+    def _halt(self) -> BackendDownError:
+        return BackendDownError(self._about(_("The endpoint “%(name)s” is not asked any more.")))
 
     def _content(self, response: urllib3.BaseHTTPResponse, began: float) -> bytes:
         """What is answered, as long as it neither is too large nor trickles in for ever."""
@@ -202,7 +202,7 @@ class Client:
             if len(content) > LARGEST_ANSWER_BYTES:
                 response.close()
                 said = _("The endpoint “%(name)s” answered with more than %(limit)s bytes, which is no caption.")
-                raise Unanswered(self._about(said, limit=LARGEST_ANSWER_BYTES))
+                raise NoAnswerError(self._about(said, limit=LARGEST_ANSWER_BYTES))
             if self._clock() - began > self._manners.connect_s + self._manners.read_s:
                 response.close()
                 raise self._too_slow()
@@ -265,7 +265,7 @@ class Client:
                     "asked": round(trouble.retry_after_s),
                     "limit": round(self._manners.longest_wait_s),
                 }
-                raise BackendDown(f"{trouble} {said}")
+                raise BackendDownError(f"{trouble} {said}")
             self._gate.close_for(trouble.retry_after_s)
             return
         pause_s = min(FIRST_PAUSE_S * 2**attempt, LONGEST_PAUSE_S)

@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendRefused, Decoding, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, Spec
 from inference.backends.endpoint_calls import Manners
 from inference.rules.endpoints import NO_KEY, key_variable
 from languages.registry import LANGUAGES
@@ -84,19 +84,19 @@ def endpoint_of(spec: Spec) -> tuple[str, str | None]:
 
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
     """
     endpoints: Mapping[str, str] = settings.CAPTION_ENDPOINTS
     name = spec.source
     if name not in endpoints:
         there = _("There are: %(names)s.") % {"names": ", ".join(endpoints)} if endpoints else _("There is none yet.")
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("There is no endpoint “%(name)s” here. %(there)s The operator names them in %(variable)s (%(document)s).")
             % {"name": name[:80], "there": there, "variable": "CAPTION_ENDPOINTS", "document": DOCUMENT}
         )
     key = settings.CAPTION_ENDPOINT_KEYS.get(name)
     if key is None:
-        raise BackendRefused(
+        raise BackendSettingsError(
             _(
                 "The endpoint “%(name)s” has no key here. The operator sets %(variable)s for web processes and "
                 "workers, to “%(none)s” where the endpoint asks for no key (%(document)s)."
@@ -110,37 +110,37 @@ def options_of(spec: Spec, *, has_pictures: bool) -> Options:
     """
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
     """
     given = spec.options
     known = ANYWHERE | OF_PICTURES if has_pictures else ANYWHERE
     unknown = sorted(set(given) - known)
     if unknown:
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("Unknown options: %(unknown)s. There are: %(known)s.")
             % {"unknown": ", ".join(unknown), "known": ", ".join(sorted(known))}
         )
     model = given.get("model")
     if not isinstance(model, str) or not model.strip():
-        raise BackendRefused(_("The option “model” is missing: the model's name, as the endpoint knows it."))
+        raise BackendSettingsError(_("The option “model” is missing: the model's name, as the endpoint knows it."))
     prompt = _text(given, "prompt", CAPTION_PROMPT if has_pictures else TRANSLATION_PROMPT)
     languages = languages_of(spec, has_pictures=has_pictures)
     prompts = _texts(given, "prompts")
     strangers = sorted(set(prompts) - set(languages))
     if strangers:
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("The option “prompts” has languages that are not the model's: %(tags)s.") % {"tags": ", ".join(strangers)}
         )
     says_which = "{language}" in prompt or "{tag}" in prompt
     if not says_which and len(languages) > 1 and set(languages) - set(prompts):
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("The option “prompt” names no language: write {language} or {tag} where it is to stand.")
         )
     if not has_pictures and not all("{text}" in one for one in (prompt, *prompts.values())):
-        raise BackendRefused(_("A prompt of a translator needs {text} where the English caption is to stand."))
+        raise BackendSettingsError(_("A prompt of a translator needs {text} where the English caption is to stand."))
     detail = given.get("detail")
     if detail is not None and detail not in DETAILS:
-        raise BackendRefused(_("The option “detail” is one of %(values)s.") % {"values": ", ".join(DETAILS)})
+        raise BackendSettingsError(_("The option “detail” is one of %(values)s.") % {"values": ", ".join(DETAILS)})
     return Options(
         model=model.strip(),
         prompt=prompt,
@@ -159,7 +159,7 @@ def check_decoding(options: Options, decoding: Decoding) -> None:
     """
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
         For what a chat completion has no word for: it would be stored with the captions, and not be true of them.
     """
     refused = []
@@ -176,7 +176,7 @@ def check_decoding(options: Options, decoding: Decoding) -> None:
     if decoding.temperature > 0 and options.parameters.get("temperature", "") is None:
         refused.append(_("The option “parameters” leaves out the temperature: write 0."))
     if refused:
-        raise BackendRefused(" ".join(refused))
+        raise BackendSettingsError(" ".join(refused))
 
 
 def languages_of(spec: Spec, *, has_pictures: bool) -> dict[str, str]:
@@ -184,7 +184,7 @@ def languages_of(spec: Spec, *, has_pictures: bool) -> dict[str, str]:
 
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
     """
     names = {one.tag: one.english_name for one in LANGUAGES if has_pictures or one.tag != "en"}
     given = _texts(spec.options, "languages")
@@ -208,7 +208,7 @@ def _parameters(given: Mapping[str, Any]) -> dict[str, str | None]:
     found = _mapping(given, "parameters")
     for name, value in found.items():
         if name not in PARAMETERS or not (value is None or (isinstance(value, str) and value)):
-            raise BackendRefused(
+            raise BackendSettingsError(
                 _(
                     "The option “parameters” says what the endpoint calls each of %(names)s: a name, or null where it "
                     "must not be sent."
@@ -222,7 +222,7 @@ def _extra(given: Mapping[str, Any]) -> dict[str, Any]:
     found = _mapping(given, "extra")
     taken = sorted(set(found) & set(OURS))
     if taken:
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("The option “extra” cannot set %(names)s: that follows from model and decoding.")
             % {"names": ", ".join(taken)}
         )
@@ -232,14 +232,14 @@ def _extra(given: Mapping[str, Any]) -> dict[str, Any]:
 def _text(given: Mapping[str, Any], name: str, otherwise: str) -> str:
     value = given.get(name, otherwise)
     if not isinstance(value, str) or not value.strip():
-        raise BackendRefused(_("The option “%(name)s” is no text.") % {"name": name})
+        raise BackendSettingsError(_("The option “%(name)s” is no text.") % {"name": name})
     return value
 
 
 def _texts(given: Mapping[str, Any], name: str) -> dict[str, str]:
     found = _mapping(given, name)
     if not all(isinstance(value, str) and value.strip() for value in found.values()):
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("The option “%(name)s” has a text for each language's tag, such as %(example)s.")
             % {"name": name, "example": '{"cy": "…"}'}
         )
@@ -249,14 +249,14 @@ def _texts(given: Mapping[str, Any], name: str) -> dict[str, str]:
 def _mapping(given: Mapping[str, Any], name: str) -> dict[str, Any]:
     value = given.get(name, {})
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise BackendRefused(_("The option “%(name)s” is no object of names and values.") % {"name": name})
+        raise BackendSettingsError(_("The option “%(name)s” is no object of names and values.") % {"name": name})
     return dict(value)
 
 
 def _switch(given: Mapping[str, Any], name: str) -> bool:
     value = given.get(name, False)
     if not isinstance(value, bool):
-        raise BackendRefused(_("The option “%(name)s” is neither true nor false.") % {"name": name})
+        raise BackendSettingsError(_("The option “%(name)s” is neither true nor false.") % {"name": name})
     return value
 
 
@@ -269,6 +269,6 @@ def _number(
     if not is_number or not least <= value <= most:
         said = {"name": name, "least": f"{least:g}", "most": f"{most:.7g}"}
         if is_whole:
-            raise BackendRefused(_("The option “%(name)s” is no whole number from %(least)s to %(most)s.") % said)
-        raise BackendRefused(_("The option “%(name)s” is no number from %(least)s to %(most)s.") % said)
+            raise BackendSettingsError(_("The option “%(name)s” is no whole number from %(least)s to %(most)s.") % said)
+        raise BackendSettingsError(_("The option “%(name)s” is no number from %(least)s to %(most)s.") % said)
     return float(value)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendRefused, Decoding, Failed, OutOfMemory, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, Failed, OutOfMemoryError, Said, Spec
 from inference.backends.encoders import device, torch, transformers
 from inference.backends.sampling import Drawing, stream
 from inference.backends.transformer_files import PINNED, digest_of, first_line
@@ -37,8 +37,8 @@ class LoadedModel:
 
     Raises
     ------
-    BackendRefused
-    inference.backends.encoders.ExtraMissing
+    BackendSettingsError
+    inference.backends.encoders.ExtraMissingError
     """
 
     def __init__(self, spec: Spec, folder: Path, kind: str) -> None:
@@ -98,7 +98,7 @@ class LoadedModel:
         """
         Raises
         ------
-        OutOfMemory
+        OutOfMemoryError
         """
         try:
             with self.torch.inference_mode():
@@ -109,7 +109,7 @@ class LoadedModel:
         # Here the error is gone, and with it the frames that hold the tensors of the batch.
         if self.device == "cuda":
             self.torch.cuda.empty_cache()
-        raise OutOfMemory
+        raise OutOfMemoryError
 
     def _type(self, precision: str) -> Any:
         if precision != "auto":
@@ -132,7 +132,7 @@ class LoadedModel:
         )
         missing = sorted(name for name in report["missing_keys"] if not HARMLESS.search(name))
         if missing and not options.get("allow_missing_weights"):
-            raise BackendRefused(
+            raise BackendSettingsError(
                 _(
                     "“%(source)s” lacks %(number)d weights of its architecture, which would be random; the first is "
                     "%(name)s. If that is right, set the option %(option)s."
@@ -151,7 +151,7 @@ def quiet_transformers() -> Any:
     """
     Raises
     ------
-    inference.backends.encoders.ExtraMissing
+    inference.backends.encoders.ExtraMissingError
     """
     library = transformers()
     library.utils.logging.set_verbosity_error()
@@ -164,7 +164,7 @@ def loaded(spec: Spec, load: Callable[..., Any], folder: Path, **named: Any) -> 
 
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
     """
     return usable(spec, partial(load, folder, local_files_only=True, trust_remote_code=False, **named))
 
@@ -173,15 +173,15 @@ def usable(spec: Spec, attempt: Callable[[], Result]) -> Result:
     """
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
         Whatever went wrong: the model is not as it should be.
     """
     try:
         return attempt()
-    except BackendRefused:
+    except BackendSettingsError:
         raise
     except Exception as error:  # of broken files, missing packages, unknown architectures: nearly anything
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("“%(source)s” cannot be loaded by transformers: %(error)s")
             % {"source": spec.source, "error": first_line(error)}
         ) from error
@@ -191,18 +191,20 @@ def check_decoding(decoding: Decoding) -> None:
     """
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
     """
     if decoding.beams > 1 and decoding.temperature > 0:
-        raise BackendRefused(_("Either beams or a temperature: of drawn words there is one row, not the best of many."))
+        raise BackendSettingsError(
+            _("Either beams or a temperature: of drawn words there is one row, not the best of many.")
+        )
     if not 0 < decoding.top_p <= 1:
-        raise BackendRefused(_("top_p is to be above 0 and at most 1."))
+        raise BackendSettingsError(_("top_p is to be above 0 and at most 1."))
     if decoding.beams < 1 or decoding.temperature < 0 or decoding.max_tokens < max(1, decoding.min_tokens):
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("At least one beam and one token, no negative temperature, and no fewer tokens at most than at least.")
         )
     if decoding.precision not in PRECISIONS:
-        raise BackendRefused(_("The precision is one of: %(names)s.") % {"names": ", ".join(PRECISIONS)})
+        raise BackendSettingsError(_("The precision is one of: %(names)s.") % {"names": ", ".join(PRECISIONS)})
 
 
 def generation(

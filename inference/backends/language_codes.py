@@ -17,7 +17,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendRefused
+from inference.backends.captioners import BackendSettingsError
 from languages.registry import LANGUAGES
 
 ENGLISH = "en"
@@ -110,7 +110,7 @@ def codes(options: Mapping[str, Any], table: Mapping[str, str]) -> dict[str, str
 
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
     """
     given = options.get("languages")
     if given is None:
@@ -119,7 +119,7 @@ def codes(options: Mapping[str, Any], table: Mapping[str, str]) -> dict[str, str
         return {tag: table.get(tag, tag) for tag in given}
     if isinstance(given, dict) and given and all(isinstance(code, str) for code in given.values()):
         return dict(given)
-    raise BackendRefused(
+    raise BackendSettingsError(
         _("The option “%(option)s” is to be like %(example)s.")
         % {"option": "languages", "example": '{"de": "deu_Latn", "fr": "fra_Latn"}'}
     )

@@ -18,8 +18,8 @@ from PIL import Image
 
 from inference.backends.captioners import Spec
 from inference.backends.encoders import (
-    EncoderRefused,
-    ExtraMissing,
+    EncoderSettingsError,
+    ExtraMissingError,
     Subject,
     check_options,
     device,
@@ -49,7 +49,7 @@ class MobileNet:
 
     Raises
     ------
-    ExtraMissing
+    ExtraMissingError
         Where PyTorch or the package of the weights is not installed, or is not the one that is known here.
     """
 
@@ -101,7 +101,7 @@ class MobileNetBackend:
 
     def check(self, spec: Spec) -> None:
         if spec.source:
-            raise EncoderRefused("MobileNetV2 comes from a package: leave the source empty.")
+            raise EncoderSettingsError("MobileNetV2 comes from a package: leave the source empty.")
         check_options(spec, {})
 
     def subjects(self, spec: Spec) -> frozenset[Subject]:
@@ -121,8 +121,8 @@ def _weights() -> Path:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
             if found == WEIGHTS_SHA256:
                 return path
-            raise ExtraMissing(f"{path} is not the file of weights that is known here. Install it again: {how}.")
-    raise ExtraMissing(f"The weights of MobileNetV2 are not installed: {how}.")
+            raise ExtraMissingError(f"{path} is not the file of weights that is known here. Install it again: {how}.")
+    raise ExtraMissingError(f"The weights of MobileNetV2 are not installed: {how}.")
 
 
 def on_white(image: Image.Image) -> Image.Image:

@@ -15,7 +15,7 @@ import numpy as np
 from django.utils.translation import gettext as _
 from PIL import Image
 
-from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, Said, Spec
 from inference.backends.palette_words import COLOURS, LANGUAGES, sentence
 
 SIDE = 64
@@ -52,13 +52,13 @@ class PaletteBackend:
 
     def check(self, spec: Spec) -> None:
         if spec.source:
-            raise BackendRefused(_("Palette needs no source: leave it empty."))
+            raise BackendSettingsError(_("Palette needs no source: leave it empty."))
         if spec.options:
-            raise BackendRefused(
+            raise BackendSettingsError(
                 _("Palette has no options, and was given %(names)s.") % {"names": ", ".join(sorted(spec.options))}
             )
         if spec.is_pivot:
-            raise BackendRefused(_("Palette writes no stabiliser: it is no pivot-stabilised model."))
+            raise BackendSettingsError(_("Palette writes no stabiliser: it is no pivot-stabilised model."))
 
     def languages(self, spec: Spec) -> Mapping[str, str]:
         return {tag: tag for tag in LANGUAGES}
@@ -77,11 +77,11 @@ class Palette:
 
     def prepare(self, image: Image.Image | None) -> Look:
         if image is None:
-            raise BackendRefused(_("The model describes pictures, and was given none."))
+            raise BackendSettingsError(_("The model describes pictures, and was given none."))
         return look(image)
 
     def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
-        raise BackendRefused(_("Palette writes no stabiliser: it is no pivot-stabilised model."))
+        raise BackendSettingsError(_("Palette writes no stabiliser: it is no pivot-stabilised model."))
 
     def caption(
         self,

@@ -10,14 +10,14 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 from inference.backends.captioners import Spec
-from inference.backends.encoders import EncoderRefused, Subject, check_options, device, fitting
+from inference.backends.encoders import EncoderSettingsError, Subject, check_options, device, fitting
 from inference.backends.transformer_files import NAME, folder_here
-from inference.backends.use_multilingual import Encoder, EncoderMissing
-from inference.projections.config import ProjectionRefused
+from inference.backends.use_multilingual import Encoder, EncoderMissingError
+from inference.projections.config import ProjectionError
 from inference.projections.folder import MANIFEST, VECTORS, Manifest, read_manifest
 from inference.projections.projector import AT_ONCE, Projection, open_projection
-from metrics.java import ToolFailed, ToolMissing
-from metrics.word_vectors import BrokenTable, Vectors, open_table
+from metrics.java import ToolFailedError, ToolMissingError
+from metrics.word_vectors import MalformedTableError, Vectors, open_table
 
 
 class ProjectionEncoder:
@@ -25,7 +25,7 @@ class ProjectionEncoder:
 
     Raises
     ------
-    EncoderRefused, inference.backends.encoders.ExtraMissing
+    EncoderSettingsError, inference.backends.encoders.ExtraMissingError
     """
 
     batch_size = AT_ONCE
@@ -34,8 +34,8 @@ class ProjectionEncoder:
         try:
             manifest = read_manifest(folder)
             self._projection: Projection | None = open_projection(folder, word_vectors_of(folder, manifest))
-        except (ProjectionRefused, ToolMissing) as error:
-            raise EncoderRefused(str(error)) from error
+        except (ProjectionError, ToolMissingError) as error:
+            raise EncoderSettingsError(str(error)) from error
         self.signature, self.space, self.dimensions = manifest.encoder, manifest.space, manifest.dimensions
         self.language = manifest.language
 
@@ -44,12 +44,12 @@ class ProjectionEncoder:
 
     def vectors(self, captions: Sequence[str]) -> NDArray[np.float32]:
         if self._projection is None:
-            raise EncoderRefused("The projection was closed.")
+            raise EncoderSettingsError("The projection was closed.")
         try:
             with fitting():
                 return self._projection.vectors(captions)
-        except (ToolMissing, ToolFailed) as error:
-            raise EncoderRefused(str(error)) from error
+        except (ToolMissingError, ToolFailedError) as error:
+            raise EncoderSettingsError(str(error)) from error
 
     def close(self) -> None:
         self._projection = None
@@ -64,7 +64,7 @@ class ProjectionBackend:
 
     def check(self, spec: Spec) -> None:
         if NAME.fullmatch(spec.source) is None:
-            raise EncoderRefused(f"“{spec.source}” is no name of a folder that train_projection made.")
+            raise EncoderSettingsError(f"“{spec.source}” is no name of a folder that train_projection made.")
         folder_here(spec.source)
         check_options(spec, {})
 
@@ -74,7 +74,7 @@ class ProjectionBackend:
     def load(self, spec: Spec) -> ProjectionEncoder:
         folder = folder_here(spec.source)
         if folder is None:
-            raise EncoderRefused(f"There is no folder “{spec.source}” of models on this machine.")
+            raise EncoderSettingsError(f"There is no folder “{spec.source}” of models on this machine.")
         return ProjectionEncoder(folder)
 
 
@@ -83,7 +83,7 @@ def word_vectors_of(folder: Path, manifest: Manifest) -> Vectors | None:
 
     Raises
     ------
-    ProjectionRefused
+    ProjectionError
         Where they are not here.
     """
     if manifest.vectors is None:
@@ -95,9 +95,9 @@ def word_vectors_of(folder: Path, manifest: Manifest) -> Vectors | None:
         encoder = Encoder(manifest.language)
         if encoder.signature == manifest.vectors:
             return encoder
-    except (BrokenTable, EncoderMissing) as error:
-        raise ProjectionRefused(f"The word vectors of {folder.name} cannot be read: {error}") from error
-    raise ProjectionRefused(
+    except (MalformedTableError, EncoderMissingError) as error:
+        raise ProjectionError(f"The word vectors of {folder.name} cannot be read: {error}") from error
+    raise ProjectionError(
         f"{folder.name} was trained with word vectors that are not here ({manifest.vectors}). Import them with "
         "import_word_vectors, or copy its folder with the vectors in it."
     )

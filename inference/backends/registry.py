@@ -16,8 +16,15 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from typing import Any
 
-from inference.backends.captioners import Backend, BackendDown, BackendRefused, Decoding, Spec, TranslatorBackend
-from inference.backends.encoders import EncoderBackend, EncoderRefused, ExtraMissing
+from inference.backends.captioners import (
+    Backend,
+    BackendDownError,
+    BackendSettingsError,
+    Decoding,
+    Spec,
+    TranslatorBackend,
+)
+from inference.backends.encoders import EncoderBackend, EncoderSettingsError, ExtraMissingError
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +94,7 @@ def backend_named(name: str) -> Backend:
     """
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
         Where no such backend is installed here.
     """
     return _one(OWN_BACKENDS, BACKENDS_GROUP, name)
@@ -97,7 +104,7 @@ def translator_named(name: str) -> TranslatorBackend:
     """
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
     """
     return _one(OWN_TRANSLATORS, TRANSLATORS_GROUP, name)
 
@@ -106,11 +113,11 @@ def encoder_named(name: str) -> EncoderBackend:
     """
     Raises
     ------
-    EncoderRefused
+    EncoderSettingsError
         Where there is no such encoder.
     """
     if name not in encoders():
-        raise EncoderRefused(f"There is no encoder {name!r}. There are: {', '.join(encoders())}.")
+        raise EncoderSettingsError(f"There is no encoder {name!r}. There are: {', '.join(encoders())}.")
     return encoders()[name]
 
 
@@ -119,7 +126,7 @@ def check_decoding(backend: Backend | TranslatorBackend, spec: Spec, decoding: D
 
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
     """
     check = getattr(backend, "check_decoding", None)
     if check is not None:
@@ -159,7 +166,7 @@ class _Foreign:
     def languages(self, spec: Spec) -> Mapping[str, str]:
         given = self._asked("languages", spec)
         if not isinstance(given, Mapping) or not all(isinstance(text, str) for pair in given.items() for text in pair):
-            raise BackendRefused(f"{self._who()} does not say which languages it writes. {self._whom()}")
+            raise BackendSettingsError(f"{self._who()} does not say which languages it writes. {self._whom()}")
         return given
 
     def load(self, spec: Spec) -> Any:
@@ -168,11 +175,11 @@ class _Foreign:
     def _asked(self, method: str, *arguments: Any) -> Any:
         try:
             return getattr(self._inner, method)(*arguments)
-        except (BackendRefused, BackendDown, ExtraMissing):
+        except (BackendSettingsError, BackendDownError, ExtraMissingError):
             raise
         except Exception as error:
             log.exception("%s failed in %s", self._who(), method)
-            raise BackendRefused(f"{self._who()} failed ({type(error).__name__}). {self._whom()}") from error
+            raise BackendSettingsError(f"{self._who()} failed ({type(error).__name__}). {self._whom()}") from error
 
     def _who(self) -> str:
         return f"The backend {self._inner.name} of the package {self.package}"
@@ -186,7 +193,7 @@ def _one(own: tuple[str, ...], group: str, name: str) -> Any:
     if name in found.by_name:
         return found.by_name[name]
     reasons = [f"The package {one.package} brings it, but: {one.reason}. " for one in found.broken if one.entry == name]
-    raise BackendRefused(
+    raise BackendSettingsError(
         f"No backend {name!r} is installed here. {''.join(reasons)}There are: {', '.join(found.by_name)}; others come "
         "as packages (docs/backends.md)."
     )
@@ -206,10 +213,10 @@ def _found(own: tuple[str, ...], group: str) -> _Found:
             one = _Foreign(_checked(entry), _package(entry))
             # Our own names win: a package must not silently take the place of what runs were made with.
             if one.name in by_name:
-                raise BackendRefused(f"there is another backend named {one.name}")
+                raise BackendSettingsError(f"there is another backend named {one.name}")
             by_name[one.name] = one
         except (Exception, SystemExit) as error:
-            reason = str(error) if isinstance(error, BackendRefused) else f"{type(error).__name__}: {error}"
+            reason = str(error) if isinstance(error, BackendSettingsError) else f"{type(error).__name__}: {error}"
             left_out.append(Broken(group, entry.name, _package(entry), reason))
             log.warning("The %s %s of the package %s is left out: %s", group, entry.name, _package(entry), reason)
     return _Found(by_name, tuple(left_out))
@@ -219,7 +226,7 @@ def _checked(entry: EntryPoint) -> Any:
     one = entry.load()()
     name = getattr(one, "name", None)
     if not isinstance(name, str) or NAME.fullmatch(name) is None or name in RESERVED:
-        raise BackendRefused(
+        raise BackendSettingsError(
             f"its name is {name!r}: small letters, digits, points and hyphens are taken, at most 40, and neither of "
             f"{', '.join(RESERVED)}"
         )
@@ -227,9 +234,9 @@ def _checked(entry: EntryPoint) -> Any:
     lacking += [each for each in METHODS if not callable(getattr(one, each, None))]
     needs = getattr(one, "needs", ())
     if not isinstance(needs, tuple | list) or not all(isinstance(module, str) for module in needs):
-        raise BackendRefused(f"its needs are {needs!r}: names of modules are taken, such as ('torch',)")
+        raise BackendSettingsError(f"its needs are {needs!r}: names of modules are taken, such as ('torch',)")
     if lacking:
-        raise BackendRefused(f"it has no {', '.join(lacking)}")
+        raise BackendSettingsError(f"it has no {', '.join(lacking)}")
     return one
 
 

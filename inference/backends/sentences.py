@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.backends.captioners import Spec
-from inference.backends.encoders import EncoderRefused, ExtraMissing, Subject, check_options, encoder_name
-from inference.backends.use_multilingual import DIMENSIONS, EncoderMissing, content, encode
+from inference.backends.encoders import EncoderSettingsError, ExtraMissingError, Subject, check_options, encoder_name
+from inference.backends.use_multilingual import DIMENSIONS, EncoderMissingError, content, encode
 
 AT_ONCE = 64
 
@@ -20,7 +20,7 @@ class SentenceEncoder:
 
     Raises
     ------
-    inference.backends.encoders.ExtraMissing
+    inference.backends.encoders.ExtraMissingError
         Where the package is not installed.
     """
 
@@ -30,8 +30,8 @@ class SentenceEncoder:
     def __init__(self) -> None:
         try:
             self.signature = encoder_name("sentences-use-m3", content())
-        except EncoderMissing as error:
-            raise ExtraMissing(f"{error} Install it: pip install -r requirements.txt.") from error
+        except EncoderMissingError as error:
+            raise ExtraMissingError(f"{error} Install it: pip install -r requirements.txt.") from error
         self.space = self.signature
 
     def describe(self) -> dict[str, str]:
@@ -56,7 +56,7 @@ class SentencesBackend:
 
     def check(self, spec: Spec) -> None:
         if spec.source:
-            raise EncoderRefused("The sentence encoder comes from a package: leave the source empty.")
+            raise EncoderSettingsError("The sentence encoder comes from a package: leave the source empty.")
         check_options(spec, {})
 
     def subjects(self, spec: Spec) -> frozenset[Subject]:

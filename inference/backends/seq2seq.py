@@ -9,7 +9,7 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from inference.backends import language_codes
-from inference.backends.captioners import BackendRefused, Decoding, Failed, Said, Spec, Translation
+from inference.backends.captioners import BackendSettingsError, Decoding, Failed, Said, Spec, Translation
 from inference.backends.generation import (
     NEEDS,
     LoadedModel,
@@ -59,7 +59,7 @@ class Seq2SeqBackend:
     def languages(self, spec: Spec) -> Mapping[str, str]:
         family = family_of(spec)
         if family in BY_PREFIX and "languages" not in spec.options:
-            raise BackendRefused(
+            raise BackendSettingsError(
                 _(
                     "Nothing in “%(source)s” says which languages it translates into: give the option %(option)s, with "
                     "the word that is to stand before the English text, if any."
@@ -82,7 +82,7 @@ def family_of(spec: Spec) -> str:
 
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
     """
     config, given = config_here(spec), spec.options.get("family")
     if config is None:
@@ -93,12 +93,12 @@ def family_of(spec: Spec) -> str:
         if found == M2M_100 and folder is not None and _is_nllb(folder):
             found = NLLB
     if found is None:
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("“%(source)s” is not on this machine. Say what it is: option %(option)s.")
             % {"source": spec.source, "option": '{"family": "nllb"}'}
         )
     if found not in (*TABLES, *BY_PREFIX):
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("“%(source)s” is a model of the kind %(family)s. This backend takes: %(known)s.")
             % {"source": spec.source, "family": found, "known": ", ".join((*TABLES, *BY_PREFIX))}
         )
@@ -167,7 +167,7 @@ class Seq2Seq:
         written = f"__{code}__" if self._family == M2M_100 else code
         found = self._tokenizer.convert_tokens_to_ids(written)
         if found is None or found == self._tokenizer.unk_token_id:
-            raise BackendRefused(
+            raise BackendSettingsError(
                 _("“%(source)s” has no language of the code %(code)s: see the option “languages”.")
                 % {"source": spec.source, "code": code}
             )

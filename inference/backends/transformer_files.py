@@ -16,7 +16,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendRefused, Spec
+from inference.backends.captioners import BackendSettingsError, Spec
 
 PINNED = re.compile(r"(?P<name>[\w-][\w.-]*/[\w-][\w.-]*)@(?P<revision>[0-9a-f]{40})")
 NAME = re.compile(r"[\w-][\w. -]*")
@@ -39,19 +39,19 @@ def check_options(options: Mapping[str, Any], known: Mapping[str, Any]) -> None:
     """
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
         Where an option is not known or of another kind: misspelt, it would be passed over for ever.
     """
     for name, value in options.items():
         if name not in known:
-            raise BackendRefused(
+            raise BackendSettingsError(
                 _("There is no option “%(option)s”. There are: %(known)s.")
                 % {"option": name, "known": ", ".join(known)}
             )
         is_flag, is_number = isinstance(value, bool), isinstance(value, int)
         fits = isinstance(value, known[name]) and is_flag == (known[name] is bool)
         if not fits or (is_number and not is_flag and not 1 <= value <= LARGEST_NUMBER):
-            raise BackendRefused(
+            raise BackendSettingsError(
                 _("The option “%(option)s” is %(value)s, which is not what it takes (docs/models.md).")
                 % {"option": name, "value": json.dumps(value, ensure_ascii=False)}
             )
@@ -70,14 +70,14 @@ def folder_here(source: str) -> Path | None:
 
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
         Where it can be no source, or no machine could have what is missing here.
     """
     pinned = PINNED.fullmatch(source)
     if pinned:
         return _cached(pinned["name"], pinned["revision"])
     if "/" in source or "@" in source or NAME.fullmatch(source) is None:
-        raise BackendRefused(
+        raise BackendSettingsError(
             _(
                 "“%(source)s” is neither the name of a folder in the folder of models nor a model of the hub with its "
                 "commit, such as owner/name@ and 40 digits. Without the commit, nobody could say what made captions."
@@ -88,7 +88,7 @@ def folder_here(source: str) -> Path | None:
     if folder.is_dir():
         return folder
     if Path(settings.MODELS_FOLDER).is_dir() and folders_here():
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("There is no folder “%(name)s” in %(root)s. There are: %(names)s.")
             % {"name": source, "root": settings.MODELS_FOLDER, "names": ", ".join(folders_here())}
         )
@@ -101,12 +101,12 @@ def folder_of(spec: Spec) -> Path:
 
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
     """
     pinned = PINNED.fullmatch(spec.source)
     folder = _fetched(pinned["name"], pinned["revision"], spec) if pinned else folder_here(spec.source)
     if folder is None:
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("There is no folder “%(name)s” in %(root)s on this machine, nor any other model.")
             % {"name": spec.source, "root": settings.MODELS_FOLDER}
         )
@@ -118,7 +118,7 @@ def check_files(folder: Path, spec: Spec) -> None:
     """
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
         Where a file is missing without which it cannot be loaded.
     """
     read_json(folder, "config.json")
@@ -127,14 +127,14 @@ def check_files(folder: Path, spec: Spec) -> None:
     if any(folder.glob("*.bin")):
         if spec.options.get("allow_pickled_weights"):
             return
-        raise BackendRefused(
+        raise BackendSettingsError(
             _(
                 "The weights of “%(source)s” are Python's pickles. Save them as safetensors, or, where you trust them, "
                 "set the option %(option)s."
             )
             % {"source": spec.source, "option": '{"allow_pickled_weights": true}'}
         )
-    raise BackendRefused(_("“%(source)s” holds no weights: no file *.safetensors.") % {"source": spec.source})
+    raise BackendSettingsError(_("“%(source)s” holds no weights: no file *.safetensors.") % {"source": spec.source})
 
 
 def config_here(spec: Spec) -> dict[str, Any] | None:
@@ -142,7 +142,7 @@ def config_here(spec: Spec) -> dict[str, Any] | None:
 
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
         Where the source can be none, or what lies here is not whole.
     """
     folder = folder_here(spec.source)
@@ -163,21 +163,21 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     """
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
     """
     try:
         found = json.loads((folder / name).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("There is no model in “%(folder)s”: %(name)s is missing.") % {"folder": folder.name, "name": name}
         ) from error
     except (OSError, ValueError) as error:
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("%(name)s in “%(folder)s” cannot be read: %(error)s")
             % {"folder": folder.name, "name": name, "error": error}
         ) from error
     if not isinstance(found, dict):
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("%(name)s in “%(folder)s” is not an object in JSON.") % {"folder": folder.name, "name": name}
         )
     return found
@@ -206,7 +206,7 @@ def _cached(name: str, revision: str) -> Path | None:
     try:
         found = try_to_load_from_cache(name, "config.json", revision=revision)
     except ValueError as error:
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("“%(name)s” can be no name on the hub: %(error)s") % {"name": name, "error": first_line(error)}
         ) from error
     return Path(found).parent if isinstance(found, str) else None
@@ -220,7 +220,7 @@ def _fetched(name: str, revision: str, spec: Spec) -> Path:
         # Whatever lies deeper is another format of the same weights.
         folder = snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"])
     except Exception as error:  # of the hub's own, of the network, of the disk
-        raise BackendRefused(
+        raise BackendSettingsError(
             _("%(source)s cannot be fetched from the hub, nor was it before: %(error)s")
             % {"source": spec.source, "error": first_line(error)}
         ) from error

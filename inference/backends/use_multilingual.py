@@ -22,7 +22,7 @@ DIMENSIONS = 512
 WORDS_KEPT = 20_000
 
 
-class EncoderMissing(Exception):
+class EncoderMissingError(Exception):
     """The package is not installed."""
 
 
@@ -31,7 +31,7 @@ def signature_in(language: str) -> str:
 
     Raises
     ------
-    EncoderMissing
+    EncoderMissingError
     """
     return signature_of({"kind": "encoder", "language": language, **content()})
 
@@ -41,7 +41,7 @@ def content() -> dict[str, str]:
 
     Raises
     ------
-    EncoderMissing
+    EncoderMissingError
     """
     spec = importlib.util.find_spec(MODULE)
     try:
@@ -49,7 +49,7 @@ def content() -> dict[str, str]:
         folder = Path(next(iter(spec.submodule_search_locations or ())) if spec else "") / "resources"
         digests = {name: _sha256(folder / name) for name in FILES}
     except (PackageNotFoundError, StopIteration, OSError) as error:
-        raise EncoderMissing(f"The package {PACKAGE} is not installed, or not whole: {error}") from error
+        raise EncoderMissingError(f"The package {PACKAGE} is not installed, or not whole: {error}") from error
     return {"package": PACKAGE, "version": package_version, **digests}
 
 

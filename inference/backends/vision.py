@@ -19,8 +19,8 @@ from inference.backends.captioners import Spec
 from inference.backends.dual_encoder import loaded, prepared_by, together
 from inference.backends.encoder_files import FILES_ALONE, digests_of, folder_at
 from inference.backends.encoders import (
-    EncoderRefused,
-    ExtraMissing,
+    EncoderSettingsError,
+    ExtraMissingError,
     Subject,
     check_options,
     device,
@@ -56,9 +56,9 @@ class VisionModel:
 
     Raises
     ------
-    EncoderRefused
+    EncoderSettingsError
         Also where weights are missing of what is taken, or the same picture has other features each time.
-    inference.backends.encoders.ExtraMissing
+    inference.backends.encoders.ExtraMissingError
     """
 
     batch_size = AT_ONCE
@@ -112,24 +112,26 @@ class VisionModel:
             self._model, info = loaded(self._library.AutoModel, folder, self._torch, output_loading_info=True)
             self._processor = self._library.AutoImageProcessor.from_pretrained(folder, **FILES_ALONE)
         except Exception as error:  # nearly anything, where a file is not what it says
-            raise EncoderRefused(f"{self._source} cannot be loaded by transformers: {error}") from error
+            raise EncoderSettingsError(f"{self._source} cannot be loaded by transformers: {error}") from error
         if hasattr(self._model, "get_text_features"):
             kind = self._model.config.model_type
-            raise EncoderRefused(f"{self._source} is of the kind {kind}, of pictures and texts: use dual-encoder.")
+            raise EncoderSettingsError(
+                f"{self._source} is of the kind {kind}, of pictures and texts: use dual-encoder."
+            )
         if getattr(self._model, "main_input_name", "") != "pixel_values":
-            raise EncoderRefused(
+            raise EncoderSettingsError(
                 f"{self._source} is a model of the kind {self._model.config.model_type}, not of vision."
             )
         # What is missing would be random numbers, others each time.
         missing = set(info["missing_keys"])
         pooler = {name for name in missing if "pooler" in name}
         if missing - pooler:
-            raise EncoderRefused(f"{self._source} lacks weights, such as {min(missing - pooler)}.")
+            raise EncoderSettingsError(f"{self._source} lacks weights, such as {min(missing - pooler)}.")
         return not pooler
 
     def _pool_of(self, pool: str, has_pooler: bool) -> str:
         if pool == POOLER and not has_pooler:
-            raise EncoderRefused(f"{self._source} has no weights for the pooler. Choose another pool.")
+            raise EncoderSettingsError(f"{self._source} has no weights for the pooler. Choose another pool.")
         if pool != AUTO:
             return pool
         found = self._forward(self._noise(1))
@@ -141,7 +143,7 @@ class VisionModel:
         if self._pool == POOLER:
             pooled = getattr(found, "pooler_output", None)
             if pooled is None:
-                raise EncoderRefused(f"{self._source} pools nothing itself. Choose another pool.")
+                raise EncoderSettingsError(f"{self._source} pools nothing itself. Choose another pool.")
             # ResNet's is a map of one place.
             return pooled.flatten(1)
         last = found.last_hidden_state
@@ -158,11 +160,11 @@ class VisionModel:
         picture = self._noise(2)
         one, same = (self.features_of([self.prepare(picture)]) for _time in range(2))
         if one.ndim != 2 or not np.isfinite(one).all():
-            raise EncoderRefused(
+            raise EncoderSettingsError(
                 f"{self._source} gives features of the shape {one.shape[1:]}, not finite numbers in a row."
             )
         if not np.allclose(one, same, rtol=SAME_WITHIN, atol=SAME_WITHIN):
-            raise EncoderRefused(f"{self._source} gives other features for the same picture each time.")
+            raise EncoderSettingsError(f"{self._source} gives other features for the same picture each time.")
         return one.shape[1]
 
     @staticmethod
@@ -195,7 +197,7 @@ def _check_timm(folder: Path, source: str) -> None:
     try:
         said = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise EncoderRefused(f"The config.json of {source} cannot be read: {error}") from error
+        raise EncoderSettingsError(f"The config.json of {source} cannot be read: {error}") from error
     is_timm = isinstance(said, dict) and (said.get("model_type") == "timm_wrapper" or "model_type" not in said)
     if is_timm and "architecture" in said and importlib.util.find_spec("timm") is None:
-        raise ExtraMissing(f"{source} is a model of timm, which is not installed: {HOW_TIMM}.")
+        raise ExtraMissingError(f"{source} is a model of timm, which is not installed: {HOW_TIMM}.")

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendRefused, Failed, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Failed, Said, Spec
 from inference.backends.generation import plain, said
 from inference.rules.pivot import separators_of, split
 
@@ -71,7 +71,7 @@ class Writing:
     def stabiliser(self, output: str) -> str | Failed:
         """What stands before the first separator, of whatever language."""
         if not self.is_pivot:
-            raise BackendRefused(_("The model is not registered as pivot-stabilised."))
+            raise BackendSettingsError(_("The model is not registered as pivot-stabilised."))
         found = [output.find(separator.strip()) for separator in self._separators.values()]
         end = min((place for place in found if place >= 0), default=len(output))
         return plain(output[:end]) or Failed(_("The model wrote no stabiliser."))
@@ -81,16 +81,16 @@ def check_texts(options: Mapping[str, Any], languages: Mapping[str, str]) -> Non
     """
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
         Where the prompts or separators are of languages that the model does not have.
     """
     for name in ("prompts", "separators"):
         given = options.get(name) or {}
         if not all(isinstance(text, str) and text.strip() for text in given.values()):
-            raise BackendRefused(_("The option “%(option)s” has a text for each language.") % {"option": name})
+            raise BackendSettingsError(_("The option “%(option)s” has a text for each language.") % {"option": name})
         unknown = sorted(set(given) - set(languages))
         if unknown:
-            raise BackendRefused(
+            raise BackendSettingsError(
                 _("The option “%(option)s” has %(tags)s, which the model does not have: see the option “languages”.")
                 % {"option": name, "tags": ", ".join(unknown)}
             )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tabular.records import BrokenRecord, FileRefused, is_text, json_records
+from tabular.records import BrokenRecord, FileRefusedError, is_text, json_records
 
 
-class PairsRefused(ValueError):
+class PairFileError(ValueError):
     """The file cannot be used; says what is wrong, in which line, and what to do."""
 
 
@@ -18,30 +18,30 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
 
     Raises
     ------
-    PairsRefused
+    PairFileError
     """
     pairs: list[tuple[str, str]] = []
     try:
         with path.open("rb") as file:
             for record in json_records(file):
                 if isinstance(record, BrokenRecord):
-                    raise PairsRefused(f"{path}, line {record.number}: {record.reason}")
+                    raise PairFileError(f"{path}, line {record.number}: {record.reason}")
                 row = record.value if isinstance(record.value, dict) else {}
                 image = row.get("image")
                 if not _is_text(image) or not image:
-                    raise PairsRefused(f"{path}, line {record.number}: there is no “image”, the name of the picture.")
+                    raise PairFileError(f"{path}, line {record.number}: there is no “image”, the name of the picture.")
                 captions = [row["caption"]] if "caption" in row else row.get("captions")
                 if not isinstance(captions, list) or not captions or not all(map(_is_text, captions)):
-                    raise PairsRefused(
+                    raise PairFileError(
                         f"{path}, line {record.number}: image {image} needs “caption”, a text, or “captions”, a list."
                     )
                 pairs += [(image, caption) for caption in captions]
-    except FileRefused as refused:
-        raise PairsRefused(f"{path}: {refused}") from refused
+    except FileRefusedError as refused:
+        raise PairFileError(f"{path}: {refused}") from refused
     except OSError as error:
-        raise PairsRefused(f"{path} cannot be read ({error.strerror}).") from error
+        raise PairFileError(f"{path} cannot be read ({error.strerror}).") from error
     if not pairs:
-        raise PairsRefused(f"{path} holds no captions.")
+        raise PairFileError(f"{path} holds no captions.")
     return pairs
 
 

@@ -15,7 +15,7 @@ from images.rules.derive import upright
 ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp"})
 
 
-class PictureBroken(Exception):
+class UnreadableImageError(Exception):
     """A picture cannot be read; names it."""
 
 
@@ -31,7 +31,7 @@ def read_folder(folder: Path, names: list[str]) -> Iterator[tuple[str, Image.Ima
 
     Raises
     ------
-    PictureBroken
+    UnreadableImageError
     """
     for name in names:
         with _opened(folder / name, name) as file:
@@ -43,21 +43,21 @@ def read_collection(collection: Collection) -> Iterator[tuple[str, Image.Image]]
 
     Raises
     ------
-    PictureBroken
+    UnreadableImageError
     """
     for entry in collection.entries.select_related("image").iterator():
         try:
             with default_storage.open(entry.image.original) as file:
                 yield entry.key, _upright(file, entry.key)
         except FileNotFoundError as error:
-            raise PictureBroken(f"The file of picture {entry.key} is gone from storage.") from error
+            raise UnreadableImageError(f"The file of picture {entry.key} is gone from storage.") from error
 
 
 def _opened(path: Path, name: str) -> IO[bytes]:
     try:
         return path.open("rb")
     except OSError as error:
-        raise PictureBroken(f"Picture {name} cannot be read ({error.strerror}).") from error
+        raise UnreadableImageError(f"Picture {name} cannot be read ({error.strerror}).") from error
 
 
 def _upright(file: IO[bytes], name: str) -> Image.Image:
@@ -65,4 +65,4 @@ def _upright(file: IO[bytes], name: str) -> Image.Image:
         # As runs on the platform read it, so that the same encoder gives the same features.
         return upright(file, side=None)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError, Warning) as error:
-        raise PictureBroken(f"Picture {name} cannot be read as a picture ({error}).") from error
+        raise UnreadableImageError(f"Picture {name} cannot be read as a picture ({error}).") from error

@@ -16,8 +16,8 @@ from gensim import utils
 from gensim.models import KeyedVectors
 from numpy.typing import ArrayLike
 
-from inference.rules.word_vectors import FileFormat, VectorsRefused
-from metrics.word_vectors import TableWriter, VectorRefused
+from inference.rules.word_vectors import FileFormat, WordVectorFileError
+from metrics.word_vectors import TableWriter, VectorError
 
 MOST_DIMENSIONS = 10_000
 FIRST_BYTES, FIRST_NUMBERS = 1 << 16, 3
@@ -54,14 +54,14 @@ def format_of(path: Path) -> FileFormat:
 
     Raises
     ------
-    VectorsRefused
+    WordVectorFileError
         Where it cannot be unpacked.
     """
     try:
         with utils.open(str(path), "rb") as file:
             first, second = file.readline(FIRST_BYTES), file.readline(FIRST_BYTES)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise VectorsRefused(f"{path} cannot be unpacked ({error}). Fetch it again.") from error
+        raise WordVectorFileError(f"{path} cannot be unpacked ({error}). Fetch it again.") from error
     header = first.split()
     if len(header) != 2 or not all(part.isdigit() for part in header):
         return FileFormat.GLOVE
@@ -78,26 +78,26 @@ def copy_file(path: Path, file_format: FileFormat, writer_of: WriterOf) -> Table
 
     Raises
     ------
-    VectorsRefused
+    WordVectorFileError
         With the line (of a binary file: the word), what is wrong there and what to do.
     """
     progress = _Progress(path, file_format)
     try:
         return _copy(progress, writer_of)
-    except VectorRefused as refused:
-        raise VectorsRefused(f"{progress.place(refused.number)}: {refused.reason}.") from refused
+    except VectorError as refused:
+        raise WordVectorFileError(f"{progress.place(refused.number)}: {refused.reason}.") from refused
     except EOFError as error:
         why = f"the file ends here, but its first line announces {progress.announced} words; fetch it again"
-        raise VectorsRefused(f"{progress.place(progress.seen + 1)}: {why}.") from error
+        raise WordVectorFileError(f"{progress.place(progress.seen + 1)}: {why}.") from error
     except UnicodeDecodeError as error:
         why = f"this is not UTF-8; is it a file in the format {file_format}?"
-        raise VectorsRefused(f"{progress.place(progress.seen + 1)}: {why}") from error
+        raise WordVectorFileError(f"{progress.place(progress.seen + 1)}: {why}") from error
     except ValueError as error:
         if progress.writer is None and progress.has_header:
             why = "should be two whole numbers, how many words and how many numbers each; a GloVe file has no such line"
-            raise VectorsRefused(f"{path}, line 1 {why}.") from error
+            raise WordVectorFileError(f"{path}, line 1 {why}.") from error
         why = f"{error}; a word and its numbers are parted by single spaces"
-        raise VectorsRefused(f"{progress.place(progress.seen + 1)}: {why}.") from error
+        raise WordVectorFileError(f"{progress.place(progress.seen + 1)}: {why}.") from error
     finally:
         if progress.writer is not None:
             progress.writer.close()
@@ -107,15 +107,15 @@ def _copy(progress: _Progress, writer_of: WriterOf) -> TableWriter:
     path, is_binary = progress.path, progress.file_format == FileFormat.WORD2VEC_BINARY
     size, lines = _extent(path, count_lines=not is_binary)
     if not size:
-        raise VectorsRefused(f"{path} is empty.")
+        raise WordVectorFileError(f"{path} is empty.")
     _through(progress, writer_of).load_word2vec_format(str(path), binary=is_binary, no_header=not progress.has_header)
     follow = lines - progress.has_header
     if not is_binary and progress.announced != follow:
-        raise VectorsRefused(f"{path}, line 1 announces {progress.announced} words, but {follow} lines follow.")
+        raise WordVectorFileError(f"{path}, line 1 announces {progress.announced} words, but {follow} lines follow.")
     # Some programs end each vector with a line end, some do not.
     most = progress.bytes_read + progress.announced
     if is_binary and size - _first_line_bytes(path) > most:
-        raise VectorsRefused(f"{path} goes on after the {progress.announced} words that its first line announces.")
+        raise WordVectorFileError(f"{path} goes on after the {progress.announced} words that its first line announces.")
     if progress.writer is None:
         raise AssertionError("gensim makes its table before it reads a word")
     progress.writer.finish()
@@ -127,12 +127,12 @@ def copy_glove(writer_of: WriterOf) -> TableWriter:
 
     Raises
     ------
-    VectorsRefused
+    WordVectorFileError
         Where the package is not installed.
     """
     spec = importlib.util.find_spec(GLOVE_MODULE)
     if spec is None or not spec.submodule_search_locations:
-        raise VectorsRefused(f"The package {GLOVE_MODULE.replace('_', '-')} is not installed.")
+        raise WordVectorFileError(f"The package {GLOVE_MODULE.replace('_', '-')} is not installed.")
     folder = Path(spec.submodule_search_locations[0]) / "data"
     # As a plain array: each row of a memory map would be one, too, which costs more than to copy it.
     matrix = np.asarray(np.load(folder / GLOVE_MATRIX, mmap_mode="r"))
@@ -155,7 +155,9 @@ def _through(progress: _Progress, writer_of: WriterOf) -> Any:
             size = vector_size or 0
             if not 1 <= size <= MOST_DIMENSIONS:
                 line = f"{progress.path}, line 1"
-                raise VectorsRefused(f"{line} tells of {size} numbers to a word; it must be 1 to {MOST_DIMENSIONS}.")
+                raise WordVectorFileError(
+                    f"{line} tells of {size} numbers to a word; it must be 1 to {MOST_DIMENSIONS}."
+                )
             self.vector_size = size
             self.next_index = 0
             # What gensim looks at when it is done, without taking memory.
@@ -193,7 +195,7 @@ def _extent(path: Path, *, count_lines: bool) -> tuple[int, int]:
                 lines += chunk.count(b"\n") if count_lines else 0
                 last = chunk
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise VectorsRefused(f"{path} cannot be unpacked ({error}). Fetch it again.") from error
+        raise WordVectorFileError(f"{path} cannot be unpacked ({error}). Fetch it again.") from error
     return size, lines + (not last.endswith(b"\n"))
 
 

@@ -10,12 +10,12 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from inference.models import WordVectorSet
-from inference.rules.word_vectors import PACKAGED, VectorsRefused
-from inference.selectors.word_vectors import VectorsUnavailable, vectors_of
+from inference.rules.word_vectors import PACKAGED, WordVectorFileError
+from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
 from inference.services.word_vectors import import_packaged
 from languages.models import Language
-from metrics.named_vectors import BrokenVectors, NamedVectors, read_named_vectors
-from metrics.word_vectors import MANIFEST, BrokenTable, TableWriter, Vectors, open_table, read_manifest
+from metrics.named_vectors import MalformedVectorsError, NamedVectors, read_named_vectors
+from metrics.word_vectors import MANIFEST, MalformedTableError, TableWriter, Vectors, open_table, read_manifest
 
 NO_VECTORS = "none"
 """Only where a projection is trained: a metric that compares words needs some."""
@@ -40,7 +40,7 @@ def word_vectors(given: str, *, language: str, copy_to: Path) -> Vectors | None:
         if (path / MANIFEST).is_file():
             return open_table(path)
         return vectors_of(_signature(given, language))
-    except (VectorsRefused, VectorsUnavailable, BrokenTable) as refused:
+    except (WordVectorFileError, WordVectorsUnavailableError, MalformedTableError) as refused:
         raise CommandError(str(refused)) from refused
 
 
@@ -53,7 +53,7 @@ def named_vectors(path: Path, *, option: str) -> NamedVectors:
     """
     try:
         return read_named_vectors(path)
-    except BrokenVectors as error:
+    except MalformedVectorsError as error:
         raise CommandError(f"{option}: {error}") from error
 
 

@@ -10,6 +10,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ("images", "0001_initial"),
         ("languages", "0002_seed_the_36_languages"),
+        ("people", "0001_initial"),
         ("people", "__first__"),
     ]
 
@@ -18,7 +19,25 @@ class Migration(migrations.Migration):
             name="Translator",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("name", models.CharField(max_length=120, unique=True)),
+                (
+                    "project",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="people.project",
+                    ),
+                ),
+                (
+                    "is_shared",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Managers and researchers of every project may use it.",
+                        verbose_name="shared with all",
+                    ),
+                ),
+                ("name", models.CharField(max_length=120)),
                 ("description", models.TextField(blank=True)),
                 (
                     "backend",
@@ -44,13 +63,44 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["name"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("project", "name"), name="translator_named_once_per_project"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("is_shared", True)),
+                        fields=("name",),
+                        name="translator_named_once_among_shared",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("is_shared", False), ("project", None)),
+                        fields=("created_by", "name"),
+                        name="translator_named_once_per_maker",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
             name="CaptioningModel",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("name", models.CharField(max_length=120, unique=True)),
+                (
+                    "project",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="people.project",
+                    ),
+                ),
+                (
+                    "is_shared",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Managers and researchers of every project may use it.",
+                        verbose_name="shared with all",
+                    ),
+                ),
+                ("name", models.CharField(max_length=120)),
                 ("description", models.TextField(blank=True)),
                 (
                     "backend",
@@ -117,6 +167,17 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["name"],
                 "constraints": [
+                    models.UniqueConstraint(fields=("project", "name"), name="captioning_model_named_once_per_project"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("is_shared", True)),
+                        fields=("name",),
+                        name="captioning_model_named_once_among_shared",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("is_shared", False), ("project", None)),
+                        fields=("created_by", "name"),
+                        name="captioning_model_named_once_per_maker",
+                    ),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(
@@ -145,7 +206,25 @@ class Migration(migrations.Migration):
             name="Encoder",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("name", models.CharField(max_length=120, unique=True)),
+                (
+                    "project",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="people.project",
+                    ),
+                ),
+                (
+                    "is_shared",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Managers and researchers of every project may use it.",
+                        verbose_name="shared with all",
+                    ),
+                ),
+                ("name", models.CharField(max_length=120)),
                 ("description", models.TextField(blank=True)),
                 (
                     "backend",
@@ -169,12 +248,43 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["name"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("project", "name"), name="encoder_named_once_per_project"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("is_shared", True)),
+                        fields=("name",),
+                        name="encoder_named_once_among_shared",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("is_shared", False), ("project", None)),
+                        fields=("created_by", "name"),
+                        name="encoder_named_once_per_maker",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
             name="Run",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "project",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="people.project",
+                    ),
+                ),
+                (
+                    "is_shared",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Managers and researchers of every project may use it.",
+                        verbose_name="shared with all",
+                    ),
+                ),
                 (
                     "model",
                     models.ForeignKey(

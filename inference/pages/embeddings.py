@@ -14,7 +14,7 @@ from inference.backends.registry import encoders
 from inference.models import GOING, EmbeddingSet, Encoder, RunState
 from inference.selectors import embedding_sets as selectors
 from inference.selectors.embedding_sets import SetImage
-from inference.selectors.embeddings import EmbeddingsUnavailable
+from inference.selectors.embeddings import EmbeddingsUnavailableError
 from people.models import User
 
 SIMILARITY_DIGITS = 3
@@ -78,7 +78,7 @@ def set_page(found: EmbeddingSet, viewer: User) -> SetPage:
     if not trouble:
         try:
             centre = selectors.centre(found)
-        except EmbeddingsUnavailable as error:
+        except EmbeddingsUnavailableError as error:
             trouble = str(error)
     images = selectors.set_images(found, [centre], viewer) if centre is not None else []
     return SetPage(line, trouble, images[0] if images else None, is_without_centre=not trouble and centre is None)
@@ -95,7 +95,7 @@ def neighbours_page(found: EmbeddingSet, entry: CollectionImage, viewer: User) -
     if not trouble:
         try:
             near = selectors.neighbours(found, entry.image_id, viewer)
-        except EmbeddingsUnavailable as error:
+        except EmbeddingsUnavailableError as error:
             trouble = str(error)
         except KeyError:
             trouble = _("This image has no vector: it has none of the captions, could not be read, or came later.")

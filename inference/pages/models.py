@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from inference.backends import registry
-from inference.backends.captioners import BackendRefused
+from inference.backends.captioners import BackendSettingsError
 from inference.models import IMPORTED, TRANSLATED, CaptioningModel
 from inference.pages.runs import decoding_lines
 from inference.selectors.models import ENGLISH, ModelDetails, ModelRow, languages_by_tag
@@ -124,7 +124,7 @@ def ability_of(model: CaptioningModel) -> Ability:
             spec, backend = spec_of(model), registry.backend_named(model.backend)
             codes = dict(backend.languages(spec))
         backend.check(spec)
-    except BackendRefused as refused:
+    except BackendSettingsError as refused:
         return Ability({}, "", [], str(refused))
     return Ability(codes, backend.queue, registry.missing_modules(backend), "")
 

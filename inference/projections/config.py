@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 
-class ProjectionRefused(Exception):
+class ProjectionError(Exception):
     """A projection cannot be trained or used, and why."""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.projections.config import Config, ProjectionRefused
+from inference.projections.config import Config, ProjectionError
 from metrics.word_vectors import signature_of
 
 MANIFEST, WEIGHTS, WORDS, CHECKPOINT, VECTORS = "manifest.json", "weights.npz", "words.json", "checkpoint.pt", "vectors"
@@ -77,7 +77,7 @@ def read_projection(folder: Path) -> tuple[Manifest, list[str], Weights]:
 
     Raises
     ------
-    ProjectionRefused
+    ProjectionError
     """
     manifest = read_manifest(folder)
     try:
@@ -85,9 +85,9 @@ def read_projection(folder: Path) -> tuple[Manifest, list[str], Weights]:
         with np.load(folder / WEIGHTS, allow_pickle=False) as file:
             weights = {name: file[name] for name in file}
     except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise ProjectionRefused(f"The projection in {folder} is not whole ({error}). Train it again.") from error
+        raise ProjectionError(f"The projection in {folder} is not whole ({error}). Train it again.") from error
     if (words_sha256(words), weights_sha256(weights)) != (manifest.words_sha256, manifest.weights_sha256):
-        raise ProjectionRefused(f"Words or weights in {folder} are not those of its manifest. Train it again.")
+        raise ProjectionError(f"Words or weights in {folder} are not those of its manifest. Train it again.")
     return manifest, words, weights
 
 
@@ -96,22 +96,22 @@ def read_manifest(folder: Path) -> Manifest:
 
     Raises
     ------
-    ProjectionRefused
+    ProjectionError
     """
     path = folder / MANIFEST
     if not path.is_file():
         unfinished = (folder / CHECKPOINT).is_file()
         why = "its training was not finished: go on with --resume" if unfinished else f"there is no {MANIFEST}"
-        raise ProjectionRefused(f"{folder} holds no projection; {why}.")
+        raise ProjectionError(f"{folder} holds no projection; {why}.")
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
         signature = said.pop("signature")
         manifest = Manifest(**said)
         Config(**manifest.config)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ProjectionRefused(f"{path} is not the manifest of a projection ({error}).") from error
+        raise ProjectionError(f"{path} is not the manifest of a projection ({error}).") from error
     if (manifest.layout, manifest.kind, manifest.signature) != (LAYOUT, KIND, signature):
-        raise ProjectionRefused(f"{path} was changed, or is of another version. Train the projection again.")
+        raise ProjectionError(f"{path} was changed, or is of another version. Train the projection again.")
     return manifest
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.backends.encoders import device, torch
-from inference.projections.config import Config, ProjectionRefused
+from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import Manifest, read_projection
 from inference.projections.training import network_of, tensors_of
 from inference.projections.words import Reader
@@ -32,7 +32,7 @@ class Projection:
 
         Raises
         ------
-        metrics.java.ToolMissing
+        metrics.java.ToolMissingError
             Where its tokeniser needs a program or package that is not there.
         """
         about = self.manifest
@@ -50,18 +50,18 @@ def open_projection(folder: Path, vectors: Vectors | None) -> Projection:
 
     Raises
     ------
-    ProjectionRefused
+    ProjectionError
         Where the folder holds none, or other word vectors or another tokeniser are here than it was trained with.
-    inference.backends.encoders.ExtraMissing
-    metrics.java.ToolMissing
+    inference.backends.encoders.ExtraMissingError
+    metrics.java.ToolMissingError
     """
     manifest, words, weights = read_projection(folder)
     given = None if vectors is None else vectors.signature
     if given != manifest.vectors:
-        raise ProjectionRefused(f"{folder} was trained with the word vectors {manifest.vectors}, not with {given}.")
+        raise ProjectionError(f"{folder} was trained with the word vectors {manifest.vectors}, not with {given}.")
     here = text_version(manifest.tokenizer, manifest.normalise)
     if here != manifest.text:
-        raise ProjectionRefused(f"{folder} was trained on text made by {manifest.text}; here that is {here}.")
+        raise ProjectionError(f"{folder} was trained on text made by {manifest.text}; here that is {here}.")
     library = torch()
     network = network_of(
         len(words), vectors.dimensions if vectors else 0, manifest.dimensions, Config(**manifest.config)
@@ -69,5 +69,5 @@ def open_projection(folder: Path, vectors: Vectors | None) -> Projection:
     try:
         network.load_state_dict({name: library.from_numpy(np.array(value)) for name, value in weights.items()})
     except RuntimeError as error:
-        raise ProjectionRefused(f"The weights in {folder} are of another network. Train it again.") from error
+        raise ProjectionError(f"The weights in {folder} are of another network. Train it again.") from error
     return Projection(manifest, Reader(words, vectors), network.to(device()).eval())

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.backends.encoders import device, torch
-from inference.projections.config import Config, ProjectionRefused
+from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import (
     CHECKPOINT,
     KIND,
@@ -62,9 +62,9 @@ def train(task: Task, config: Config, folder: Path, *, resume: bool, progress: P
 
     Raises
     ------
-    ProjectionRefused
+    ProjectionError
         Where a caption's image has no features, there are fewer than two images, or the folder holds something else.
-    inference.backends.encoders.ExtraMissing
+    inference.backends.encoders.ExtraMissingError
         Where PyTorch is not installed.
     """
     rows = _rows_of_images(task)
@@ -178,9 +178,9 @@ class _Trainer:
             state = self._torch.load(path, map_location=self._device, weights_only=True)
             found, epoch = state["run"], int(state["epoch"])
         except Exception as error:
-            raise ProjectionRefused(f"{path} cannot be read ({error}). Remove it and train from the start.") from error
+            raise ProjectionError(f"{path} cannot be read ({error}). Remove it and train from the start.") from error
         if found != run:
-            raise ProjectionRefused(
+            raise ProjectionError(
                 f"{path} is of another training: captions, features, vectors or options were others. Give those again, "
                 "or another folder."
             )
@@ -203,28 +203,26 @@ def _rows_of_images(task: Task) -> NDArray[np.int64]:
     places = task.features.rows()
     twice = next((key for key, rows in places.items() if len(rows) > 1), None)
     if twice is not None:
-        raise ProjectionRefused(f"The features hold image {twice} twice.")
+        raise ProjectionError(f"The features hold image {twice} twice.")
     missing = [image for image in dict.fromkeys(task.images) if image not in places]
     if missing:
         more = f", nor have {len(missing) - 1:,} other images" if missing[1:] else ""
-        raise ProjectionRefused(f"Image {missing[0]} has captions but no features{more}.")
+        raise ProjectionError(f"Image {missing[0]} has captions but no features{more}.")
     if len(set(task.images)) < 2:
-        raise ProjectionRefused("Captions of two images or more are needed: the wrong images are those of the others.")
+        raise ProjectionError("Captions of two images or more are needed: the wrong images are those of the others.")
     rows = np.array([places[image][0] for image in task.images], dtype=np.int64)
     zero = np.flatnonzero(~task.features.vectors[rows].any(axis=1))
     if zero.size:
-        raise ProjectionRefused(f"The features of image {task.images[zero[0]]} are zero throughout.")
+        raise ProjectionError(f"The features of image {task.images[zero[0]]} are zero throughout.")
     return rows
 
 
 def _check_folder(folder: Path, *, resume: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / MANIFEST).exists():
-        raise ProjectionRefused(f"{folder} holds a finished projection, which is never changed. Choose another folder.")
+        raise ProjectionError(f"{folder} holds a finished projection, which is never changed. Choose another folder.")
     if (folder / CHECKPOINT).exists() and not resume:
-        raise ProjectionRefused(
-            f"{folder} holds an unfinished training. Go on with --resume, or choose another folder."
-        )
+        raise ProjectionError(f"{folder} holds an unfinished training. Go on with --resume, or choose another folder.")
 
 
 def _run_of(task: Task, config: Config, rows: NDArray[np.int64], words: list[str]) -> str:

@@ -18,7 +18,7 @@ COCO_FILE_STEMS = ("{:012d}", "COCO_val2014_{:012d}", "COCO_train2014_{:012d}", 
 """How COCO names the file of an image, of which its results give the number only."""
 
 
-class CaptionRefused(ValueError):
+class CaptionLineError(ValueError):
     """The line is not taken. `reference` is the image it names, as far as that could be read."""
 
     def __init__(self, reason: str, reference: str = "") -> None:
@@ -38,11 +38,11 @@ def caption_line(value: Any) -> CaptionLine:
     """
     Raises
     ------
-    CaptionRefused
+    CaptionLineError
         With why, for who made the file.
     """
     if not isinstance(value, dict):
-        raise CaptionRefused(_("Not a JSON object with “image” and “caption”."))
+        raise CaptionLineError(_("Not a JSON object with “image” and “caption”."))
     reference = image_named_in(value)
     return CaptionLine(reference, caption_text(value.get("caption"), reference))
 
@@ -51,14 +51,14 @@ def image_named_in(value: dict[str, Any]) -> str:
     """
     Raises
     ------
-    CaptionRefused
+    CaptionLineError
     """
     name = next((name for name in IMAGE_NAMES if name in value), None)
     if name is None:
-        raise CaptionRefused(_("Names no image: give its key, file name or SHA-256 as “image”."))
+        raise CaptionLineError(_("Names no image: give its key, file name or SHA-256 as “image”."))
     given = value[name]
     if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip() or not is_text(str(given)):
-        raise CaptionRefused(_("“%(name)s” is neither a text nor a whole number.") % {"name": name})
+        raise CaptionLineError(_("“%(name)s” is neither a text nor a whole number.") % {"name": name})
     return str(given).strip()[:MAX_REFERENCE_CHARACTERS]
 
 
@@ -76,19 +76,19 @@ def caption_text(given: Any, reference: str) -> str:
     """
     Raises
     ------
-    CaptionRefused
+    CaptionLineError
     """
     if given is None:
-        raise CaptionRefused(_("There is no caption."), reference)
+        raise CaptionLineError(_("There is no caption."), reference)
     if not isinstance(given, str):
-        raise CaptionRefused(_("The caption is not a text."), reference)
+        raise CaptionLineError(_("The caption is not a text."), reference)
     if not is_text(given):
-        raise CaptionRefused(_("The caption holds characters that are not valid."), reference)
+        raise CaptionLineError(_("The caption holds characters that are not valid."), reference)
     text = unicodedata.normalize("NFC", given).strip()
     if not any(unicodedata.category(character)[0] not in "CZ" for character in text):
-        raise CaptionRefused(_("The caption is empty."), reference)
+        raise CaptionLineError(_("The caption is empty."), reference)
     if len(text) > MAX_CAPTION_CHARACTERS:
-        raise CaptionRefused(
+        raise CaptionLineError(
             _("The caption has %(length)s characters; at most %(limit)s are taken.")
             % {"length": len(text), "limit": MAX_CAPTION_CHARACTERS},
             reference,

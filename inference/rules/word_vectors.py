@@ -12,7 +12,7 @@ class FileFormat(StrEnum):
     GLOVE = "glove"
 
 
-class VectorsRefused(Exception):
+class WordVectorFileError(Exception):
     """Word vectors cannot be imported, and why."""
 
 

@@ -81,7 +81,7 @@ def neighbours(found: EmbeddingSet, image_id: int, viewer: User) -> list[SetImag
 
     Raises
     ------
-    inference.selectors.embeddings.EmbeddingsUnavailable
+    inference.selectors.embeddings.EmbeddingsUnavailableError
     KeyError
         Where the image has no vector.
     """
@@ -104,7 +104,7 @@ def centre(found: EmbeddingSet) -> int | None:
 
     Raises
     ------
-    inference.selectors.embeddings.EmbeddingsUnavailable
+    inference.selectors.embeddings.EmbeddingsUnavailableError
     """
     key = f"centre-of-{found.digest}"
     kept: int | None = cache.get(key)

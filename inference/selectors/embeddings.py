@@ -33,7 +33,7 @@ _open: dict[str, Embeddings] = {}
 _opening = threading.Lock()
 
 
-class EmbeddingsUnavailable(Exception):
+class EmbeddingsUnavailableError(Exception):
     """The vectors are not whole yet, or their files are gone or changed; says which."""
 
 
@@ -86,10 +86,10 @@ def open_set(embeddings: EmbeddingSet) -> Embeddings:
 
     Raises
     ------
-    EmbeddingsUnavailable
+    EmbeddingsUnavailableError
     """
     if not embeddings.file:
-        raise EmbeddingsUnavailable(_("These vectors are still being computed."))
+        raise EmbeddingsUnavailableError(_("These vectors are still being computed."))
     with _opening:
         if embeddings.digest not in _open:
             while len(_open) >= MOST_OPEN:
@@ -171,7 +171,7 @@ def newest_covering(images: Sequence[int], sets: Iterable[EmbeddingSet]) -> tupl
     for one in sets:
         try:
             found = open_set(one)
-        except EmbeddingsUnavailable:
+        except EmbeddingsUnavailableError:
             continue
         if (found.places(images) >= 0).all():
             return one, found
@@ -201,13 +201,13 @@ def _opened(about: EmbeddingSet) -> Embeddings:
         vectors = np.load(_on_this_machine(about.file, f"{about.digest}-{VECTORS_FILE}"), mmap_mode="r")
         ids = np.load(_on_this_machine(f"{folder}/{IDS_FILE}", f"{about.digest}-{IDS_FILE}"))
     except (OSError, ValueError, EOFError) as error:
-        raise EmbeddingsUnavailable(
+        raise EmbeddingsUnavailableError(
             _("The vectors of set %(number)s cannot be read (%(why)s). Compute them again.")
             % {"number": about.pk, "why": error}
         ) from error
     shape, kind = (about.rows, about.dimensions), about.precision
     if vectors.shape != shape or vectors.dtype.name != kind or ids.shape != shape[:1]:
-        raise EmbeddingsUnavailable(
+        raise EmbeddingsUnavailableError(
             _("The files of set %(number)s hold other vectors than were computed. Compute them again.")
             % {"number": about.pk}
         )

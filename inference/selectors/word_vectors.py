@@ -8,15 +8,15 @@ from pathlib import Path
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from inference.backends.use_multilingual import Encoder, EncoderMissing
+from inference.backends.use_multilingual import Encoder, EncoderMissingError
 from inference.models import VectorKind, WordVectorSet
-from metrics.word_vectors import BrokenTable, Vectors, open_table
+from metrics.word_vectors import MalformedTableError, Vectors, open_table
 
 _open: dict[tuple[Path, str], Vectors] = {}
 _opening = threading.Lock()
 
 
-class VectorsUnavailable(Exception):
+class WordVectorsUnavailableError(Exception):
     """There are no vectors of this signature here, or their files are gone or changed."""
 
 
@@ -29,7 +29,7 @@ def vectors_of(signature: str) -> Vectors:
 
     Raises
     ------
-    VectorsUnavailable
+    WordVectorsUnavailableError
     """
     key = (Path(settings.VECTORS), signature)
     with _opening:
@@ -41,18 +41,20 @@ def vectors_of(signature: str) -> Vectors:
 def _opened(signature: str) -> Vectors:
     row = WordVectorSet.objects.filter(signature=signature).first()
     if row is None:
-        raise VectorsUnavailable(_("No word vectors have the signature %(signature)s.") % {"signature": signature})
+        raise WordVectorsUnavailableError(
+            _("No word vectors have the signature %(signature)s.") % {"signature": signature}
+        )
     about = {"name": row.name, "language": row.language_id, "signature": signature}
     try:
         found: Vectors
         found = open_table(folder_of(signature)) if row.kind == VectorKind.TABLE else Encoder(row.language_id)
-    except (BrokenTable, EncoderMissing) as error:
+    except (MalformedTableError, EncoderMissingError) as error:
         said = _("The word vectors “%(name)s” (%(language)s) cannot be read: %(why)s")
-        raise VectorsUnavailable(said % {**about, "why": error}) from error
+        raise WordVectorsUnavailableError(said % {**about, "why": error}) from error
     if found.signature != signature:
         said = _(
             "The word vectors “%(name)s” (%(language)s) are not those with the signature %(signature)s. "
             "Install or import the version again that they were made with."
         )
-        raise VectorsUnavailable(said % about)
+        raise WordVectorsUnavailableError(said % about)
     return found

@@ -13,10 +13,10 @@ from PIL import Image as Pillow
 from images.models import Image
 from inference.backends.captioners import Captioner, Decoding, Failed, Said, Translation
 from inference.models import CaptioningModel, Chunk, ModelCaption, Run, RunFailure, Stabiliser
-from inference.rules.captions import CaptionRefused, caption_text
+from inference.rules.captions import CaptionLineError, caption_text
 from inference.rules.runs import unpack_ids
 from inference.services import loading
-from inference.services.working import Item, Made
+from inference.services.working import Made, PendingImage
 
 STABILISER = "stabiliser"
 """The part of an image that is made before all its captions; no language tag is as long."""
@@ -49,7 +49,7 @@ class Captioning:
         self.side, self.batch_size = self.captioner.side, self.captioner.batch_size
         return self.captioner.describe()
 
-    def missing(self, chunk: Chunk) -> list[Item]:
+    def missing(self, chunk: Chunk) -> list[PendingImage]:
         image_ids = unpack_ids(chunk.image_ids)
         there = _there(self.model, self.run, image_ids)
         if self.first:
@@ -59,9 +59,11 @@ class Captioning:
         facts = {row[0]: row for row in wanted.values_list("pk", "sha256", "original", "width", "height")}
         return [self._item(*facts[one], to_do[one]) for one in image_ids if one in facts]
 
-    def _item(self, image_id: int, key: str, original: str, width: int, height: int, tags: tuple[str, ...]) -> Item:
+    def _item(
+        self, image_id: int, key: str, original: str, width: int, height: int, tags: tuple[str, ...]
+    ) -> PendingImage:
         needs_first = self.first and image_id not in self.stabilisers
-        return Item(
+        return PendingImage(
             image_id=image_id,
             key=key,
             parts=(STABILISER, *tags) if needs_first else tags,
@@ -69,10 +71,10 @@ class Captioning:
             pixels=width * height,
         )
 
-    def prepare(self, item: Item, picture: Pillow.Image | None) -> Any:
+    def prepare(self, item: PendingImage, picture: Pillow.Image | None) -> Any:
         return self.captioner.prepare(picture)
 
-    def compute(self, items: Sequence[Item], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
+    def compute(self, items: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
         keys = [item.key for item in items]
         if part == STABILISER:
             return [_checked_text(one) for one in self.captioner.stabilise(prepared, keys=keys, decoding=self.decoding)]
@@ -114,7 +116,7 @@ class Translating(Captioning):
         self.side, self.batch_size = None, self.translation.batch_size
         return self.translation.describe()
 
-    def missing(self, chunk: Chunk) -> list[Item]:
+    def missing(self, chunk: Chunk) -> list[PendingImage]:
         image_ids = unpack_ids(chunk.image_ids)
         captions = ModelCaption.objects.filter(model=self.model.english_model_id, language=ENGLISH)
         english = dict(captions.filter(image_id__in=image_ids).values_list("image_id", "text"))
@@ -123,15 +125,15 @@ class Translating(Captioning):
         keys = dict(Image.objects.filter(pk__in=image_ids).values_list("pk", "sha256"))
         none = _("“%(model)s” has no English caption for it.") % {"model": self.model.english_model}
         return [
-            Item(one, keys[one], to_do[one], text=english.get(one, ""), refused="" if one in english else none)
+            PendingImage(one, keys[one], to_do[one], text=english.get(one, ""), refused="" if one in english else none)
             for one in image_ids
             if to_do[one] and one in keys
         ]
 
-    def prepare(self, item: Item, picture: Pillow.Image | None) -> Any:
+    def prepare(self, item: PendingImage, picture: Pillow.Image | None) -> Any:
         return item.text
 
-    def compute(self, items: Sequence[Item], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
+    def compute(self, items: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
         if part == ENGLISH:
             return [Said(text) for text in prepared]
         keys = [item.key for item in items]
@@ -146,7 +148,7 @@ def checked(said: Said | Failed) -> Said | Failed:
     try:
         stabiliser = caption_text(said.stabiliser, "") if said.stabiliser else ""
         return Said(caption_text(said.text, ""), stabiliser)
-    except CaptionRefused as refused:
+    except CaptionLineError as refused:
         return Failed(str(refused))
 
 

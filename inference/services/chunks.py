@@ -22,7 +22,7 @@ SKIP_AFTER_ATTEMPTS = 4
 """After so many starts that ended without a word, the next image is taken to be what ends them."""
 
 
-class LeaseLost(Exception):
+class LeaseLostError(Exception):
     """Another worker has the chunk, or it is gone."""
 
 
@@ -50,7 +50,7 @@ def extend(chunk: Chunk, *, now: datetime) -> None:
     """
     Raises
     ------
-    LeaseLost
+    LeaseLostError
     """
     _update(chunk, now=now)
 
@@ -60,7 +60,7 @@ def stored(chunk: Chunk, *, now: datetime, is_whole: bool) -> None:
 
     Raises
     ------
-    LeaseLost
+    LeaseLostError
         Nothing of this transaction may stay then.
     """
     if is_whole:
@@ -80,7 +80,7 @@ def _update(chunk: Chunk, *, now: datetime, **values: object) -> None:
     until = _later(chunk, now)
     lease = None if values.get("state") == JobState.DONE else until
     if not _held(chunk).update(lease_until=lease, **values):
-        raise LeaseLost(chunk.pk)
+        raise LeaseLostError(chunk.pk)
     chunk.lease_until = until
 
 

@@ -13,14 +13,14 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendDown, BackendRefused, Failed, OutOfMemory
-from inference.backends.encoders import EncoderRefused, ExtraMissing
+from inference.backends.captioners import BackendDownError, BackendSettingsError, Failed, OutOfMemoryError
+from inference.backends.encoders import EncoderSettingsError, ExtraMissingError
 from inference.services.workers import meter
-from inference.services.working import Item, Made, Work
+from inference.services.working import Made, PendingImage, Work
 
 log = logging.getLogger(__name__)
 
-OF_THE_WHOLE_RUN = (BackendRefused, BackendDown, ExtraMissing, EncoderRefused)
+OF_THE_WHOLE_RUN = (BackendSettingsError, BackendDownError, ExtraMissingError, EncoderSettingsError)
 """What no image is to blame for."""
 
 
@@ -45,11 +45,11 @@ class Computed:
     size: int
 
 
-def compute(work: Work, items: Sequence[Item], prepared: Sequence[Any], part: str, *, size: int) -> Computed:
+def compute(work: Work, items: Sequence[PendingImage], prepared: Sequence[Any], part: str, *, size: int) -> Computed:
     """
     Raises
     ------
-    BackendRefused, BackendDown, ExtraMissing, EncoderRefused
+    BackendSettingsError, BackendDownError, ExtraMissingError, EncoderSettingsError
     """
     size_before = size
     results: list[Any] = []
@@ -58,7 +58,7 @@ def compute(work: Work, items: Sequence[Item], prepared: Sequence[Any], part: st
         try:
             with meter.computing():
                 found = _results(work, items[chosen], prepared[chosen], part)
-        except OutOfMemory:
+        except OutOfMemoryError:
             if len(items[chosen]) > 1:
                 size = len(items[chosen]) // 2
                 continue
@@ -69,13 +69,13 @@ def compute(work: Work, items: Sequence[Item], prepared: Sequence[Any], part: st
     return Computed(made, size)
 
 
-def _results(work: Work, items: Sequence[Item], prepared: Sequence[Any], part: str) -> list[Any]:
+def _results(work: Work, items: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any]:
     try:
         found = work.compute(items, prepared, part)
         if len(found) != len(items):
             raise ValueError(f"{len(found)} results for {len(items)} images")
         return list(found)
-    except (OutOfMemory, *OF_THE_WHOLE_RUN):
+    except (OutOfMemoryError, *OF_THE_WHOLE_RUN):
         raise
     except Exception as error:
         if len(items) == 1:
@@ -85,10 +85,10 @@ def _results(work: Work, items: Sequence[Item], prepared: Sequence[Any], part: s
     return [result for item, one in zip(items, prepared, strict=True) for result in _alone(work, item, one, part)]
 
 
-def _alone(work: Work, item: Item, prepared: Any, part: str) -> list[Any]:
+def _alone(work: Work, item: PendingImage, prepared: Any, part: str) -> list[Any]:
     try:
         return _results(work, [item], [prepared], part)
-    except OutOfMemory:
+    except OutOfMemoryError:
         return [_too_large()]
 
 

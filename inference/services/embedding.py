@@ -12,12 +12,12 @@ from PIL import Image as Pillow
 
 from images.models import Image
 from inference.backends.captioners import Failed
-from inference.backends.encoders import EncoderRefused
+from inference.backends.encoders import EncoderSettingsError
 from inference.models import Chunk, EmbeddingSet, Encoder, ModelCaption, Run, RunFailure
 from inference.rules.runs import unpack_ids
-from inference.selectors.embeddings import EmbeddingsUnavailable
+from inference.selectors.embeddings import EmbeddingsUnavailableError
 from inference.services import embedding_store, encoders
-from inference.services.working import Item, Made
+from inference.services.working import Made, PendingImage
 
 
 class ImageEmbedding:
@@ -40,23 +40,23 @@ class ImageEmbedding:
         described: Mapping[str, str] = self.loaded.describe()
         return described
 
-    def missing(self, chunk: Chunk) -> list[Item]:
+    def missing(self, chunk: Chunk) -> list[PendingImage]:
         image_ids = unpack_ids(chunk.image_ids)
         failed = RunFailure.objects.filter(run=self.run, image_id__in=image_ids).values_list("image_id", flat=True)
         try:
             there = embedding_store.ids_stored(chunk, self.set) | set(failed)
-        except EmbeddingsUnavailable as error:
-            raise EncoderRefused(str(error)) from error
+        except EmbeddingsUnavailableError as error:
+            raise EncoderSettingsError(str(error)) from error
         images = Image.objects.in_bulk([one for one in image_ids if one not in there])
         return self._items([images[one] for one in image_ids if one in images])
 
-    def _items(self, images: Sequence[Image]) -> list[Item]:
-        return [Item(one.pk, one.sha256, picture=one.original, pixels=one.width * one.height) for one in images]
+    def _items(self, images: Sequence[Image]) -> list[PendingImage]:
+        return [PendingImage(one.pk, one.sha256, picture=one.original, pixels=one.width * one.height) for one in images]
 
-    def prepare(self, item: Item, picture: Pillow.Image | None) -> Any:
+    def prepare(self, item: PendingImage, picture: Pillow.Image | None) -> Any:
         return self.loaded.prepare(picture)
 
-    def compute(self, items: Sequence[Item], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
+    def compute(self, items: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
         return self._kept(self.loaded.features_of(prepared))
 
     def _kept(self, rows: Any) -> list[Any | Failed]:
@@ -77,26 +77,26 @@ class ImageEmbedding:
         self.set.refresh_from_db()
         try:
             embedding_store.put_together(self.set)
-        except EmbeddingsUnavailable as error:
-            raise EncoderRefused(str(error)) from error
+        except EmbeddingsUnavailableError as error:
+            raise EncoderSettingsError(str(error)) from error
 
 
 class CaptionEmbedding(ImageEmbedding):
     """Vectors of a model's stored captions in one language."""
 
-    def _items(self, images: Sequence[Image]) -> list[Item]:
+    def _items(self, images: Sequence[Image]) -> list[PendingImage]:
         captions = ModelCaption.objects.filter(model=self.set.captions_of, language=self.set.language_id)
         texts = dict(captions.filter(image__in=images).values_list("image_id", "text"))
         none = _("“%(model)s” has no caption of it in this language.") % {"model": self.set.captions_of}
         return [
-            Item(one.pk, one.sha256, text=texts.get(one.pk, ""), refused="" if one.pk in texts else none)
+            PendingImage(one.pk, one.sha256, text=texts.get(one.pk, ""), refused="" if one.pk in texts else none)
             for one in images
         ]
 
-    def prepare(self, item: Item, picture: Pillow.Image | None) -> Any:
+    def prepare(self, item: PendingImage, picture: Pillow.Image | None) -> Any:
         return item.text
 
-    def compute(self, items: Sequence[Item], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
+    def compute(self, items: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
         return self._kept(self.loaded.vectors(prepared))
 
 

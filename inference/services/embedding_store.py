@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from images.models import JobState
 from images.services import files
-from inference.backends.encoders import EncoderRefused
+from inference.backends.encoders import EncoderSettingsError
 from inference.files.vector_cache import working_file
 from inference.models import Chunk, EmbeddingSet, RunFailure
 from inference.rules.runs import unpack_ids
@@ -62,14 +62,14 @@ def put_together(of: EmbeddingSet) -> None:
 
     Raises
     ------
-    EncoderRefused
+    EncoderSettingsError
         Where vectors are gone from storage.
     """
     chunks = list(of.run.chunks.filter(state=JobState.DONE))
     failed = set(RunFailure.objects.filter(run=of.run_id).values_list("image_id", flat=True))
     ids = np.array(sorted({one for chunk in chunks for one in unpack_ids(chunk.image_ids)} - failed), dtype="<i8")
     if not len(ids):
-        raise EncoderRefused(_("None of the images could be put into a vector."))
+        raise EncoderSettingsError(_("None of the images could be put into a vector."))
     before = of.file
     unfinished = working_file()
     try:
@@ -120,7 +120,7 @@ def _check_done_elsewhere(of: EmbeddingSet, ids: NDArray[np.int64]) -> None:
     """Whether another worker put them together meanwhile, and dropped the parts."""
     of.refresh_from_db()
     if not of.file or not np.array_equal(open_set(of).ids, ids):
-        raise EncoderRefused(_("Vectors that were made are gone from storage. Start another run."))
+        raise EncoderSettingsError(_("Vectors that were made are gone from storage. Start another run."))
 
 
 def _pieces(of: EmbeddingSet, chunks: Sequence[Chunk]) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:

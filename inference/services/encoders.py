@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendRefused, Spec
-from inference.backends.encoders import EncoderRefused, Loaded, Subject
+from inference.backends.captioners import BackendSettingsError, Spec
+from inference.backends.encoders import EncoderSettingsError, Loaded, Subject
 from inference.backends.registry import encoder_named, encoders
 from inference.models import Encoder
 from inference.services import loading
@@ -34,16 +34,16 @@ def register(
 
     Raises
     ------
-    EncoderRefused
+    EncoderSettingsError
         Where the name is taken, there is no such backend, or it does not take the source or an option.
     """
     name, source = name.strip(), source.strip()
     if not name:
-        raise EncoderRefused(_("Give the encoder a name."))
+        raise EncoderSettingsError(_("Give the encoder a name."))
     try:
         encoder_named(backend).check(Spec(name, source, dict(options or {})))
-    except BackendRefused as refused:
-        raise EncoderRefused(str(refused)) from refused
+    except BackendSettingsError as refused:
+        raise EncoderSettingsError(str(refused)) from refused
     made = Encoder(
         name=name,
         backend=backend,
@@ -54,7 +54,7 @@ def register(
         is_shared=is_shared,
         created_by=by,
     )
-    taken = EncoderRefused(_("There is an encoder named “%(name)s” already.") % {"name": name})
+    taken = EncoderSettingsError(_("There is an encoder named “%(name)s” already.") % {"name": name})
     if is_name_taken(made):
         raise taken
     try:
@@ -73,7 +73,7 @@ def queue_of(encoder: Encoder) -> str:
     """Of the workers that can load it; that of all where its backend is not installed here."""
     try:
         return encoder_named(encoder.backend).queue
-    except EncoderRefused:
+    except EncoderSettingsError:
         return DEFAULT
 
 
@@ -81,7 +81,7 @@ def subjects_of(encoder: Encoder) -> frozenset[Subject]:
     """What it can put into vectors; nothing where its backend is not installed here."""
     try:
         return encoder_named(encoder.backend).subjects(spec_of(encoder))
-    except EncoderRefused:
+    except EncoderSettingsError:
         return frozenset()
 
 
@@ -100,7 +100,7 @@ def load(encoder: Encoder) -> Loaded:
 
     Raises
     ------
-    EncoderRefused, inference.backends.encoders.ExtraMissing
+    EncoderSettingsError, inference.backends.encoders.ExtraMissingError
     """
     key = ("vectors", encoder.backend, encoder.source, encoder.options)
     found: Loaded = loading.kept(key, lambda: encoder_named(encoder.backend).load(spec_of(encoder)))
@@ -126,7 +126,7 @@ def keep_facts(encoder: Encoder, facts: Facts) -> None:
 
     Raises
     ------
-    EncoderRefused
+    EncoderSettingsError
     """
     about = {"signature": facts.signature, "space": facts.space, "dimensions": facts.dimensions}
     if not Encoder.objects.filter(pk=encoder.pk, signature="").update(**about):
@@ -139,7 +139,7 @@ def keep_facts(encoder: Encoder, facts: Facts) -> None:
 def _check_same(encoder: Encoder, facts: Facts) -> None:
     if encoder.signature in ("", facts.signature):
         return
-    raise EncoderRefused(
+    raise EncoderSettingsError(
         _(
             "The files of “%(name)s” are not those that its vectors were made with (%(then)s; now %(now)s). "
             "Put them back, or register them as another encoder."

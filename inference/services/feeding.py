@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from inference.backends.captioners import Failed
 from inference.models import Chunk
 from inference.services.computing import Broke, where_it_broke
-from inference.services.pictures import PictureBroken, picture_of
-from inference.services.working import Item, Made, Work
+from inference.services.pictures import UnreadableImageError, picture_of
+from inference.services.working import Made, PendingImage, Work
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class Held:
     """A chunk in this worker's hands."""
 
     chunk: Chunk
-    items: deque[Item]
+    items: deque[PendingImage]
     left: int
     """Parts of its items that are not through."""
     is_careful: bool = False
@@ -47,7 +47,7 @@ class Group:
     """Images that are computed together, part by part, while what was prepared of them is at hand."""
 
     held: Held
-    items: list[Item]
+    items: list[PendingImage]
     prepared: list[Future[Any]]
 
 
@@ -94,14 +94,14 @@ class Feed:
             self.held.append(held_next)
         return held_next
 
-    def _prepare(self, item: Item) -> Any:
+    def _prepare(self, item: PendingImage) -> Any:
         """In a thread of the pool; what cannot be prepared fails alone."""
         if item.refused:
             return Failed(item.refused)
         try:
             picture = picture_of(item, side=self._work.side) if item.picture else None
             return self._work.prepare(item, picture)
-        except PictureBroken as broken:
+        except UnreadableImageError as broken:
             return Failed(str(broken))
         except Exception as error:
             log.exception("Image %s", item.key)

@@ -23,7 +23,7 @@ from images.services import jobs
 from images.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
 from images.services.jobs import Clock
 from inference.models import CaptioningModel, ModelCaption
-from inference.rules.captions import CaptionLine, CaptionRefused, caption_line
+from inference.rules.captions import CaptionLine, CaptionLineError, caption_line
 from inference.services.lookup import images_named
 from languages.models import Language
 from people.models import Project, User
@@ -143,7 +143,7 @@ def _rows(job: ImportJob, chunk: list[Record | BrokenRecord]) -> Iterator[Import
             continue
         try:
             lines[record.number] = caption_line(record.value)
-        except CaptionRefused as refused:
+        except CaptionLineError as refused:
             name = refused.reference or _nameless(record.number)
             rows[record.number] = jobs.row(job, record.number, name, Outcome.REJECTED, str(refused))
     among = collections_in(job.project, by=job.created_by)

@@ -30,7 +30,7 @@ def backend_of(
 
     Raises
     ------
-    inference.backends.captioners.BackendRefused
+    inference.backends.captioners.BackendSettingsError
     """
     if encoder is not None:
         return registry.encoder_named(encoder.backend)
@@ -44,7 +44,7 @@ def captioner(model: CaptioningModel) -> Captioner:
     """
     Raises
     ------
-    inference.backends.captioners.BackendRefused, inference.backends.encoders.ExtraMissing
+    inference.backends.captioners.BackendSettingsError, inference.backends.encoders.ExtraMissingError
     """
     key = ("captions", model.backend, model.source, model.options, model.is_pivot)
     return kept(key, lambda: registry.backend_named(model.backend).load(spec_of(model)))
@@ -54,7 +54,7 @@ def translation(translator: Translator) -> Translation:
     """
     Raises
     ------
-    inference.backends.captioners.BackendRefused, inference.backends.encoders.ExtraMissing
+    inference.backends.captioners.BackendSettingsError, inference.backends.encoders.ExtraMissingError
     """
     key = ("translation", translator.backend, translator.source, translator.options)
     return kept(key, lambda: registry.translator_named(translator.backend).load(translator_spec_of(translator)))

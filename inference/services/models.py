@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from inference.backends import registry
-from inference.backends.captioners import BackendRefused, Spec
+from inference.backends.captioners import BackendSettingsError, Spec
 from inference.models import TRANSLATED, CaptioningModel, Translator
 from people.models import Project, User
 from people.ownership import change_owner, check_parts, is_name_taken
@@ -34,14 +34,14 @@ def register_model(
 
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
         Where the name is taken, there is no such backend, or it does not take the source or an option.
     """
     spec = Spec(name, source, dict(options or {}), is_pivot)
     found = registry.backend_named(backend)
     found.check(spec)
     if not found.languages(spec):
-        raise BackendRefused(_("As it is given, it can write no language. Say which it writes."))
+        raise BackendSettingsError(_("As it is given, it can write no language. Say which it writes."))
     return _kept(
         CaptioningModel(
             name=name,
@@ -71,10 +71,10 @@ def register_translated_model(
 
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
     """
     if english_model.english_model_id is not None:
-        raise BackendRefused(_("“%(name)s” is a translation itself.") % {"name": english_model.name})
+        raise BackendSettingsError(_("“%(name)s” is a translation itself.") % {"name": english_model.name})
     return _kept(
         CaptioningModel(
             name=name,
@@ -103,13 +103,13 @@ def register_translator(
     """
     Raises
     ------
-    BackendRefused
+    BackendSettingsError
     """
     spec = Spec(name, source, dict(options or {}))
     found = registry.translator_named(backend)
     found.check(spec)
     if not found.languages(spec):
-        raise BackendRefused(_("As it is given, it translates into no language. Say which it knows."))
+        raise BackendSettingsError(_("As it is given, it translates into no language. Say which it knows."))
     return _kept(
         Translator(
             name=name,
@@ -139,7 +139,7 @@ def give_model(
 
 
 def _kept(row: Row) -> Row:
-    taken = BackendRefused(_("The name “%(name)s” is taken already.") % {"name": row.name})
+    taken = BackendSettingsError(_("The name “%(name)s” is taken already.") % {"name": row.name})
     # What is shared with all may be used beside what is one's own, and goes by its name, too.
     if is_name_taken(row):
         raise taken

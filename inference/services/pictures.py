@@ -10,22 +10,22 @@ from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
 from images.rules.derive import upright
-from inference.services.working import Item
+from inference.services.working import PendingImage
 
 LARGE_PIXELS = 16_000_000
 _large = threading.Lock()
 """One large picture is decoded at a time: eight of 80 million pixels would take GB."""
 
 
-class PictureBroken(Exception):
+class UnreadableImageError(Exception):
     """The picture cannot be read, and why."""
 
 
-def picture_of(item: Item, *, side: int | None) -> Pillow.Image:
+def picture_of(item: PendingImage, *, side: int | None) -> Pillow.Image:
     """
     Raises
     ------
-    PictureBroken
+    UnreadableImageError
     """
     return read_picture(item.picture, side=side, pixels=item.pixels)
 
@@ -35,15 +35,15 @@ def read_picture(name: str, *, side: int | None, pixels: int) -> Pillow.Image:
 
     Raises
     ------
-    PictureBroken
+    UnreadableImageError
     """
     with _large if pixels > LARGE_PIXELS else nullcontext():
         try:
             with default_storage.open(name) as file:
                 return upright(file, side=side)
         except FileNotFoundError as error:
-            raise PictureBroken(_("Its file is gone from storage.")) from error
+            raise UnreadableImageError(_("Its file is gone from storage.")) from error
         except Exception as error:  # decoders raise nearly anything on a broken file
-            raise PictureBroken(
+            raise UnreadableImageError(
                 _("It cannot be read as a picture (%(error)s).") % {"error": type(error).__name__}
             ) from error

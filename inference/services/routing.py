@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from inference.backends import registry
-from inference.backends.captioners import BackendRefused
+from inference.backends.captioners import BackendSettingsError
 from inference.models import GOING, CaptioningModel, Encoder, Run, Trial
 from inference.services import loading, trials, workers
 
@@ -31,6 +31,6 @@ def _lacks_pytorch(model: CaptioningModel | None, encoder: Encoder | None = None
     """Whether it is needed and not installed here."""
     try:
         return registry.PYTORCH in registry.missing_modules(loading.backend_of(model, encoder))
-    except BackendRefused:
+    except BackendSettingsError:
         # Whoever comes to it says so.
         return False

@@ -26,12 +26,12 @@ from django.utils.translation import ngettext
 from inference.backends.captioners import Failed
 from inference.models import GOING, Run, RunFailure, RunState
 from inference.services import chunks, progress
-from inference.services.chunks import LeaseLost
+from inference.services.chunks import LeaseLostError
 from inference.services.computing import OF_THE_WHOLE_RUN, Broke, Computed, compute
 from inference.services.device import Device
 from inference.services.feeding import THREADS, Feed, Group, Held
 from inference.services.workers import meter
-from inference.services.working import WHOLE, Item, Made, Work
+from inference.services.working import WHOLE, Made, PendingImage, Work
 from tabular.records import printable
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ TRIES = 3
 RETRY_AFTER_S = 0.2
 
 
-class RunBroken(Exception):
+class RunFailedError(Exception):
     """The run as a whole cannot go on; the message says why, the traceback where."""
 
     def __init__(self, message: str, traceback: str) -> None:
@@ -105,7 +105,7 @@ class _Shift:
         self._has_worked = run.done > 0
         self._broken: set[int] = set()
         self._flying: _Flying | None = None
-        self._known: tuple[Item, Any, str] | None = None
+        self._known: tuple[PendingImage, Any, str] | None = None
 
     def go(self) -> bool:
         try:
@@ -115,8 +115,8 @@ class _Shift:
                 if self._is_over():
                     return not self._is_stopped
             progress.end_if_whole(run=self.run, work=self.work, worker=self.worker, now=self.clock())
-        except (RunBroken, *OF_THE_WHOLE_RUN) as reason:
-            traceback = reason.traceback if isinstance(reason, RunBroken) else ""
+        except (RunFailedError, *OF_THE_WHOLE_RUN) as reason:
+            traceback = reason.traceback if isinstance(reason, RunFailedError) else ""
             progress.fail(run=self.run, error=str(reason), worker=self.worker, traceback=traceback, now=self.clock())
         return False
 
@@ -130,7 +130,7 @@ class _Shift:
             log.exception("Run %s: the model was not loaded.", self.run.pk)
             said = _("The model cannot be loaded (%(error)s). The log below has the traceback.")
             # No image was looked at yet, so the message can stay.
-            raise RunBroken(said % {"error": type(error).__name__}, "".join(format_exception(error))) from error
+            raise RunFailedError(said % {"error": type(error).__name__}, "".join(format_exception(error))) from error
         took_s = time.monotonic() - began
         # At least as much time for the work: runs that take turns on a worker would do nothing but load their models.
         self._until = time.monotonic() + max(self._slice_s, took_s)
@@ -154,7 +154,7 @@ class _Shift:
                         break
                 self._land()
                 self._store_all()
-            except (RunBroken, *OF_THE_WHOLE_RUN):
+            except (RunFailedError, *OF_THE_WHOLE_RUN):
                 self._is_stopped = True
                 self._drop_what_broke()
                 self._store_all()
@@ -212,7 +212,7 @@ class _Shift:
             self._land()
             self._store_all()
 
-    def _ready(self, group: Group) -> list[tuple[Item, Any]]:
+    def _ready(self, group: Group) -> list[tuple[PendingImage, Any]]:
         """The items that the model can take, once they are prepared; the others have failed."""
         self._await(group.prepared)
         ready = []
@@ -260,7 +260,7 @@ class _Shift:
         """
         Raises
         ------
-        RunBroken
+        RunFailedError
         """
         for one in made:
             if isinstance(one.result, Broke):
@@ -291,9 +291,9 @@ class _Shift:
         self._broken.clear()
         return True
 
-    def _all_broke(self, last: Broke) -> RunBroken:
+    def _all_broke(self, last: Broke) -> RunFailedError:
         said = _("The model failed with each image it was given. %(reason)s The log below has the traceback.")
-        return RunBroken(said % {"reason": last.reason}, last.where)
+        return RunFailedError(said % {"reason": last.reason}, last.where)
 
     def _await(self, futures: Iterable[Future[Any]]) -> None:
         """Until they are done; leases are renewed meanwhile, and what lies about is stored."""
@@ -310,7 +310,7 @@ class _Shift:
         for held in list(self.feed.held):
             try:
                 chunks.extend(held.chunk, now=self.clock())
-            except LeaseLost:
+            except LeaseLostError:
                 self._lose(held)
         self._look()
 
@@ -349,7 +349,7 @@ class _Shift:
             return
         try:
             self._is_stopped = not self._store_surely(held, made, is_whole=is_whole) or self._is_stopped
-        except LeaseLost:
+        except LeaseLostError:
             self._lose(held)
             return
         stored = {id(one) for one in made}

@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 
 from images.models import Collection, JobState
 from inference.backends import registry
-from inference.backends.captioners import BackendRefused, Decoding
-from inference.backends.encoders import EncoderRefused, Subject
+from inference.backends.captioners import BackendSettingsError, Decoding
+from inference.backends.encoders import EncoderSettingsError, Subject
 from inference.models import (
     GOING,
     IMPORTED,
@@ -42,7 +42,7 @@ TOLD_OF_AT_ONCE = 200
 """Runs of which a sweep tells: with thousands, it would take longer than until the next one."""
 
 
-class RunRefused(Exception):
+class RunRefusedError(Exception):
     """The run cannot be started, or not steered so; the message says why and what to do."""
 
 
@@ -65,7 +65,7 @@ def start(
 
     Raises
     ------
-    RunRefused
+    RunRefusedError
     """
     if not model.is_pivot:
         decoding = replace(decoding, is_consistent=False)
@@ -117,18 +117,20 @@ def start_embeddings(
 
     Raises
     ------
-    RunRefused
+    RunRefusedError
     """
     if (captions_of is None) != (language is None):
-        raise RunRefused(_("Captions are those of a model in a language: choose both, or neither for the pictures."))
+        raise RunRefusedError(
+            _("Captions are those of a model in a language: choose both, or neither for the pictures.")
+        )
     subject = Subject.IMAGES if captions_of is None else Subject.CAPTIONS
     try:
         backend, spec = registry.encoder_named(encoder.backend), encoders.spec_of(encoder)
         backend.check(spec)
         if subject not in backend.subjects(spec):
-            raise EncoderRefused(_("“%(name)s” makes no vectors of these.") % {"name": encoder.name})
-    except BackendRefused as refused:
-        raise RunRefused(str(refused)) from refused
+            raise EncoderSettingsError(_("“%(name)s” makes no vectors of these.") % {"name": encoder.name})
+    except BackendSettingsError as refused:
+        raise RunRefusedError(str(refused)) from refused
     with transaction.atomic():
         image_ids = _images_of(collection)
         about = {"encoder": encoder, "collection": collection, "queue": backend.queue, "created_by": by}
@@ -144,7 +146,7 @@ def start_embeddings(
 def _images_of(collection: Collection) -> list[int]:
     image_ids = list(collection.entries.order_by("position").values_list("image_id", flat=True))
     if not image_ids:
-        raise RunRefused(_("The collection “%(name)s” has no images. Import some.") % {"name": collection.name})
+        raise RunRefusedError(_("The collection “%(name)s” has no images. Import some.") % {"name": collection.name})
     return image_ids
 
 
@@ -167,14 +169,14 @@ def check_runnable(model: CaptioningModel, languages: Some[Language], decoding: 
 
     Raises
     ------
-    RunRefused
+    RunRefusedError
     """
     if model.backend == IMPORTED:
-        raise RunRefused(
+        raise RunRefusedError(
             _("The captions of “%(name)s” come from files: there is nothing to run.") % {"name": model.name}
         )
     if not languages:
-        raise RunRefused(_("Choose a language."))
+        raise RunRefusedError(_("Choose a language."))
     try:
         if model.translator is not None:
             translator = registry.translator_named(model.translator.backend)
@@ -187,10 +189,10 @@ def check_runnable(model: CaptioningModel, languages: Some[Language], decoding: 
             queue, codes = backend.queue, dict(backend.languages(spec_of(model)))
             backend.check(spec_of(model))
             registry.check_decoding(backend, spec_of(model), decoding)
-    except BackendRefused as refused:
-        raise RunRefused(str(refused)) from refused
+    except BackendSettingsError as refused:
+        raise RunRefusedError(str(refused)) from refused
     if unknown := [language.name for language in languages if language.pk not in codes]:
-        raise RunRefused(
+        raise RunRefusedError(
             _("“%(name)s” has no code for %(languages)s, so that it cannot be asked for captions in them.")
             % {"name": model.name, "languages": ", ".join(sorted(unknown))}
         )
@@ -217,7 +219,7 @@ def _model_for(model: CaptioningModel, decoding: Decoding, *, name: str, by: Use
     values = {field: getattr(base, field) for field in (*kept, "project_id", "is_shared")}
     made = CaptioningModel(name=name, variant_of=base, decoding=stored, created_by=by, **values)
     if len(name) > 120 or is_name_taken(made):
-        raise RunRefused(
+        raise RunRefusedError(
             _("With another decoding it is another model: give it a name that none has, of 120 characters at most.")
         )
     made.save(force_insert=True)
@@ -230,10 +232,10 @@ def _check_not_under_way(model: CaptioningModel, collection: Collection, tags: S
     if rival is None:
         return
     if by is not None and not runs_for(by).filter(pk=rival.pk).exists():
-        raise RunRefused(
+        raise RunRefusedError(
             _("A run of another project is already captioning these images with this model. Wait until it is done.")
         )
-    raise RunRefused(
+    raise RunRefusedError(
         _("Run %(number)s is already captioning these images with this model. Resume or cancel that one.")
         % {"number": rival.pk}
     )
@@ -251,7 +253,7 @@ def _check_english(model: CaptioningModel, collection: Collection) -> list[str]:
     lacking = collection.entries.count() - there
     about = {"name": model.english_model, "count": lacking}
     if not there:
-        raise RunRefused(
+        raise RunRefusedError(
             _("“%(name)s” has no English caption of any image of the collection: nothing can be translated.") % about
         )
     if not lacking:
@@ -278,7 +280,7 @@ def pause(*, run: Run, now: datetime) -> None:
 
     Raises
     ------
-    RunRefused
+    RunRefusedError
     """
     _turn(run, to=RunState.PAUSED, frm=GOING, message=_("Paused."), now=now)
 
@@ -288,7 +290,7 @@ def resume(*, run: Run, now: datetime) -> None:
 
     Raises
     ------
-    RunRefused
+    RunRefusedError
     """
     _turn(run, to=RunState.QUEUED, frm=(RunState.PAUSED, RunState.FAILED), message=_("Resumed."), now=now)
 
@@ -298,7 +300,7 @@ def cancel(*, run: Run, now: datetime) -> None:
 
     Raises
     ------
-    RunRefused
+    RunRefusedError
     """
     _turn(run, to=RunState.CANCELLED, frm=(*GOING, RunState.PAUSED, RunState.FAILED), message=_("Cancelled."), now=now)
 
@@ -308,13 +310,13 @@ def retry(*, run: Run, now: datetime) -> int:
 
     Raises
     ------
-    RunRefused
+    RunRefusedError
         Where workers are at it, or nothing failed.
     """
     with transaction.atomic():
         found = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if found.state in GOING:
-            raise RunRefused(_("Workers are at it. Wait until it is done, or pause it."))
+            raise RunRefusedError(_("Workers are at it. Wait until it is done, or pause it."))
         failed = set(RunFailure.objects.filter(run=found).values_list("image_id", flat=True))
         # One whose lease is still counted is in hand; it is left alone, with its failures.
         free = Chunk.objects.filter(run=found).exclude(state=JobState.RUNNING, lease_until__gt=now)
@@ -324,7 +326,7 @@ def retry(*, run: Run, now: datetime) -> int:
                 again.append(chunk.pk)
                 images |= here
         if not again:
-            raise RunRefused(_("No image has failed."))
+            raise RunRefusedError(_("No image has failed."))
         count, _of_each = RunFailure.objects.filter(run=found, image_id__in=images).delete()
         values = {"state": JobState.QUEUED, "lease_until": None, "holder": "", "attempts": 0}
         Chunk.objects.filter(pk__in=again).update(**values)
@@ -341,7 +343,7 @@ def _turn(run: Run, *, to: RunState, frm: Sequence[str], message: str, now: date
         finished_at = now if to == RunState.CANCELLED else None
         found = Run.objects.filter(pk=run.pk, state__in=frm)
         if not found.update(state=to, error="", finished_at=finished_at, nudged_at=None):
-            raise RunRefused(_("It has come to another state in the meantime. Look at it again."))
+            raise RunRefusedError(_("It has come to another state in the meantime. Look at it again."))
         say(run=run, message=message, now=now)
     run.refresh_from_db()
 
@@ -369,7 +371,7 @@ def workers_wanted(*, run: Run, now: datetime) -> int:
         return int(not Chunk.objects.filter(run=run).exclude(state=JobState.DONE).exists())
     try:
         with_pytorch = registry.needs_pytorch(backend_of(run.model, run.encoder))
-    except BackendRefused:
+    except BackendSettingsError:
         with_pytorch = False
     # Where none can, one says what is missing.
     return min(free, max(1, workers.listening(queue=run.queue, now=now, with_pytorch=with_pytorch)))

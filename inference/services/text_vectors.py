@@ -12,8 +12,8 @@ import numpy as np
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
-from inference.backends.captioners import OutOfMemory
-from inference.backends.encoders import EncoderRefused, TextEncoder
+from inference.backends.captioners import OutOfMemoryError
+from inference.backends.encoders import EncoderSettingsError, TextEncoder
 from inference.files.vector_cache import cached
 from inference.models import Encoder
 from inference.services.encoders import load
@@ -36,9 +36,9 @@ def text_vectors(*, encoder: Encoder, texts: Sequence[str], language: str) -> Te
 
     Raises
     ------
-    EncoderRefused
+    EncoderSettingsError
         Also where it is of another language.
-    inference.backends.encoders.ExtraMissing
+    inference.backends.encoders.ExtraMissingError
     """
     if encoder.signature and encoder.dimensions:
         signature, space, dimensions = encoder.signature, encoder.space, encoder.dimensions
@@ -51,7 +51,7 @@ def text_vectors(*, encoder: Encoder, texts: Sequence[str], language: str) -> Te
         # That of a projection, which has one.
         of = getattr(loaded, "language", language)
         if of != language:
-            raise EncoderRefused(
+            raise EncoderSettingsError(
                 _("“%(name)s” is an encoder of captions in %(theirs)s; these are in %(ours)s.")
                 % {"name": encoder.name, "theirs": of, "ours": language}
             )
@@ -70,7 +70,7 @@ def _computed(encoder: TextEncoder, texts: Sequence[str]) -> NDArray[np.float32]
     while start < len(different):
         try:
             rows[start : start + size] = encoder.vectors(different[start : start + size])
-        except OutOfMemory:
+        except OutOfMemoryError:
             if size == 1:
                 raise
             size //= 2

@@ -18,20 +18,20 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from images.models import Image, JobState
-from images.rules.pictures import PictureRefused, inspect
+from images.rules.pictures import ImageRefusedError, inspect
 from images.services import files
 from images.services.images import sha256_of
-from inference.backends.captioners import BackendRefused, Captioner, Decoding, Failed, OutOfMemory, Said
+from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, OutOfMemoryError, Said
 from inference.models import IMPORTED, CaptioningModel, ModelCaption, Trial
 from inference.selectors.likeness import is_like_one_in_hand
 from inference.services import loading, workers
 from inference.services.captioning import ENGLISH, checked
-from inference.services.chunks import LEASE, NUDGE_AFTER, RENEW_EVERY_S, LeaseLost
+from inference.services.chunks import LEASE, NUDGE_AFTER, RENEW_EVERY_S, LeaseLostError
 from inference.services.computing import OF_THE_WHOLE_RUN
 from inference.services.device import Device
-from inference.services.pictures import PictureBroken, read_picture
+from inference.services.pictures import UnreadableImageError, read_picture
 from inference.services.running import Clock
-from inference.services.runs import RunRefused, check_runnable
+from inference.services.runs import RunRefusedError, check_runnable
 from languages.models import Language
 from people.models import User
 from tabular.records import printable
@@ -61,7 +61,7 @@ def start(
 
     Raises
     ------
-    RunRefused
+    RunRefusedError
     """
     if not model.is_pivot:
         decoding = replace(decoding, is_consistent=False)
@@ -69,7 +69,7 @@ def start(
     _check_not_too_many(by, sends=upload is not None)
     stored = _keep_upload(upload, upload_name, by) if upload is not None else ""
     if not stored and image is None:
-        raise RunRefused(_("Choose a picture."))
+        raise RunRefusedError(_("Choose a picture."))
     with transaction.atomic():
         trial = Trial.objects.create(
             model=model,
@@ -87,9 +87,9 @@ def _check_not_too_many(by: User, *, sends: bool) -> None:
     """Pictures that are sent fill the disk, and trials go before runs."""
     trials = Trial.objects.filter(created_by=by)
     if trials.filter(state__in=OPEN).count() >= MOST_OPEN:
-        raise RunRefused(_("So many trials of yours wait for a worker. Try again once they are done."))
+        raise RunRefusedError(_("So many trials of yours wait for a worker. Try again once they are done."))
     if sends and trials.exclude(upload="").count() >= MOST_UPLOADS:
-        raise RunRefused(
+        raise RunRefusedError(
             _("You have sent %(number)s pictures since yesterday, as many as are kept. Try again tomorrow.")
             % {"number": MOST_UPLOADS}
         )
@@ -99,10 +99,10 @@ def _keep_upload(upload: IO[bytes], name: str, by: User) -> str:
     try:
         upload.seek(0, 2)
         inspect(upload, name=name, size_bytes=upload.tell())
-    except PictureRefused as refused:
-        raise RunRefused(str(refused)) from refused
+    except ImageRefusedError as refused:
+        raise RunRefusedError(str(refused)) from refused
     if is_like_one_in_hand(upload, by):
-        raise RunRefused(
+        raise RunRefusedError(
             _("This is like a picture in a batch of your own. Hand that in first, or take another picture.")
         )
     stored = f"trials/{uuid4().hex}"
@@ -116,7 +116,7 @@ def queue_of(trial_id: int) -> str:
     model = Trial.objects.select_related("model__translator").get(pk=trial_id).model
     try:
         return loading.backend_of(model).queue
-    except BackendRefused:
+    except BackendSettingsError:
         # Whichever worker comes to it says so.
         return workers.DEFAULT
 
@@ -130,11 +130,11 @@ def run_trial(*, trial_id: int, worker: str, clock: Clock) -> None:
             _finish(trial, now=clock(), results=_results(trial, clock))
         except OF_THE_WHOLE_RUN as reason:
             _finish(trial, now=clock(), error=str(reason))
-        except PictureBroken as reason:
+        except UnreadableImageError as reason:
             _finish(trial, now=clock(), error=str(reason))
-        except LeaseLost:
+        except LeaseLostError:
             log.info("Trial %s went on elsewhere.", trial_id)
-        except OutOfMemory:
+        except OutOfMemoryError:
             _finish(trial, now=clock(), error=_("Memory ran out with this image alone."))
         except DatabaseError:
             raise
@@ -227,10 +227,10 @@ class _Try:
         model = self.model.english_model
         assert model is not None
         if model.backend == IMPORTED:
-            raise BackendRefused(_("“%(name)s” has no English caption of this picture.") % {"name": model.name})
+            raise BackendSettingsError(_("“%(name)s” has no English caption of this picture.") % {"name": model.name})
         said = self._captioned(model, [ENGLISH])[ENGLISH]
         if isinstance(said, Failed):
-            raise BackendRefused(said.reason)
+            raise BackendSettingsError(said.reason)
         return said.text
 
 
@@ -244,7 +244,7 @@ def _extend(trial: Trial, *, now: datetime) -> None:
     # A microsecond more each time: the lease is what tells one holder from the next.
     until = max(now + LEASE, (trial.lease_until or now) + timedelta(microseconds=1))
     if not _held(trial).update(lease_until=until):
-        raise LeaseLost(trial.pk)
+        raise LeaseLostError(trial.pk)
     trial.lease_until = until
 
 

@@ -17,10 +17,10 @@ from django.db import IntegrityError, transaction
 
 from inference.backends import use_multilingual
 from inference.models import VectorKind, WordVectorSet
-from inference.rules.word_vectors import GLOVE, PACKAGED, USE_MULTILINGUAL, FileFormat, VectorsRefused
-from inference.selectors.word_vectors import VectorsUnavailable, folder_of
+from inference.rules.word_vectors import GLOVE, PACKAGED, USE_MULTILINGUAL, FileFormat, WordVectorFileError
+from inference.selectors.word_vectors import WordVectorsUnavailableError, folder_of
 from languages.models import Language
-from metrics.word_vectors import BrokenTable, Manifest, TableWriter, check_table, read_manifest
+from metrics.word_vectors import MalformedTableError, Manifest, TableWriter, check_table, read_manifest
 
 UNFINISHED = ".import-"
 
@@ -40,7 +40,7 @@ def import_table(*, path: Path, name: str, language: Language, format: FileForma
 
     Raises
     ------
-    VectorsRefused
+    WordVectorFileError
         With the line of the file and the reason, or where the name belongs to other vectors.
     """
     # Loads gensim, which nothing but an import needs.
@@ -57,14 +57,14 @@ def import_packaged(*, name: str, now: datetime, language: Language | None = Non
 
     Raises
     ------
-    VectorsRefused
+    WordVectorFileError
     """
     packaged = PACKAGED.get(name)
     if packaged is None:
-        raise VectorsRefused(f"There are no packaged vectors {name}; there are {', '.join(PACKAGED)}.")
+        raise WordVectorFileError(f"There are no packaged vectors {name}; there are {', '.join(PACKAGED)}.")
     language = language or Language.objects.get(pk=packaged.languages[0])
     if language.tag not in packaged.languages:
-        raise VectorsRefused(f"{name} has no {language.tag}; it has {', '.join(packaged.languages)}.")
+        raise WordVectorFileError(f"{name} has no {language.tag}; it has {', '.join(packaged.languages)}.")
     if packaged == USE_MULTILINGUAL:
         return _import_encoder(language=language, now=now)
     # Loads pyarrow.
@@ -78,20 +78,20 @@ def check_vectors(*, signature: str) -> WordVectorSet:
 
     Raises
     ------
-    VectorsUnavailable
+    WordVectorsUnavailableError
     """
     vectors = WordVectorSet.objects.filter(signature=signature).first()
     if vectors is None:
-        raise VectorsUnavailable(f"No word vectors have the signature {signature}.")
+        raise WordVectorsUnavailableError(f"No word vectors have the signature {signature}.")
     try:
         if vectors.kind == VectorKind.TABLE:
             found = check_table(folder_of(signature)).signature
         else:
             found = use_multilingual.signature_in(vectors.language_id)
-    except (BrokenTable, use_multilingual.EncoderMissing) as error:
-        raise VectorsUnavailable(str(error)) from error
+    except (MalformedTableError, use_multilingual.EncoderMissingError) as error:
+        raise WordVectorsUnavailableError(str(error)) from error
     if found != signature:
-        raise VectorsUnavailable(f"What is there now has the signature {found}, not {signature}.")
+        raise WordVectorsUnavailableError(f"What is there now has the signature {found}, not {signature}.")
     return vectors
 
 
@@ -124,8 +124,8 @@ def _import(
 def _import_encoder(*, language: Language, now: datetime) -> ImportedVectors:
     try:
         signature = use_multilingual.signature_in(language.tag)
-    except use_multilingual.EncoderMissing as error:
-        raise VectorsRefused(str(error)) from error
+    except use_multilingual.EncoderMissingError as error:
+        raise WordVectorFileError(str(error)) from error
     name = f"{USE_MULTILINGUAL.name} {version(use_multilingual.PACKAGE)}"
     _check_name(name, language, signature)
     vectors, is_new = _keep(
@@ -158,7 +158,7 @@ def _put_in_place(folder: Path, manifest: Manifest) -> None:
     try:
         check_table(place)
         return
-    except BrokenTable:
+    except MalformedTableError:
         shutil.rmtree(place, ignore_errors=True)
     try:
         folder.rename(place)
@@ -169,7 +169,7 @@ def _put_in_place(folder: Path, manifest: Manifest) -> None:
 
 def _check_name(name: str, language: Language, signature: str) -> None:
     if WordVectorSet.objects.filter(name=name, language=language).exclude(signature=signature).exists():
-        raise VectorsRefused(
+        raise WordVectorFileError(
             f"Other vectors for {language.tag} are called {name} already, and are never changed: scores may name them. "
             "Import these under another name."
         )
@@ -180,4 +180,6 @@ def _keep(signature: str, **about: Any) -> tuple[WordVectorSet, bool]:
     try:
         return WordVectorSet.objects.get_or_create(signature=signature, defaults=about)
     except IntegrityError as error:
-        raise VectorsRefused(f"Other vectors were called {about['name']} in the meantime. Import again.") from error
+        raise WordVectorFileError(
+            f"Other vectors were called {about['name']} in the meantime. Import again."
+        ) from error

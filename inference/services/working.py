@@ -17,7 +17,7 @@ WHOLE = ""
 
 
 @dataclass(frozen=True)
-class Item:
+class PendingImage:
     """An image of a chunk, with what is still to be made of it.
 
     Attributes
@@ -47,7 +47,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Made:
-    item: Item
+    item: PendingImage
     part: str
     result: Any
 
@@ -75,22 +75,22 @@ class Work(Protocol):
 
         Raises
         ------
-        inference.backends.captioners.BackendRefused, inference.backends.encoders.ExtraMissing
-        inference.backends.encoders.EncoderRefused
+        inference.backends.captioners.BackendSettingsError, inference.backends.encoders.ExtraMissingError
+        inference.backends.encoders.EncoderSettingsError
         """
 
-    def missing(self, chunk: Chunk) -> list[Item]:
+    def missing(self, chunk: Chunk) -> list[PendingImage]:
         """What of the chunk is neither stored nor failed."""
 
-    def prepare(self, item: Item, picture: Pillow.Image | None) -> Any:
+    def prepare(self, item: PendingImage, picture: Pillow.Image | None) -> Any:
         """Make an item ready for the model. Called in threads, ahead of it."""
 
-    def compute(self, items: Sequence[Item], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
+    def compute(self, items: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
         """The `part` of each item. Called beside the thread that has the database.
 
         Raises
         ------
-        inference.backends.captioners.OutOfMemory
+        inference.backends.captioners.OutOfMemoryError
         """
 
     def keep(self, chunk: Chunk, made: Sequence[Made], *, now: datetime) -> int:

@@ -11,7 +11,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
 from images.permissions import check_manager
-from images.views.imports import TooMuchSent, receive
+from images.views.imports import UploadTooLargeError, receive
 from inference.forms.captions import CaptionsForm
 from inference.services.imports import start_upload
 from inference.tasks import ask_for_caption_import
@@ -27,7 +27,7 @@ def captions_import(request: HttpRequest) -> HttpResponse:
         return _form_page(request, _form(request, initial={"collection": request.GET.get("collection")}))
     try:
         receive(request)
-    except TooMuchSent as error:
+    except UploadTooLargeError as error:
         return _form_page(request, _form(request), status=413, error=str(error))
     return _captions_import(request)
 

@@ -15,13 +15,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from inference import tasks
-from inference.backends.encoders import EncoderRefused
+from inference.backends.encoders import EncoderSettingsError
 from inference.forms.embeddings import EmbeddingForm, EncoderForm
 from inference.pages.embeddings import encoder_lines, neighbours_page, set_line, set_page
 from inference.permissions import check_researcher, embedding_set_for
 from inference.selectors import embedding_sets as selectors
 from inference.services import encoders, runs
-from inference.services.runs import RunRefused
+from inference.services.runs import RunRefusedError
 from people.requests import user_of
 
 SETS_PER_PAGE = 50
@@ -44,7 +44,7 @@ def encoder_create(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             made = encoders.register(**form.cleaned_data, by=user_of(request))
-        except EncoderRefused as refused:
+        except EncoderSettingsError as refused:
             form.add_error(None, str(refused))
         else:
             messages.success(request, _("The encoder “%(name)s” is registered.") % {"name": made.name})
@@ -61,7 +61,7 @@ def embedding_create(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             run = runs.start_embeddings(**form.cleaned_data, by=user_of(request), now=timezone.now())
-        except RunRefused as refused:
+        except RunRefusedError as refused:
             form.add_error(None, str(refused))
         else:
             tasks.ask_for_run(run)

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from inference.backends import registry
-from inference.backends.captioners import BackendRefused
+from inference.backends.captioners import BackendSettingsError
 from inference.forms.models import (
     KINDS,
     OF_ANOTHER_PACKAGE,
@@ -106,7 +106,7 @@ def _create_translated(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             made = services.register_translated_model(**form.cleaned_data, by=user_of(request))
-        except BackendRefused as refused:
+        except BackendSettingsError as refused:
             form.add_error(None, str(refused))
         else:
             return redirect("inference:model-show", made.pk)
@@ -141,7 +141,7 @@ def _registered(
         return None
     try:
         return register(**form.about(), backend=backend, by=user_of(request))
-    except BackendRefused as refused:
+    except BackendSettingsError as refused:
         form.add_error(None, str(refused))
         return None
 

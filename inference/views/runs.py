@@ -81,7 +81,7 @@ def _started(request: HttpRequest, form: RunForm, model: CaptioningModel, collec
     try:
         about = {"model": model, "collection": collection, **form.about, **form.owner}
         run = services.start(**about, by=user_of(request), now=timezone.now())
-    except services.RunRefused as refused:
+    except services.RunRefusedError as refused:
         form.add_error(None, str(refused))
         return None
     tasks.ask_for_run(run)
@@ -169,7 +169,7 @@ def _do(request: HttpRequest, run_id: int, action: Callable[..., object], said: 
     run = run_to_steer(request.user, run_id)
     try:
         action(run=run, now=timezone.now())
-    except services.RunRefused as refused:
+    except services.RunRefusedError as refused:
         messages.error(request, str(refused))
     else:
         if run.state in GOING:

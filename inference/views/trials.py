@@ -20,7 +20,7 @@ from inference.pages.trials import trial_page
 from inference.permissions import model_for, trial_for
 from inference.selectors import trials as selectors
 from inference.services import trials as services
-from inference.services.runs import RunRefused
+from inference.services.runs import RunRefusedError
 from people.requests import is_htmx, user_of
 
 FORM_BYTES = limits.MEGABYTE
@@ -48,7 +48,7 @@ def _try(request: HttpRequest, model: CaptioningModel, ability: Ability) -> Http
     if form.is_valid():
         try:
             trial = services.start(model=model, **form.about, by=user_of(request), now=timezone.now())
-        except RunRefused as refused:
+        except RunRefusedError as refused:
             form.add_error(None, str(refused))
         else:
             tasks.ask_for_trial(trial.pk)

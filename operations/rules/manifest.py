@@ -15,7 +15,7 @@ FILES_FOLDER = "files"
 DUMPS = {"postgresql": "database.dump", "sqlite": "database.sqlite3"}
 
 
-class Refused(Exception):
+class BackupError(Exception):
     """What is not done, why not, and what to do instead: one sentence for the operator."""
 
 
@@ -50,21 +50,21 @@ def read(folder: Path) -> Manifest:
 
     Raises
     ------
-    Refused
+    BackupError
         Where the folder holds none, or one of another kind.
     """
     path = folder / MANIFEST
     if not path.is_file():
-        raise Refused(f"{folder} is no whole backup: it has no {MANIFEST}, which is written last.")
+        raise BackupError(f"{folder} is no whole backup: it has no {MANIFEST}, which is written last.")
     try:
         said: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if said.get("format") != FORMAT:
-            raise Refused(f"{path} is of format {said.get('format')}; this Crosslens reads format {FORMAT}.")
+            raise BackupError(f"{path} is of format {said.get('format')}; this Crosslens reads format {FORMAT}.")
         said["migrations"] = tuple(said["migrations"])
         manifest = Manifest(**said)
         _ = manifest.dump
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Refused(f"{path} is damaged. Take another backup.") from error
+        raise BackupError(f"{path} is damaged. Take another backup.") from error
     return manifest
 
 
@@ -78,6 +78,6 @@ def read_sums(lines: Iterable[str]) -> dict[str, str]:
     for number, line in enumerate(lines, start=1):
         digest, blanks, name = line.rstrip("\n").partition("  ")
         if not blanks or len(digest) != 64 or ".." in Path(name).parts or Path(name).is_absolute():
-            raise Refused(f"Line {number} of {SUMS} is damaged. Take another backup.")
+            raise BackupError(f"Line {number} of {SUMS} is damaged. Take another backup.")
         sums[name] = digest
     return sums

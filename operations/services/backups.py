@@ -13,7 +13,7 @@ from pathlib import Path
 from django.db.migrations.loader import MigrationLoader
 from django.utils.crypto import salted_hmac
 
-from operations.rules.manifest import FILES_FOLDER, MANIFEST, SUMS, Manifest, Refused, read, read_sums, sums_text
+from operations.rules.manifest import FILES_FOLDER, MANIFEST, SUMS, BackupError, Manifest, read, read_sums, sums_text
 from operations.services import databases, stored_files
 from operations.version import code_version
 
@@ -34,12 +34,12 @@ def back_up(*, folder: Path, with_files: bool, previous: Path | None, now: datet
 
     Raises
     ------
-    Refused
+    BackupError
         With a sentence for the operator; nothing is left of the attempt.
     """
     folder = folder.absolute()
     if folder.exists():
-        raise Refused(f"{folder} is there already. Name a folder that is not: each backup is a new one.")
+        raise BackupError(f"{folder} is there already. Name a folder that is not: each backup is a new one.")
     older = _sums_of(previous) if previous else {}
     with _unfinished(folder) as unfinished:
         dump = unfinished / "dump"
@@ -94,7 +94,7 @@ def verify(folder: Path) -> tuple[Manifest, dict[str, str]]:
 
     Raises
     ------
-    Refused
+    BackupError
         With the first file that is missing or not what it was.
     """
     manifest = read(folder)
@@ -102,11 +102,11 @@ def verify(folder: Path) -> tuple[Manifest, dict[str, str]]:
     for name, digest in sums.items():
         path = folder / name
         if not path.is_file():
-            raise Refused(f"{path} is missing. Take another backup.")
+            raise BackupError(f"{path} is missing. Take another backup.")
         if stored_files.checksum(path) != digest:
-            raise Refused(f"{path} is not what it was when the backup was made. Take another backup.")
+            raise BackupError(f"{path} is not what it was when the backup was made. Take another backup.")
     if len(sums) != manifest.files or manifest.dump not in sums:
-        raise Refused(f"{folder / SUMS} is damaged. Take another backup.")
+        raise BackupError(f"{folder / SUMS} is damaged. Take another backup.")
     return manifest, sums
 
 
@@ -115,7 +115,7 @@ def restore(*, folder: Path, force: bool, say: Say) -> Manifest:
 
     Raises
     ------
-    Refused
+    BackupError
         With a sentence for the operator; the database is as it was.
     """
     manifest, sums = verify(folder)
@@ -151,20 +151,24 @@ def fingerprint() -> str:
 
 def _require_possible(manifest: Manifest, *, force: bool) -> None:
     if manifest.engine != databases.engine():
-        raise Refused(f"The backup is of {manifest.engine}, and this installation's database is {databases.engine()}.")
+        raise BackupError(
+            f"The backup is of {manifest.engine}, and this installation's database is {databases.engine()}."
+        )
     if unknown := sorted(set(manifest.migrations) - _known_migrations()):
-        raise Refused(
+        raise BackupError(
             f"The backup is of a newer Crosslens ({manifest.code}): this one does not know {unknown[0]}. "
             "Restore it with the version that made it, or a later one."
         )
     if others := databases.others_connected():
-        raise Refused(f"{others} other programs are at the database. Stop web, workers and beat, then run this again.")
+        raise BackupError(
+            f"{others} other programs are at the database. Stop web, workers and beat, then run this again."
+        )
     if force:
         return
     if databases.tables():
-        raise Refused("The database is not empty. With --force, everything in it is replaced by the backup.")
+        raise BackupError("The database is not empty. With --force, everything in it is replaced by the backup.")
     if manifest.has_files and next(stored_files.names(), None):
-        raise Refused("Storage is not empty. With --force, files of the same names are replaced by the backup's.")
+        raise BackupError("Storage is not empty. With --force, files of the same names are replaced by the backup's.")
 
 
 def _known_migrations() -> set[str]:
@@ -174,7 +178,7 @@ def _known_migrations() -> set[str]:
 def _sums_of(folder: Path) -> dict[str, str]:
     manifest, path = read(folder), folder / SUMS
     if not path.is_file() or stored_files.checksum(path) != manifest.sums:
-        raise Refused(f"{path} is missing or damaged. Take another backup.")
+        raise BackupError(f"{path} is missing or damaged. Take another backup.")
     with path.open(encoding="utf-8") as lines:
         return read_sums(lines)
 
@@ -189,7 +193,7 @@ def _unfinished(folder: Path) -> Iterator[Path]:
     try:
         unfinished.mkdir(mode=0o700)
     except FileExistsError as error:
-        raise Refused(f"Another backup is being made as {folder}.") from error
+        raise BackupError(f"Another backup is being made as {folder}.") from error
     try:
         # Ends with this process, however that ends.
         with (unfinished / LOCK).open("w") as lock:

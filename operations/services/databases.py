@@ -16,7 +16,7 @@ import psycopg
 from django.db import connection
 from psycopg import sql
 
-from operations.rules.manifest import Refused
+from operations.rules.manifest import BackupError
 
 WAIT_S = 20
 ASIDE = "crosslens_before_restore"
@@ -57,7 +57,9 @@ def load(path: Path, *, rows: Mapping[str, int]) -> None:
 def _require(rows: Mapping[str, int], found: Mapping[str, int]) -> None:
     if different := sorted(table for table in {*found, *rows} if found.get(table) != rows.get(table)):
         said = ", ".join(different)[:300]
-        raise Refused(f"The database has other numbers of rows than the backup says, in {said}. Take another backup.")
+        raise BackupError(
+            f"The database has other numbers of rows than the backup says, in {said}. Take another backup."
+        )
 
 
 def tables() -> list[str]:
@@ -114,7 +116,7 @@ def _load_postgres(path: Path, rows: Mapping[str, int]) -> None:
         program = _program("pg_restore", major)
         aside = sql.Identifier(ASIDE)
         if postgres.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (ASIDE,)).fetchone():
-            raise Refused(
+            raise BackupError(
                 f"The schema {ASIDE} is there: a restore was ended by force, and what was there before it waits in it. "
                 f"Drop one of the two: DROP SCHEMA public CASCADE; ALTER SCHEMA {ASIDE} RENAME TO public; brings it "
                 f"back, DROP SCHEMA {ASIDE} CASCADE; gives it up. Then run this again."
@@ -145,7 +147,7 @@ def _connected() -> psycopg.Connection[Any]:
     try:
         return psycopg.connect(**{name: value for name, value in parameters.items() if name in known})
     except psycopg.OperationalError as error:
-        raise Refused("The database does not answer. Start it, and look whether DATABASE_URL is right.") from error
+        raise BackupError("The database does not answer. Start it, and look whether DATABASE_URL is right.") from error
 
 
 def _tables_of(postgres: psycopg.Connection[Any]) -> list[str]:
@@ -167,7 +169,7 @@ def _program(name: str, server: int) -> str:
     for found in (shutil.which(name), *map(str, newest_first)):
         if found and _major_of(_run([found, "--version"])) >= server:
             return found
-    raise Refused(
+    raise BackupError(
         f"{name} of PostgreSQL {server} or newer is not here, and this one makes and reads the copies. "
         f"Install it (on Debian: apt-get install postgresql-client-{server}) or put it into PATH."
     )
@@ -194,7 +196,7 @@ def _run(command: list[str]) -> str:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines()
-        raise Refused(f"{Path(command[0]).name} failed: {(lines or ['it says nothing'])[0][:300]}")
+        raise BackupError(f"{Path(command[0]).name} failed: {(lines or ['it says nothing'])[0][:300]}")
     return done.stdout
 
 
@@ -210,7 +212,9 @@ def _dump_sqlite(path: Path) -> Snapshot:
         source.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
         if copy.execute("PRAGMA quick_check").fetchone() != ("ok",):
-            raise Refused("The database is damaged: PRAGMA quick_check finds errors in it. Restore an older backup.")
+            raise BackupError(
+                "The database is damaged: PRAGMA quick_check finds errors in it. Restore an older backup."
+            )
         migrations = copy.execute("SELECT app, name FROM django_migrations ORDER BY app, name").fetchall()
         applied = tuple(f"{app}.{name}" for app, name in migrations)
         return Snapshot(f"SQLite {sqlite3.sqlite_version}", _rows_of_sqlite(copy), applied)
@@ -228,7 +232,7 @@ def _load_sqlite(path: Path, rows: Mapping[str, int]) -> None:
 def _refuse_if_busy(status: int, _remaining: int, _total: int) -> None:
     """After a step that waited `WAIT_S` in vain; without this it would be tried again for ever."""
     if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        raise Refused("The database is in use. Stop everything that uses it, then run this again.")
+        raise BackupError("The database is in use. Stop everything that uses it, then run this again.")
 
 
 def _tables_of_sqlite(database: sqlite3.Connection) -> list[str]:

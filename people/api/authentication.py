@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
 from people import tokens
-from people.api.problems import Problem
+from people.api.problems import ApiError
 from people.lockout import address_of
 from people.models import ApiToken, User
 from people.permissions import lacks_second_factor
@@ -82,10 +82,10 @@ class MayAsk(permissions.BasePermission):
             return False
         if lacks_second_factor(request.user):
             said = _("Your role requires a second factor. Sign in on the website and set one up.")
-            raise Problem(403, "second-factor-missing", said)
+            raise ApiError(403, "second-factor-missing", said)
         is_safe = request.method in permissions.SAFE_METHODS
         if isinstance(request.auth, ApiToken) and not request.auth.may_write and not is_safe:
-            raise Problem(403, "read-only-token", _("This token only reads. Make one that may also change things."))
+            raise ApiError(403, "read-only-token", _("This token only reads. Make one that may also change things."))
         return True
 
 

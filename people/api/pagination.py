@@ -20,7 +20,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from people.api.problems import ALL_CODES, Problem
+from people.api.problems import ALL_CODES, ApiError
 
 DEFAULT_LIMIT, MOST = 100, 1000
 LARGEST = 2**63 - 1
@@ -70,7 +70,7 @@ def page(
 
     Raises
     ------
-    Problem
+    ApiError
         Where cursor or limit are not what they may be.
     """
     limit, (from_part, after) = _limit(request), _cursor(request, len(order))
@@ -124,7 +124,7 @@ def _cursor(request: Request, columns: int) -> tuple[int, list[int] | None]:
         values = None
     is_ours = isinstance(values, list) and len(values) == columns + 1
     if not is_ours or not all(type(value) is int and abs(value) <= LARGEST for value in values):
-        raise Problem(400, "bad-cursor", _("This cursor is not one that this address gave out. Begin without one."))
+        raise ApiError(400, "bad-cursor", _("This cursor is not one that this address gave out. Begin without one."))
     return values[0], values[1:]
 
 

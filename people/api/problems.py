@@ -35,7 +35,7 @@ def explain(codes: Mapping[str, str]) -> None:
     ALL_CODES.update(codes)
 
 
-class Problem(exceptions.APIException):
+class ApiError(exceptions.APIException):
     """A refusal. `errors` says more, by field or by what is missing."""
 
     def __init__(

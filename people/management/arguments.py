@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 from django.db.models import QuerySet
 
 from languages.models import Language
-from languages.rules import MalformedTag
+from languages.rules import MalformedTagError
 from languages.selectors import language_by_tag
 from people.models import Owned, Project
 
@@ -34,7 +34,7 @@ def whole_number(least: int, most: int) -> Callable[[str], int]:
 def language_of(tag: str) -> Language:
     try:
         found = language_by_tag(tag)
-    except MalformedTag as error:
+    except MalformedTagError as error:
         raise CommandError(str(error)) from error
     if found is None:
         raise CommandError(f"There is no language {tag} in the table; add it first.")

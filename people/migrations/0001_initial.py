@@ -120,6 +120,13 @@ class Migration(migrations.Migration):
                 ("session_data", models.TextField(verbose_name="session data")),
                 ("expire_date", models.DateTimeField(db_index=True, verbose_name="expire date")),
                 ("person", models.BigIntegerField(db_index=True, null=True)),
+                ("signed_in_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "seen_at",
+                    models.DateTimeField(blank=True, help_text="When it was last used, to five minutes.", null=True),
+                ),
+                ("address", models.CharField(blank=True, db_default="", default="", max_length=45)),
+                ("user_agent", models.CharField(blank=True, db_default="", default="", max_length=300)),
             ],
             options={
                 "verbose_name": "session",
@@ -443,7 +450,7 @@ class Migration(migrations.Migration):
                 ("digest", models.CharField(max_length=64, unique=True)),
                 ("may_write", models.BooleanField(default=False)),
                 ("created_at", models.DateTimeField()),
-                ("expires_at", models.DateTimeField(blank=True, null=True)),
+                ("expires_at", models.DateTimeField()),
                 ("last_used_at", models.DateTimeField(blank=True, null=True)),
                 ("revoked_at", models.DateTimeField(blank=True, null=True)),
             ],

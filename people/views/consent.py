@@ -31,7 +31,7 @@ def consent_give(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         try:
             services.give_consent(project=project, user=user, version=form.cleaned_data["version"], now=timezone.now())
-        except services.ConsentOutdated as refusal:
+        except services.StaleConsentError as refusal:
             form = ConsentForm(initial={"version": text.version})
             messages.warning(request, str(refusal))
         else:

@@ -143,9 +143,9 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
             member = user
         else:
             member = services.join(**account, password=password, interface_language=get_language() or "", **about)
-    except services.Refused as refusal:
+    except services.MembershipError as refusal:
         counted.rollback()
-        if isinstance(refusal, services.InvitationClosed):
+        if isinstance(refusal, services.InvitationClosedError):
             return _closed(request, invitation, refusal.state)
         form.add_error(None, str(refusal))
         return None

@@ -34,7 +34,7 @@ def member_remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         return render(request, "people/member_remove.html", context)
     try:
         services.remove_member(membership=membership, by=user_of(request), now=timezone.now())
-    except services.LastManager as refusal:
+    except services.LastManagerError as refusal:
         messages.error(request, str(refusal))
         return redirect("people:member-list", slug)
     messages.success(request, _("%(name)s no longer has that role.") % {"name": membership.user.username})

@@ -63,7 +63,7 @@ def account_delete(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             delete_account(user=user, now=timezone.now())
-        except services.LastManager as refusal:
+        except services.LastManagerError as refusal:
             form.add_error(None, str(refusal))
         else:
             logout(request)

@@ -29,7 +29,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
             made = tokens.make_token(user=user, **about, expires_at=form.expires_at(now), now=now)
             get_adapter().send_notification_mail("people/email/token_made", user, {"token": made.row})
             form = TokenForm()
-        except tokens.Refused as refused:
+        except tokens.TokenError as refused:
             form.add_error(None, str(refused))
     context = {"form": form, "made": made, "tokens": user.api_tokens.all(), "now": now}
     return render(request, "people/tokens.html", context, status=422 if form.is_bound else 200)

@@ -27,7 +27,7 @@ def webhook_list(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             made = webhooks.add_webhook(**about, by=user_of(request), now=timezone.now())
             form = WebhookForm()
-        except webhooks.Refused as refused:
+        except webhooks.WebhookError as refused:
             form.add_error("url", str(refused))
     context = {"project": project, "form": form, "made": made, "webhooks": selectors.webhooks_of(project)}
     return render(request, "people/webhooks.html", context, status=422 if form.is_bound else 200)
@@ -51,7 +51,7 @@ def webhook_test(request: HttpRequest, slug: str, webhook_id: int) -> HttpRespon
     try:
         tasks.nudge_delivery(webhooks.send_test(webhook=webhook, now=timezone.now()).pk)
         messages.success(request, _("A test is on its way. Load this page again in some seconds to see the answer."))
-    except webhooks.Refused as refused:
+    except webhooks.WebhookError as refused:
         messages.error(request, str(refused))
     return redirect("people:webhook-show", slug, webhook_id)
 
@@ -76,6 +76,6 @@ def delivery_retry(request: HttpRequest, slug: str, delivery_id: int) -> HttpRes
         webhooks.retry(delivery=delivery, now=timezone.now())
         tasks.nudge_delivery(delivery.pk)
         messages.success(request, _("It is sent again. Load this page again in some seconds to see the answer."))
-    except webhooks.Refused as refused:
+    except webhooks.WebhookError as refused:
         messages.error(request, str(refused))
     return redirect("people:webhook-show", slug, delivery.webhook_id)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
-from languages.rules import MalformedTag, canonical_tag
+from languages.rules import MalformedTagError, canonical_tag
 from scoring.files.pairs import count_of, names_of, shown
 from tabular.limits import MAX_LINE_BYTES
-from tabular.records import BrokenRecord, FileRefused, Record, is_text, json_records, malformed, not_utf8
+from tabular.records import BrokenRecord, FileRefusedError, Record, is_text, json_records, malformed, not_utf8
 
 XM3600_KEY = "image/key"
 IMAGE_FIELDS = ("image", "image_id", XM3600_KEY)
@@ -32,7 +32,7 @@ class Problem:
     message: str
 
 
-class CaptionsRefused(ValueError):
+class CaptionFileError(ValueError):
     """The file cannot be used; says what is wrong, where, and what to do."""
 
     def __init__(self, file: str, problems: Sequence[Problem]) -> None:
@@ -70,7 +70,7 @@ def read_candidates(file: IO[bytes], *, name: str, language: str | None = None) 
 
     Raises
     ------
-    CaptionsRefused
+    CaptionFileError
     """
     reading = _Reading(language)
     for entry in reading.entries(file):
@@ -90,7 +90,7 @@ def read_references(file: IO[bytes], *, name: str, language: str | None = None) 
 
     Raises
     ------
-    CaptionsRefused
+    CaptionFileError
     """
     reading = _Reading(language)
     for entry in reading.entries(file):
@@ -121,7 +121,7 @@ def _opened(path: Path) -> IO[bytes]:
     try:
         return path.open("rb")
     except OSError as error:
-        raise CaptionsRefused(str(path), [Problem("", f"The file cannot be read: {error.strerror}.")]) from error
+        raise CaptionFileError(str(path), [Problem("", f"The file cannot be read: {error.strerror}.")]) from error
 
 
 @dataclass
@@ -142,7 +142,7 @@ class _Reading:
                 yield from self._of_object(file)
             else:
                 yield from self._of_records(file)
-        except FileRefused as error:
+        except FileRefusedError as error:
             self.refuse("", str(error))
         except OSError as error:
             self.refuse("", f"The file cannot be read: {error.strerror}.")
@@ -174,7 +174,7 @@ class _Reading:
             found = f" in {self.language}; it has: {', '.join(sorted(self.languages))}" if self.languages else ""
             self.problems.append(Problem("", f"The file holds no captions{found}."))
         if self.problems:
-            raise CaptionsRefused(name, self.problems)
+            raise CaptionFileError(name, self.problems)
         return self.captions
 
     def _of_records(self, file: IO[bytes]) -> Iterator[_Entry]:
@@ -226,7 +226,7 @@ class _Reading:
         if tag not in self.tags:
             try:
                 self.tags[tag] = canonical_tag(tag)
-            except MalformedTag as error:
+            except MalformedTagError as error:
                 raise ValueError(str(error)) from error
             self.languages[self.tags[tag]] = None
         return self.language is None or self.tags[tag] == self.language
@@ -247,7 +247,7 @@ class _Reading:
     def _of_annotations(self, content: dict[str, Any]) -> Iterator[_Entry]:
         annotations, images = content["annotations"], content.get("images", [])
         if not isinstance(annotations, list) or not isinstance(images, list):
-            raise FileRefused("“images” and “annotations” are not lists, as COCO has them.")
+            raise FileRefusedError("“images” and “annotations” are not lists, as COCO has them.")
         captioned = set()
         for number, annotation in enumerate(annotations, start=1):
             for entry in self._checked(f"annotation {number}", Record(number, annotation)):
@@ -291,19 +291,21 @@ def _one_object(file: IO[bytes]) -> dict[str, Any]:
 
     Raises
     ------
-    FileRefused
+    FileRefusedError
     """
     file.seek(0)
     try:
         content = json.loads(file.read().decode("utf-8-sig"), parse_constant=_no_number, object_pairs_hook=_named_once)
     except UnicodeDecodeError as error:
-        raise FileRefused(not_utf8()) from error
+        raise FileRefusedError(not_utf8()) from error
     except _Twice as error:
-        raise FileRefused(str(error)) from error
+        raise FileRefusedError(str(error)) from error
     except json.JSONDecodeError as error:
-        raise FileRefused(f"Not valid JSON ({error.msg}, line {error.lineno}, character {error.colno}).") from error
+        raise FileRefusedError(
+            f"Not valid JSON ({error.msg}, line {error.lineno}, character {error.colno})."
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise FileRefused(malformed(error)) from error
+        raise FileRefusedError(malformed(error)) from error
     assert isinstance(content, dict)
     return content
 

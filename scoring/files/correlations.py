@@ -11,7 +11,7 @@ import numpy as np
 
 from metrics.correlations import Coefficient
 from scoring.files.figures_text import table_lines, with_interval
-from scoring.files.tables import Problem, Table, TableRefused
+from scoring.files.tables import Problem, Table, TableError
 from scoring.rules.correlate import ALL, METHOD, Agreement, Part, agreement, group_parts, is_mirrored
 from scoring.rules.figures import Undefined
 
@@ -86,7 +86,7 @@ def correlations_of(
 
     Raises
     ------
-    TableRefused
+    TableError
         Where it lacks a column, or a figure that is not to be skipped.
     """
     people_at, places = table.place(human), list(dict.fromkeys(map(table.place, metrics)))
@@ -137,10 +137,10 @@ def _numbers(
     for place in dict.fromkeys([people_at, *places]):
         try:
             found[place] = table.numbers(place)
-        except TableRefused as refused:
+        except TableError as refused:
             problems.extend(refused.problems)
     if problems:
-        raise TableRefused(problems)
+        raise TableError(problems)
     return found[people_at], {place: found[place] for place in places}
 
 
@@ -154,7 +154,7 @@ def _refuse_missing(table: Table, columns: Mapping[int, Sequence[Decimal | None]
         if number is None
     ]
     if problems:
-        raise TableRefused(problems)
+        raise TableError(problems)
 
 
 def _parts(table: Table, group: tuple[str, Sequence[str]] | None) -> tuple[list[Part], list[str]]:

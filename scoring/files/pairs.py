@@ -11,7 +11,7 @@ MOST_NAMES_SHOWN = 10
 LONGEST_NAME_SHOWN = 80
 
 
-class ImagesDiffer(ValueError):
+class ImagesDifferError(ValueError):
     """Candidates and references are of different images; names them."""
 
 
@@ -34,7 +34,7 @@ def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]]) -
 
     Raises
     ------
-    ImagesDiffer
+    ImagesDifferError
         If some image lacks one or the other.
     """
     missing = [image for image in references if image not in candidates]
@@ -46,7 +46,7 @@ def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]]) -
         said.append(f"{count_of(extra)} with a candidate but no reference: {names_of(extra)}.")
     if said:
         said.append("Give candidates and references of the same images, under the same names.")
-        raise ImagesDiffer("\n".join(said))
+        raise ImagesDifferError("\n".join(said))
     images = sorted(references, key=_as_number)
     return Pairs(images, [candidates[image] for image in images], [references[image] for image in images])
 

@@ -11,7 +11,7 @@ from typing import Any
 from charts.figures import as_json
 from metrics.model_ranks import Ties
 from scoring.files.figures_text import rounded, table_lines
-from scoring.files.tables import Problem, Table, TableRefused
+from scoring.files.tables import Problem, Table, TableError
 from scoring.rules.figures import Undefined
 from scoring.rules.rank_metrics import MOST_SUMMED, RankTable, rank_table, same_but_for_rounding, sums
 
@@ -76,7 +76,7 @@ def rankings_of(
 
     Raises
     ------
-    TableRefused
+    TableError
         Where it lacks a column, or a score that is not to be skipped; or where there are too many sums.
     """
     columns = {place: table.numbers(place) for place in dict.fromkeys(map(table.place, [*proposed, *standard]))}
@@ -89,7 +89,7 @@ def rankings_of(
         if score is None
     ]
     if lacking and not skip_missing:
-        raise TableRefused(lacking)
+        raise TableError(lacking)
     left = {problem.line for problem in lacking}
     kept = [index for index, row in enumerate(table.rows) if row.line not in left]
     exact = {
@@ -101,7 +101,7 @@ def rankings_of(
     notes = [f"{len(left)} of {len(table.rows)} models lack a score, and are left out of everything."] if left else []
     if with_sums:
         if len(judged) > MOST_SUMMED:
-            raise TableRefused([Problem(0, f"--sums takes {MOST_SUMMED} proposed metrics at most, not {len(judged)}.")])
+            raise TableError([Problem(0, f"--sums takes {MOST_SUMMED} proposed metrics at most, not {len(judged)}.")])
         added = sums(judged)
         notes.extend(_columns_of_sums(table, added, set(columns), kept))
         judged |= added
@@ -124,7 +124,7 @@ def _model_names(table: Table, asked: str | None, columns: Mapping[int, object])
     else:
         try:
             place = table.place(MODEL)
-        except TableRefused:
+        except TableError:
             place = next((place for place in range(len(table.columns)) if place not in columns), None)
     cells = [""] * len(table.rows) if place is None else table.texts(place)
     return [cell.strip() or f"line {row.line}" for row, cell in zip(table.rows, cells, strict=True)]
@@ -138,7 +138,7 @@ def _columns_of_sums(
     for place, name in enumerate(table.columns):
         try:
             scores = [] if place in asked else table.numbers(place)
-        except TableRefused:
+        except TableError:
             continue
         there = [score for score in (scores[index] for index in kept) if score is not None] if scores else []
         if there and len(there) == len(kept):

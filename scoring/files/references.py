@@ -12,9 +12,9 @@ from typing import IO, Any
 
 from django.utils.translation import gettext as _
 
-from inference.rules.captions import CaptionRefused, caption_text, image_named_in
-from languages.rules import MalformedTag, canonical_tag
-from tabular.records import READ_BYTES, BrokenRecord, FileRefused, Record, count_lines, json_members, json_records
+from inference.rules.captions import CaptionLineError, caption_text, image_named_in
+from languages.rules import MalformedTagError, canonical_tag
+from tabular.records import READ_BYTES, BrokenRecord, FileRefusedError, Record, count_lines, json_members, json_records
 
 ANNOTATIONS, IMAGES = "annotations", "images"
 COCO_START = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(info|images|annotations|licenses|categories|type)"\s*:\s*["\[{]')
@@ -67,13 +67,13 @@ def reference_lines(file: IO[bytes], *, language: str, known: Iterable[str]) -> 
 
     Raises
     ------
-    FileRefused
+    FileRefusedError
         Where nothing in the file can be read.
     """
     reader = _Reader(language, frozenset(known))
     if _is_coco(file):
         if not language:
-            raise FileRefused(_("A file in COCO's layout does not say its language. Choose it."))
+            raise FileRefusedError(_("A file in COCO's layout does not say its language. Choose it."))
         yield from _of_coco(file, reader)
         return
     for record in json_records(file):
@@ -100,7 +100,7 @@ def _of_coco(file: IO[bytes], reader: _Reader) -> Iterator[ReferenceLine | Refus
             is_any_there = True
             yield _read(record, lambda record: reader.annotation(record, files))
     if not is_any_there:
-        raise FileRefused(_("There is no caption."))
+        raise FileRefusedError(_("There is no caption."))
 
 
 def _read(record: Record | BrokenRecord, read: Callable[[Record], ReferenceLine]) -> ReferenceLine | RefusedLine:
@@ -108,7 +108,7 @@ def _read(record: Record | BrokenRecord, read: Callable[[Record], ReferenceLine]
         return RefusedLine(record.number, "", record.reason)
     try:
         return read(record)
-    except CaptionRefused as refused:
+    except CaptionLineError as refused:
         return RefusedLine(record.number, refused.reference, str(refused))
 
 
@@ -126,14 +126,14 @@ class _Reader:
     def line(self, record: Record) -> ReferenceLine:
         image, value = _image_of(record.value)
         if "caption" in value and "captions" in value:
-            raise CaptionRefused(_("Has both “caption” and “captions”. Give one of them."), image)
+            raise CaptionLineError(_("Has both “caption” and “captions”. Give one of them."), image)
         by_language = [(key, given["caption"]) for key, given in value.items() if _is_of_language(given)]
         if "caption" in value:
             by_language = [(value.get("language", ""), [value["caption"]])]
         elif "captions" in value:
             by_language = [(value.get("language", ""), value["captions"])]
         elif not by_language:
-            raise CaptionRefused(_("There is no caption."), image)
+            raise CaptionLineError(_("There is no caption."), image)
         return self._line(record.number, image, by_language)
 
     def _line(self, number: int, image: str, by_language: Sequence[tuple[Any, Any]]) -> ReferenceLine:
@@ -146,10 +146,10 @@ class _Reader:
                     others.append(tag)
                 elif texts := _texts(given, image):
                     taken[tag] = texts
-            except CaptionRefused as problem:
+            except CaptionLineError as problem:
                 refused.append(f"{key}: {problem}" if key and len(by_language) > 1 else str(problem))
         if not taken:
-            raise CaptionRefused(" ".join(refused) or self._nothing(others), image)
+            raise CaptionLineError(" ".join(refused) or self._nothing(others), image)
         return ReferenceLine(number, (image,), taken, refused)
 
     def _nothing(self, others: list[str]) -> str:
@@ -162,23 +162,23 @@ class _Reader:
 
     def _tag(self, key: Any, image: str) -> str:
         if not isinstance(key, str):
-            raise CaptionRefused(_("“language” is not a text."), image)
+            raise CaptionLineError(_("“language” is not a text."), image)
         if not key and not self.language:
-            raise CaptionRefused(_("Says no language. Choose the language of the file."), image)
+            raise CaptionLineError(_("Says no language. Choose the language of the file."), image)
         if key not in self._tags:
             try:
                 self._tags[key] = canonical_tag(key) if key else self.language
-            except MalformedTag as error:
-                raise CaptionRefused(str(error), image) from error
+            except MalformedTagError as error:
+                raise CaptionLineError(str(error), image) from error
         tag = self._tags[key]
         if tag not in self.known:
-            raise CaptionRefused(_("There is no language %(tag)s here.") % {"tag": tag}, image)
+            raise CaptionLineError(_("There is no language %(tag)s here.") % {"tag": tag}, image)
         return tag
 
 
 def _image_of(value: Any) -> tuple[str, dict[str, Any]]:
     if not isinstance(value, dict):
-        raise CaptionRefused(_("Not a JSON object with “image” and “caption”."))
+        raise CaptionLineError(_("Not a JSON object with “image” and “caption”."))
     return image_named_in(value), value
 
 
@@ -188,9 +188,9 @@ def _is_of_language(given: Any) -> bool:
 
 def _texts(given: Any, image: str) -> list[str]:
     if not isinstance(given, list):
-        raise CaptionRefused(_("“captions” is not a list of texts."), image)
+        raise CaptionLineError(_("“captions” is not a list of texts."), image)
     if len(given) > MAX_PER_IMAGE:
-        raise CaptionRefused(
+        raise CaptionLineError(
             _("There are %(count)s captions of one image; at most %(limit)s are taken.")
             % {"count": len(given), "limit": MAX_PER_IMAGE},
             image,

@@ -39,7 +39,7 @@ class Problem:
         return f"Line {self.line}: {self.message}" if self.line else self.message
 
 
-class TableRefused(Exception):
+class TableError(Exception):
     """The table cannot be used; says what is wrong, where, and what to do."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
@@ -69,7 +69,7 @@ class Table:
 
         Raises
         ------
-        TableRefused
+        TableError
             Where none does, or several do.
         """
         for alike in (str.strip, folded):
@@ -78,9 +78,9 @@ class Table:
                 return found[0]
             if found:
                 names = ", ".join(f"“{self.columns[place]}”" for place in found)
-                raise TableRefused([Problem(0, f"“{asked}” may be any of several columns: {names}. Rename them.")])
+                raise TableError([Problem(0, f"“{asked}” may be any of several columns: {names}. Rename them.")])
         there = ", ".join(f"“{name}”" for name in self.columns if name)
-        raise TableRefused([Problem(0, f"There is no column “{asked}”; there are: {there}.")])
+        raise TableError([Problem(0, f"There is no column “{asked}”; there are: {there}.")])
 
     def texts(self, place: int) -> tuple[str, ...]:
         return tuple(row.cells[place] for row in self.rows)
@@ -90,7 +90,7 @@ class Table:
 
         Raises
         ------
-        TableRefused
+        TableError
             Where a cell is no number, or one could be read in two ways.
         """
         name = self.columns[place]
@@ -100,7 +100,7 @@ class Table:
         if percent and len(percent) < len(given):
             other = next(line for line, text in given if not text.endswith("%"))
             message = f"{name} has a percent sign here and none on line {other}. Write all cells alike."
-            raise TableRefused([Problem(percent[0], message)])
+            raise TableError([Problem(percent[0], message)])
         are_commas_points = _are_commas_points(name, given)
         problems: list[Problem] = []
         numbers: list[Decimal | None] = []
@@ -115,7 +115,7 @@ class Table:
                 cell = row.cells[place].strip()[:40]
                 problems.append(Problem(row.line, f"{name} is “{cell}”. Give a number, or leave the cell empty."))
         if problems:
-            raise TableRefused(problems)
+            raise TableError(problems)
         return tuple(numbers)
 
 
@@ -124,14 +124,14 @@ def read_table(file: Path, *, asked: Iterable[str]) -> Table:
 
     Raises
     ------
-    TableRefused
+    TableError
         Where it cannot be read, or lacks a column.
     """
     try:
         with file.open("rb") as opened:
             content = opened.read(MOST_BYTES + 1)
     except OSError as error:
-        raise TableRefused([Problem(0, f"The file cannot be read: {error.strerror}.")]) from error
+        raise TableError([Problem(0, f"The file cannot be read: {error.strerror}.")]) from error
     return parse_table(content, asked=asked)
 
 
@@ -140,11 +140,11 @@ def parse_table(content: bytes, *, asked: Iterable[str]) -> Table:
 
     Raises
     ------
-    TableRefused
+    TableError
         As `read_table`.
     """
     if len(content) > MOST_BYTES:
-        raise TableRefused([Problem(0, f"That is more than {MOST_BYTES // 10**6} MB. Leave out what is no figure.")])
+        raise TableError([Problem(0, f"That is more than {MOST_BYTES // 10**6} MB. Leave out what is no figure.")])
     text = _decoded(content)
     named = re.match(r"sep=(.)\r?\n", text, re.IGNORECASE)
     tables, refusals = [], []
@@ -154,7 +154,7 @@ def parse_table(content: bytes, *, asked: Iterable[str]) -> Table:
             for name in asked:
                 table.place(name)
             tables.append(table)
-        except TableRefused as refused:
+        except TableError as refused:
             refusals.append((_width(text, separator), refused))
     if tables:
         return tables[0]
@@ -180,9 +180,9 @@ def _decoded(content: bytes) -> str:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         problem = Problem(line, "Holds characters that are not valid UTF-8. Save the file as UTF-8.")
-        raise TableRefused([problem]) from error
+        raise TableError([problem]) from error
     if not text.strip():
-        raise TableRefused([Problem(0, "The file is empty. Its first line names the columns.")])
+        raise TableError([Problem(0, "The file is empty. Its first line names the columns.")])
     return text
 
 
@@ -206,7 +206,7 @@ def _table(text: str, separator: str, *, skip_lines: int) -> Table:
             cells = next(reader, None)
         except csv.Error as error:
             message = f"Not a row of a CSV file ({error}). Check the quotation marks."
-            raise TableRefused([*problems, Problem(line, message)]) from error
+            raise TableError([*problems, Problem(line, message)]) from error
         if cells is None:
             break
         if line <= skip_lines or not any(cell.strip() for cell in cells):
@@ -222,9 +222,9 @@ def _table(text: str, separator: str, *, skip_lines: int) -> Table:
         else:
             rows.append(Row(line, tuple([*cells, *[""] * len(columns)][: len(columns)])))
     if problems:
-        raise TableRefused(problems)
+        raise TableError(problems)
     if not rows:
-        raise TableRefused([Problem(0, "There is no row below the first line, which names the columns.")])
+        raise TableError([Problem(0, "There is no row below the first line, which names the columns.")])
     return Table(columns, tuple(rows))
 
 
@@ -248,5 +248,5 @@ def _are_commas_points(name: str, given: Sequence[tuple[int, str]]) -> bool:
     if all(_THOUSANDS_OR_DECIMALS.fullmatch(text) for line, text in with_comma):
         line, text = with_comma[0]
         message = f"{name} is “{text}”: thousands or decimals? Write decimals with a point, thousands without a comma."
-        raise TableRefused([Problem(line, message)])
+        raise TableError([Problem(line, message)])
     return True

@@ -13,7 +13,7 @@ from django.core.management.base import CommandError
 
 from inference.management.arguments import VECTORS_HELP, named_vectors, word_vectors
 from metrics.annotation_free import projections_of
-from metrics.named_vectors import BrokenVectors
+from metrics.named_vectors import MalformedVectorsError
 from metrics.scoring import Need, Projections, metric_named
 from metrics.word_vectors import Vectors
 
@@ -74,5 +74,5 @@ def given_projections(options: dict[str, Any], images: Sequence[str]) -> Project
             references=found.get("english"),
             features=found.get("features"),
         )
-    except BrokenVectors as error:
+    except MalformedVectorsError as error:
         raise CommandError(str(error)) from error

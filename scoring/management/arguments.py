@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 
-from languages.rules import MalformedTag, canonical_tag
+from languages.rules import MalformedTagError, canonical_tag
 from metrics.text import NORMALISED_BY_DEFAULT, Tokenizer
 
 DEFAULT_LANGUAGE = "en"
@@ -13,7 +13,7 @@ DEFAULT_LANGUAGE = "en"
 def language_tag(text: str) -> str:
     try:
         return canonical_tag(text)
-    except MalformedTag as error:
+    except MalformedTagError as error:
         raise ArgumentTypeError(str(error)) from error
 
 

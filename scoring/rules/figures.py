@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from charts.figures import Absent
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 T = TypeVar("T")
 
@@ -43,5 +43,5 @@ def defined(figure: Callable[[], T]) -> T | Undefined:
     """What `figure` gives, or why it gives nothing."""
     try:
         return figure()
-    except UndefinedFigure as undefined:
+    except UndefinedFigureError as undefined:
         return Undefined(undefined.reason)

@@ -13,7 +13,7 @@ NEED_ENGLISH = frozenset({"clinrel", "wcc"})
 NEED_FEATURES = frozenset({"cmedrel", "wcc"})
 
 
-class MetricsRefused(ValueError):
+class MetricChoiceError(ValueError):
     """The message says why, and what to do."""
 
 
@@ -37,32 +37,32 @@ def check_metrics(
     """
     Raises
     ------
-    MetricsRefused
+    MetricChoiceError
         Where no metric is named or one is not known, or one lacks what it needs: word vectors in `language`, an encoder
         of the captions, English references, features of the images.
     """
     if not metrics:
-        raise MetricsRefused(_("Choose a metric."))
+        raise MetricChoiceError(_("Choose a metric."))
     unknown = [metric for metric in metrics if metric not in METRICS]
     if unknown:
-        raise MetricsRefused(
+        raise MetricChoiceError(
             _("There is no metric “%(name)s”. Those there are: %(known)s.")
             % {"name": unknown[0], "known": ", ".join(METRICS)}
         )
     for metric in metrics:
         if needs_vectors(metric) and vectors_language != language:
-            raise MetricsRefused(
+            raise MetricChoiceError(
                 _("%(metric)s needs word vectors in the language of the references. Choose some.") % {"metric": metric}
             )
         if needs_projections(metric) and not has_encoder:
-            raise MetricsRefused(
+            raise MetricChoiceError(
                 _("%(metric)s needs an encoder that brings the captions into a space of image features. Choose one.")
                 % {"metric": metric}
             )
         if metric in NEED_ENGLISH and not has_english:
-            raise MetricsRefused(_("%(metric)s needs English references. Choose some.") % {"metric": metric})
+            raise MetricChoiceError(_("%(metric)s needs English references. Choose some.") % {"metric": metric})
         if metric in NEED_FEATURES and not has_features:
-            raise MetricsRefused(
+            raise MetricChoiceError(
                 _("%(metric)s needs features of the images: vectors of their collection. Choose some.")
                 % {"metric": metric}
             )

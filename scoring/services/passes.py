@@ -20,15 +20,15 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from images.models import JobState
-from inference.backends.captioners import BackendRefused
-from inference.backends.encoders import ExtraMissing
-from inference.selectors.embeddings import EmbeddingsUnavailable
-from inference.selectors.word_vectors import VectorsUnavailable, vectors_of
+from inference.backends.captioners import BackendSettingsError
+from inference.backends.encoders import ExtraMissingError
+from inference.selectors.embeddings import EmbeddingsUnavailableError
+from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
 from inference.services import workers
 from inference.services.encoders import queue_of
-from metrics.java import ToolFailed, ToolMissing
-from metrics.scoring import NotGiven, Prepared, Scored, prepare
-from metrics.undefined import UndefinedFigure
+from metrics.java import ToolFailedError, ToolMissingError
+from metrics.scoring import MissingInputError, Prepared, Scored, prepare
+from metrics.undefined import UndefinedFigureError
 from metrics.word_vectors import Vectors
 from scoring.models import OPEN_STATES, Pass, Score, Scoring
 from scoring.rules.figures import MESSAGES
@@ -53,15 +53,15 @@ SKIP_AFTER_ATTEMPTS = 3
 
 MAX_ATTEMPTS = 6
 REASON_CHARACTERS = 200
-NOT_HERE = (ToolMissing, ToolFailed, BackendRefused, ExtraMissing, EmbeddingsUnavailable)
+NOT_HERE = (ToolMissingError, ToolFailedError, BackendSettingsError, ExtraMissingError, EmbeddingsUnavailableError)
 """What a metric needs and this machine does not have."""
 
 
-class LeaseLost(Exception):
+class LeaseLostError(Exception):
     """Another worker took the pass over, or it is gone."""
 
 
-class CannotScore(Exception):
+class ScoringFailedError(Exception):
     """The pass as a whole; the message says what is missing."""
 
 
@@ -74,7 +74,7 @@ def run_pass(*, pass_id: int, clock: Clock) -> None:
     with translation.override((by.interface_language if by else "") or settings.LANGUAGE_CODE):
         try:
             _run(found, clock)
-        except LeaseLost:
+        except LeaseLostError:
             log.info("Pass %s went on elsewhere.", found.pk)
 
 
@@ -111,14 +111,14 @@ def _run(found: Pass, clock: Clock) -> None:
         material = material_of(scoring)
         _begin(found, material, now=clock())
         if not material.images:
-            raise CannotScore(_nothing(scoring, material))
+            raise ScoringFailedError(_nothing(scoring, material))
         texts = _Texts(scoring, material)
         while (scoring_now := _scoring_or_end(found, now=clock())) is not None:
             if _named_by(scoring_now) != _named_by(texts.scoring):
                 texts = _Texts(scoring_now, material)
             metric = scoring_now.metrics[found.done]
             _keep(found, _scores(found, texts, metric, clock), now=clock())
-    except CannotScore as reason:
+    except ScoringFailedError as reason:
         _finish(found, now=clock(), error=str(reason))
 
 
@@ -132,7 +132,7 @@ class _Texts:
         # Here, and not beside this thread: it asks the database.
         try:
             self.vectors = vectors_of(scoring.vectors.signature) if scoring.vectors else None
-        except VectorsUnavailable as error:
+        except WordVectorsUnavailableError as error:
             self.why_no_vectors = str(error)
         self.visual = visual_of(scoring, material)
         self._prepared: Prepared | None = None
@@ -148,8 +148,8 @@ class _Texts:
                     normalise=self.scoring.normalise,
                     vectors=self.vectors,
                 )
-            except (ToolMissing, ToolFailed) as error:
-                raise CannotScore(str(error)) from error
+            except (ToolMissingError, ToolFailedError) as error:
+                raise ScoringFailedError(str(error)) from error
         if needs_projections(metric) and self.visual is not None:
             # What was computed before is kept along.
             self._prepared = replace(self._prepared, projections=self.visual.projections(metric))
@@ -177,7 +177,7 @@ def _scoring_of(found: Pass) -> Scoring:
     )
     scoring = scorings.filter(pk=found.scoring_id).first()
     if scoring is None:
-        raise LeaseLost(found.pk)
+        raise LeaseLostError(found.pk)
     return scoring
 
 
@@ -231,11 +231,11 @@ def _scores(found: Pass, texts: _Texts, metric: str, clock: Clock) -> list[Score
     try:
         scored = _meanwhile_renewing(found, lambda: texts.scored(metric), clock)
         texts.keep_facts()
-    except UndefinedFigure as undefined:
+    except UndefinedFigureError as undefined:
         return _undefined(found, metric, str(MESSAGES.get(undefined.reason, undefined)), clock())
-    except (*NOT_HERE, NotGiven) as error:
+    except (*NOT_HERE, MissingInputError) as error:
         return _undefined(found, metric, str(error), clock())
-    except (CannotScore, LeaseLost, InterfaceError, OperationalError):
+    except (ScoringFailedError, LeaseLostError, InterfaceError, OperationalError):
         raise
     except Exception as error:
         log.exception("Pass %s: %s could not be computed.", found.pk, metric)
@@ -284,7 +284,7 @@ def _extend(found: Pass, *, now: datetime, done: int = 0) -> None:
     until = max(now + LEASE, (found.lease_until or now) + timedelta(microseconds=1))
     held = Pass.objects.filter(pk=found.pk, state=JobState.RUNNING, lease_until=found.lease_until)
     if not held.update(lease_until=until, done=F("done") + done, attempts=0 if done else F("attempts")):
-        raise LeaseLost(found.pk)
+        raise LeaseLostError(found.pk)
     found.lease_until = until
 
 

@@ -28,8 +28,8 @@ from languages.models import Language
 from people.models import Project, User
 from scoring.files.references import MAX_PER_IMAGE, ReferenceLine, RefusedLine, count_references, reference_lines
 from scoring.models import ReferenceKind, ReferenceSet
-from scoring.services.references import Change, ReferencesRefused, put_references, set_of
-from tabular.records import FileRefused
+from scoring.services.references import Change, ReferenceFileError, put_references, set_of
+from tabular.records import FileRefusedError
 
 log = logging.getLogger(__name__)
 
@@ -188,8 +188,8 @@ class _Import:
                     )
                     for tag, language in languages.items()
                 }
-        except ReferencesRefused as refused:
-            raise FileRefused(str(refused)) from refused
+        except ReferenceFileError as refused:
+            raise FileRefusedError(str(refused)) from refused
 
     def _take(self, units: list[_Unit]) -> None:
         """Take the images together, or one by one where that fails, so that only what cannot be taken is left out."""

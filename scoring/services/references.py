@@ -18,7 +18,7 @@ from scoring.models import Reference, ReferenceKind, ReferenceSet
 from scoring.rules.digests import as_digest, as_total, image_digest
 
 
-class ReferencesRefused(Exception):
+class ReferenceFileError(Exception):
     """The message says why, and what to do."""
 
 
@@ -47,7 +47,7 @@ def set_of(
 
     Raises
     ------
-    ReferencesRefused
+    ReferenceFileError
         Where the name is another set's.
     """
     found, _is_new = ReferenceSet.objects.get_or_create(
@@ -68,12 +68,12 @@ def set_of(
         said = _(
             "The references “%(name)s” (%(language)s) are of another collection, %(collection)s. Choose another name."
         )
-        raise ReferencesRefused(said % {**about, "collection": found.collection.name})
+        raise ReferenceFileError(said % {**about, "collection": found.collection.name})
     if found.origin != origin:
         said = _(
             "The references “%(name)s” (%(language)s) come from elsewhere, and would be mixed up. Choose another name."
         )
-        raise ReferencesRefused(said % about)
+        raise ReferenceFileError(said % about)
     return found
 
 
@@ -114,7 +114,7 @@ def drop_references(*, reference_set: ReferenceSet) -> None:
 
     Raises
     ------
-    ReferencesRefused
+    ReferenceFileError
         Where scores stand on it.
     """
     try:
@@ -123,7 +123,7 @@ def drop_references(*, reference_set: ReferenceSet) -> None:
             for held in ReferenceSet.objects.select_for_update().filter(pk=reference_set.pk):
                 held.delete()
     except ProtectedError as error:
-        raise ReferencesRefused(_("Models are scored against these references. Remove those scores first.")) from error
+        raise ReferenceFileError(_("Models are scored against these references. Remove those scores first.")) from error
 
 
 def _texts(reference_set: ReferenceSet, images: Iterable[int]) -> dict[int, list[str]]:

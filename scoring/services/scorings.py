@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, WordVectorSet
 from people.models import Project, User
 from scoring.models import OPEN_STATES, Pass, ReferenceSet, Scoring
-from scoring.rules.metrics import ENGLISH, MetricsRefused, check_metrics
+from scoring.rules.metrics import ENGLISH, MetricChoiceError, check_metrics
 
 WHAT = {
     "vectors": gettext_lazy("word vectors"),
@@ -46,7 +46,7 @@ def create_scorings(
 
     Raises
     ------
-    MetricsRefused
+    MetricChoiceError
         Where a metric is not known, or needs something that is not given, or of another language.
     """
     for one in (references, english):
@@ -128,7 +128,7 @@ def _check_same(scoring: Scoring, needed: Mapping[str, Any]) -> None:
             continue
         if name == "features" and value.encoder_id == before.encoder_id and value.precision == before.precision:
             continue
-        raise MetricsRefused(
+        raise MetricChoiceError(
             _(
                 "The captions of “%(model)s” are scored against these references with other %(what)s already. "
                 "Remove that scoring first."

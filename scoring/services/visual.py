@@ -15,7 +15,7 @@ from inference.models import EmbeddingSet, Encoder, Precision
 from inference.selectors.embeddings import newest_covering, open_set, whole_sets
 from inference.services.encoders import keep_facts, load
 from inference.services.text_vectors import TextVectors, text_vectors
-from metrics.scoring import NotGiven, Projections
+from metrics.scoring import MissingInputError, Projections
 from metrics.signatures import references_digest
 from scoring.models import Reference, Scoring
 from scoring.rules.metrics import ENGLISH, NEED_ENGLISH, NEED_FEATURES
@@ -47,10 +47,10 @@ class Visual:
 
         Raises
         ------
-        NotGiven
+        MissingInputError
             Where an image lacks something, or vectors lie in different spaces.
-        inference.backends.captioners.BackendRefused, inference.backends.encoders.ExtraMissing
-        inference.selectors.embeddings.EmbeddingsUnavailable
+        inference.backends.captioners.BackendSettingsError, inference.backends.encoders.ExtraMissingError
+        inference.selectors.embeddings.EmbeddingsUnavailableError
         """
         spaces = {self._facts(self.encoder)[1]}
         signatures = [self._facts(self.encoder)[0]]
@@ -62,7 +62,7 @@ class Visual:
             signatures.append(_signature_of(self.scoring.features))
             spaces |= {self.scoring.features.encoder.space} if metric in NEED_FEATURES else set()
         if len(spaces) > 1:
-            raise NotGiven(
+            raise MissingInputError(
                 _("The vectors lie in different spaces, so that nothing can be compared: %(spaces)s.")
                 % {"spaces": ", ".join(sorted(spaces))}
             )
@@ -79,7 +79,7 @@ class Visual:
 
         Raises
         ------
-        inference.backends.encoders.EncoderRefused
+        inference.backends.encoders.EncoderSettingsError
         """
         for encoder, found in self.facts.items():
             keep_facts(encoder, found)
@@ -108,7 +108,7 @@ class Visual:
                 "%(number)s images have no English reference among those chosen.",
                 missing,
             )
-            raise NotGiven(said % {"number": missing})
+            raise MissingInputError(said % {"number": missing})
         counts = np.array([len(texts) for texts in english])
         flat = [text for texts in english for text in texts]
         rows = _with_direction(self._texts(self.english_encoder, flat, ENGLISH))
@@ -126,7 +126,7 @@ class Visual:
                 "%(number)s images have no vector among the features chosen. Compute those of the collection anew.",
                 missing,
             )
-            raise NotGiven(said % {"number": missing})
+            raise MissingInputError(said % {"number": missing})
         return _with_direction(found.rows(self.material.images))
 
     def _texts(self, encoder: Encoder, texts: Sequence[str], language: str) -> NDArray[np.float32]:
@@ -167,5 +167,5 @@ def _with_direction(rows: NDArray[Any]) -> NDArray[Any]:
             "%(number)s vectors are zero throughout, so that they have no direction.",
             zeros,
         )
-        raise NotGiven(said % {"number": zeros})
+        raise MissingInputError(said % {"number": zeros})
     return rows

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from images.views.imports import TooMuchSent, receive
+from images.views.imports import UploadTooLargeError, receive
 from people.models import Project
 from people.permissions import project_for
 from people.requests import user_of
@@ -43,7 +43,7 @@ def references_import(request: HttpRequest, slug: str) -> HttpResponse:
         return _form_page(request, project, ReferencesForm(project=project))
     try:
         receive(request)
-    except TooMuchSent as error:
+    except UploadTooLargeError as error:
         return _form_page(request, project, ReferencesForm(project=project), status=413, error=str(error))
     return _references_import(request, project)
 
@@ -88,7 +88,7 @@ def reference_drop(request: HttpRequest, slug: str, set_id: int) -> HttpResponse
     found = reference_set_for(request.user, slug, set_id)
     try:
         services.drop_references(reference_set=found)
-    except services.ReferencesRefused as refused:
+    except services.ReferenceFileError as refused:
         messages.error(request, str(refused))
         return redirect("scoring:reference-show", slug, set_id)
     messages.success(request, _("The references are removed."))

@@ -24,7 +24,7 @@ from scoring.pages.progress import progress_of
 from scoring.pages.scores import Asked, scores_page
 from scoring.pages.scoring import scoring_page
 from scoring.permissions import READERS, scoring_for
-from scoring.rules.metrics import MetricsRefused
+from scoring.rules.metrics import MetricChoiceError
 from scoring.selectors import setup
 from scoring.selectors.scores import score_cells, scoring_details, scoring_rows
 from scoring.services import scorings as services
@@ -80,7 +80,7 @@ def _create(request: HttpRequest, project: Project, references: ReferenceSet) ->
                 now=timezone.now(),
                 **form.cleaned_data,
             )
-        except MetricsRefused as refused:
+        except MetricChoiceError as refused:
             form.add_error(None, str(refused))
         else:
             return _created(request, project, made)

@@ -24,7 +24,7 @@ from images.models import CollectionImage, Image
 from images.selectors import keys_in_order
 from people.models import Project
 from people.pseudonyms import pseudonym
-from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, StandingState
+from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, RaterState
 from sxs_eval.rules.judging import LEVELS
 from sxs_eval.selectors.results import REGION, stopped_raters
 from tabular.downloads import JSON_LINES_TYPE, as_iso, in_pieces, stamp, write_whole
@@ -121,7 +121,7 @@ def _rows(comparisons: Sequence[Comparison], until: datetime) -> Iterator[dict[s
             rows = [
                 row_of(answer, keys[answer["shown"]])
                 for answer in _answers(comparison, keys, until)
-                if stopped[comparison.pk].get(answer["person"]) != StandingState.WITHDRAWN
+                if stopped[comparison.pk].get(answer["person"]) != RaterState.WITHDRAWN
             ]
             rows += [_unseen_row(comparison, pair, keys[pair.image_id]) for pair in _unseen(comparison, keys)]
             place = {key: number for number, key in enumerate(keys.values())}

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from people.models import Project
 from scoring.files.correlations import CorrelationReport, correlations_of
-from scoring.files.tables import TableRefused, parse_table
+from scoring.files.tables import TableError, parse_table
 from scoring.rules.correlate import RESAMPLES
 from sxs_eval.rules.figures import Undefined
 from sxs_eval.rules.planning import CORE
@@ -91,7 +91,7 @@ def correlations(evaluations: Evaluations, metric: str, *, flip: bool) -> Correl
             resamples=RESAMPLES,
             seed=SEED,
         )
-    except TableRefused:
+    except TableError:
         return None
     cache.set(key, found, KEPT_S)
     return found

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from sxs_eval.rules.judging import LEVELS
 from sxs_eval.rules.report import Judged, Repeat
-from tabular.records import BrokenRecord, FileRefused, csv_records, is_text, json_records
+from tabular.records import BrokenRecord, FileRefusedError, csv_records, is_text, json_records
 from tabular.spreadsheets import plain_cell
 
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
@@ -67,7 +67,7 @@ class Problem:
     message: str
 
 
-class JudgementsRefused(Exception):
+class JudgementFileError(Exception):
     """The file cannot be used; says what is wrong, where, and what to do."""
 
     def __init__(self, file: Path, problems: list[Problem]) -> None:
@@ -118,7 +118,7 @@ def read_judgements(file: Path) -> JudgementFile:
 
     Raises
     ------
-    JudgementsRefused
+    JudgementFileError
         Where any of it cannot be read or contradicts something else in it.
     """
     reading = _Reading(is_csv=file.suffix.lower() == ".csv")
@@ -132,11 +132,11 @@ def read_judgements(file: Path) -> JudgementFile:
                 gathered[row.comparison].add(row)
             except ValueError as error:
                 problems.append(Problem(row.number, str(error)))
-    except FileRefused as error:
-        raise JudgementsRefused(file, [Problem(0, str(error))]) from error
+    except FileRefusedError as error:
+        raise JudgementFileError(file, [Problem(0, str(error))]) from error
     except OSError as error:
         message = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
-        raise JudgementsRefused(file, [Problem(0, message)]) from error
+        raise JudgementFileError(file, [Problem(0, message)]) from error
     needed = NEEDED if reading.holds_judgements else ("image",)
     missing = [column for column in needed if column not in reading.columns]
     if reading.columns and missing:
@@ -148,14 +148,14 @@ def read_judgements(file: Path) -> JudgementFile:
         message = _("comparison is empty here and not on other lines. Name the comparison on each line, or on none.")
         problems.append(Problem(first, message))
     if problems:
-        raise JudgementsRefused(file, sorted(problems, key=lambda problem: problem.number))
+        raise JudgementFileError(file, sorted(problems, key=lambda problem: problem.number))
     ignored = tuple(sorted(name for name in reading.columns if name and name not in COLUMNS))
     return JudgementFile(tuple(comparison.whole() for comparison in gathered.values()), ignored)
 
 
 def _rows(file: Path, reading: _Reading, problems: list[Problem]) -> Iterator[Row]:
     if file.suffix.lower() not in SUFFIXES:
-        raise FileRefused(
+        raise FileRefusedError(
             _("The name of the file ends in none of %(suffixes)s, so its kind is unknown. Rename it.")
             % {"suffixes": ", ".join(SUFFIXES)}
         )

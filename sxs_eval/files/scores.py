@@ -18,9 +18,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from languages.rules import MalformedTag, canonical_tag
+from languages.rules import MalformedTagError, canonical_tag
 from sxs_eval.rules.planning import Score
-from tabular.records import BrokenRecord, FileRefused, Record, csv_records, is_text, json_records
+from tabular.records import BrokenRecord, FileRefusedError, Record, csv_records, is_text, json_records
 from tabular.spreadsheets import plain_cell
 
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
@@ -47,7 +47,7 @@ class Problem:
         return _("Line %(number)s: %(message)s") % {"number": self.number, "message": self.message}
 
 
-class ScoresRefused(Exception):
+class ScoreFileError(Exception):
     """The scores cannot be used; says what is wrong, where, and what to do."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
@@ -78,18 +78,18 @@ def read_scores(file: Path, *, sets: Sequence[str] = ()) -> ScoreFile:
 
     Raises
     ------
-    ScoresRefused
+    ScoreFileError
         Where any of it cannot be read or contradicts something else in it.
     """
     if file.suffix.lower() not in SUFFIXES:
         message = _("The name of the file ends in none of %(suffixes)s, so its kind is unknown. Rename it.")
-        raise ScoresRefused([Problem(0, message % {"suffixes": ", ".join(SUFFIXES)})])
+        raise ScoreFileError([Problem(0, message % {"suffixes": ", ".join(SUFFIXES)})])
     try:
         with file.open("rb") as opened:
             content = opened.read(MOST_BYTES + 1)
     except OSError as error:
         message = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
-        raise ScoresRefused([Problem(0, message)]) from error
+        raise ScoreFileError([Problem(0, message)]) from error
     return parse_scores(content, is_csv=file.suffix.lower() == ".csv", sets=sets)
 
 
@@ -98,12 +98,12 @@ def parse_scores(content: bytes, *, is_csv: bool | None = None, sets: Sequence[s
 
     Raises
     ------
-    ScoresRefused
+    ScoreFileError
         As `read_scores`.
     """
     if len(content) > MOST_BYTES:
         message = _("That is more than %(limit)s kB. Leave out what is no score.") % {"limit": MOST_BYTES // 1000}
-        raise ScoresRefused([Problem(0, message)])
+        raise ScoreFileError([Problem(0, message)])
     if is_csv is None:
         is_csv = not content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"["))
     problems: list[Problem] = []
@@ -112,10 +112,10 @@ def parse_scores(content: bytes, *, is_csv: bool | None = None, sets: Sequence[s
         records = list(_records(content, is_csv, problems))
         columns = _columns(records)
         chosen = _chosen_sets(columns, [name.strip() for name in sets])
-    except FileRefused as refused:
+    except FileRefusedError as refused:
         if records or not problems:
             problems.append(Problem(0, str(refused)))
-        raise ScoresRefused(sorted(problems, key=lambda problem: problem.number)) from refused
+        raise ScoreFileError(sorted(problems, key=lambda problem: problem.number)) from refused
     scores: dict[tuple[str, str], tuple[Score, int]] = {}
     for record in records:
         try:
@@ -131,7 +131,7 @@ def parse_scores(content: bytes, *, is_csv: bool | None = None, sets: Sequence[s
     if not problems and len({score.model for score, number in scores.values()}) < 2:
         problems = [Problem(0, _("There are scores of one model only. Two or more make a comparison."))]
     if problems:
-        raise ScoresRefused(sorted(problems, key=lambda problem: problem.number))
+        raise ScoreFileError(sorted(problems, key=lambda problem: problem.number))
     ignored = tuple(name for name in columns if name and name not in (*NEEDED, *chosen))
     return ScoreFile(tuple(score for score, number in scores.values()), chosen, ignored)
 
@@ -151,11 +151,11 @@ def _records(content: bytes, is_csv: bool, problems: list[Problem]) -> Iterator[
 
 def _columns(records: Sequence[Record]) -> list[str]:
     if not records:
-        raise FileRefused(_("There are no scores. Write one line for each language and model."))
+        raise FileRefusedError(_("There are no scores. Write one line for each language and model."))
     columns = list(dict.fromkeys(name for record in records for name in record.value))
     for name in NEEDED:
         if name not in columns:
-            raise FileRefused(
+            raise FileRefusedError(
                 _("There is no column “%(column)s”; there are: %(columns)s. The first line names the columns.")
                 % {"column": name, "columns": ", ".join(columns)[:200]}
             )
@@ -168,7 +168,7 @@ def _chosen_sets(columns: Sequence[str], sets: Sequence[str]) -> tuple[str, str]
     if not sets and len(able) == SETS:
         return able[0], able[1]
     if not sets:
-        raise FileRefused(
+        raise FileRefusedError(
             ngettext(
                 "Besides language and model there is %(number)d column: %(columns)s. Two are needed, one for each "
                 "set of references.",
@@ -180,12 +180,12 @@ def _chosen_sets(columns: Sequence[str], sets: Sequence[str]) -> tuple[str, str]
         )
     unknown = [name for name in sets if name not in able]
     if unknown:
-        raise FileRefused(
+        raise FileRefusedError(
             _("There is no column “%(column)s” with scores; there are: %(columns)s.")
             % {"column": unknown[0], "columns": listed}
         )
     if len(sets) != SETS or sets[0] == sets[1]:
-        raise FileRefused(_("Name two different columns with scores, one for each set of references."))
+        raise FileRefusedError(_("Name two different columns with scores, one for each set of references."))
     return sets[0], sets[1]
 
 
@@ -193,7 +193,7 @@ def _score(cells: dict[str, Any], sets: tuple[str, str], *, is_csv: bool) -> Sco
     cell = {name: _text(name, cells.get(name), is_csv=is_csv) for name in (*NEEDED, *sets)}
     try:
         language = canonical_tag(cell["language"])
-    except MalformedTag as error:
+    except MalformedTagError as error:
         raise ValueError(str(error)) from error
     # Characters that look alike are one name: it is looked up among the models here.
     model = unicodedata.normalize("NFC", cell["model"])

@@ -20,9 +20,9 @@ from django.utils.translation import ngettext
 from allocation.forms import HIGHEST_REPLICATION
 from images.models import Collection, CollectionImage
 from images.permissions import collections_in
-from languages.rules import MalformedTag, canonical_tag
+from languages.rules import MalformedTagError, canonical_tag
 from people.models import Project
-from sxs_eval.files.scores import MOST_BYTES, ScoreFile, ScoresRefused, parse_scores
+from sxs_eval.files.scores import MOST_BYTES, ScoreFile, ScoreFileError, parse_scores
 from sxs_eval.forms.comparisons import LARGEST_SEED, MOST_ATTENTION_PERCENT
 from sxs_eval.models import Scale
 from sxs_eval.rules import planning
@@ -164,7 +164,7 @@ class PlanForm(forms.Form):
             if len(content) > MOST_BYTES:
                 parse_scores(content)
             changed["scores"] = content.decode("utf-8-sig")
-        except ScoresRefused as refused:
+        except ScoreFileError as refused:
             self._upload_problem = str(refused)
         except UnicodeDecodeError:
             self._upload_problem = _now("The file is not saved as UTF-8. Save it as UTF-8, or paste the scores below.")
@@ -175,7 +175,7 @@ class PlanForm(forms.Form):
             return list(
                 dict.fromkeys(canonical_tag(tag) for tag in self.cleaned_data["core"].split(",") if tag.strip())
             )
-        except MalformedTag as error:
+        except MalformedTagError as error:
             raise forms.ValidationError(str(error)) from error
 
     def clean(self) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class PlanForm(forms.Form):
         sets = [name for name in cleaned.get("sets", "").split(",") if name.strip()]
         try:
             self.score_file = parse_scores(cleaned["scores"].encode(errors="surrogatepass"), sets=sets)
-        except ScoresRefused as refused:
+        except ScoreFileError as refused:
             self.add_error("scores", refused.lines())
             return cleaned
         self._check_images(cleaned)

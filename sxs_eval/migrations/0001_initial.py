@@ -443,7 +443,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="Standing",
+            name="RaterStatus",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (

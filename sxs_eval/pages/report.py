@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from charts import texts
 from charts.plots import BarPlot, Estimate, RangePlot, bar_plot, range_plot
 from metrics.intervals import Interval
-from sxs_eval.models import LEFT_OUT, StandingState
+from sxs_eval.models import LEFT_OUT, RaterState
 from sxs_eval.rules.figures import Gain, Part, Share, Undefined
 from sxs_eval.rules.judging import FIVE_POINTS, LEVELS, choices_of
 from sxs_eval.rules.report import WIDTH_POINTS, Outcome, RaterFigures, RegionOutcome, Report
@@ -325,8 +325,8 @@ def _rater_line(row: RaterRow) -> RaterLine:
     failed = checks.golds_failed + checks.repeats_failed
     return RaterLine(
         name=row.name,
-        state=str(StandingState(row.state).label) if row.state else "",
-        is_out=row.state in (StandingState.PAUSED, *LEFT_OUT),
+        state=str(RaterState(row.state).label) if row.state else "",
+        is_out=row.state in (RaterState.PAUSED, *LEFT_OUT),
         is_scripted=row.is_scripted,
         judgements=figures.judgements if figures else 0,
         set_aside=row.set_aside,

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from charts.figures import Absent, Figure
 from metrics.intervals import Interval, share_interval
 from metrics.ranking import Bound
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ def defined(figure: Callable[[], T]) -> T | Undefined:
     """What `figure` gives, or why it gives nothing."""
     try:
         return figure()
-    except UndefinedFigure as undefined:
+    except UndefinedFigureError as undefined:
         return Undefined(undefined.reason)
 
 

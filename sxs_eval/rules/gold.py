@@ -7,11 +7,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from inference.rules.captions import CaptionLine, CaptionRefused, caption_line
+from inference.rules.captions import CaptionLine, CaptionLineError, caption_line
 from sxs_eval.rules.judging import are_equal
 
 
-class GoldRefused(ValueError):
+class GoldPairError(ValueError):
     """The line is not taken."""
 
 
@@ -28,19 +28,19 @@ def gold_line(value: Any) -> GoldLine:
     """
     Raises
     ------
-    GoldRefused
+    GoldPairError
         With why, for who made the file.
     """
     if not isinstance(value, dict):
-        raise GoldRefused(_("Not a JSON object with “image”, “better” and “worse”."))
+        raise GoldPairError(_("Not a JSON object with “image”, “better” and “worse”."))
     better, worse = (_caption(value, name) for name in ("better", "worse"))
     if are_equal(better.text, worse.text):
-        raise GoldRefused(_("Both captions are the same, so neither is the better one."))
+        raise GoldPairError(_("Both captions are the same, so neither is the better one."))
     return GoldLine(better.reference, better.text, worse.text)
 
 
 def _caption(value: dict[str, Any], name: str) -> CaptionLine:
     try:
         return caption_line({key: value[key] for key in value if key != "caption"} | {"caption": value.get(name)})
-    except CaptionRefused as refused:
-        raise GoldRefused(f"{name}: {refused}" if refused.reference else str(refused)) from refused
+    except CaptionLineError as refused:
+        raise GoldPairError(f"{name}: {refused}" if refused.reference else str(refused)) from refused

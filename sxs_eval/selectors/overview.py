@@ -14,7 +14,7 @@ from allocation.selectors import PoolProgress, progress_of_pools
 from inference.models import CaptioningModel
 from people.models import Membership, Project, Role, User
 from people.qualification import WORKING_LEVELS
-from sxs_eval.models import Comparison, EqualCaptions, Pair, Standing, StandingState
+from sxs_eval.models import Comparison, EqualCaptions, Pair, RaterState, RaterStatus
 from sxs_eval.permissions import READERS
 
 
@@ -97,7 +97,7 @@ def _unseen(comparisons: Sequence[Comparison]) -> dict[int, int]:
 
 
 def _paused(comparisons: Sequence[Comparison]) -> dict[int, int]:
-    found = Standing.objects.filter(comparison__in=comparisons, state=StandingState.PAUSED)
+    found = RaterStatus.objects.filter(comparison__in=comparisons, state=RaterState.PAUSED)
     return dict(found.values_list("comparison").annotate(Count("pk")).order_by())
 
 
@@ -151,7 +151,7 @@ def evaluations_of(reader: User) -> list[EvaluationRow]:
         "batch__pool__comparison__project",
     )
     paused = _by_project(
-        Standing.objects.filter(comparison__project__in=projects, state=StandingState.PAUSED), "comparison__project"
+        RaterStatus.objects.filter(comparison__project__in=projects, state=RaterState.PAUSED), "comparison__project"
     )
     nothing = {"wanted": 0, "taken": 0}
     return [

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from people.models import User
 from people.personal import Part
-from sxs_eval.models import Judgement, JudgingBatch, Standing
+from sxs_eval.models import Judgement, JudgingBatch, RaterStatus
 from sxs_eval.selectors.work import LABELS
 
 
@@ -48,5 +48,5 @@ def _judgements(person: User) -> Iterator[dict[str, Any]]:
 
 
 def _standings(person: User) -> QuerySet[Any, Any]:
-    found = Standing.objects.filter(person=person).order_by("comparison")
+    found = RaterStatus.objects.filter(person=person).order_by("comparison")
     return found.values("comparison", "state", "paused_at", "decided_at")

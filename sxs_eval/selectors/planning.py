@@ -17,12 +17,12 @@ from inference.models import CaptioningModel, ModelCaption
 from inference.permissions import models_in
 from languages.models import Language
 from people.models import Project
-from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Standing, StandingState
+from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, RaterState, RaterStatus
 from sxs_eval.rules.planning import PACE_S, REASONS, Cost, Session, Verdict, cost_of_session, difference_text
 
 FEWEST_TIMED = 20
 """(ours) Judgements under which a median says little of the pace to expect."""
-SET_ASIDE = (StandingState.PAUSED, *LEFT_OUT)
+SET_ASIDE = (RaterState.PAUSED, *LEFT_OUT)
 
 
 class Setting(Protocol):
@@ -50,7 +50,7 @@ class Pace:
 
 def measured_pace(project: Project | None = None) -> Pace:
     """Of the judgements that count and were timed, in `project` or anywhere; the default where they are too few."""
-    set_aside = Standing.objects.filter(
+    set_aside = RaterStatus.objects.filter(
         comparison=OuterRef("comparison"), person=OuterRef("person"), state__in=SET_ASIDE
     )
     timed = Judgement.objects.filter(~Exists(set_aside), kind=Kind.PAIR, choice__isnull=False, active_ms__gt=0)

@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 
 from images.selectors import Picture, picture_of
 from people.models import User
-from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Standing, StandingState
+from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, RaterState, RaterStatus
 from sxs_eval.rules.judging import has_failed
 from sxs_eval.rules.scripted import Rule
 from sxs_eval.selectors.scripted import scripted_raters
@@ -38,7 +38,7 @@ class RaterRow:
     """One rater. `judged` counts answers to pairs that were not late; `left` and `decided` are among those."""
 
     person: User
-    standing: Standing | None
+    standing: RaterStatus | None
     judged: int = 0
     late: int = 0
     left: int = 0
@@ -54,7 +54,7 @@ class RaterRow:
 
     @property
     def is_paused(self) -> bool:
-        return self.state == StandingState.PAUSED
+        return self.state == RaterState.PAUSED
 
     @property
     def is_excluded(self) -> bool:
@@ -93,7 +93,7 @@ class FailedCheck:
 def raters_of(comparison: Comparison) -> list[RaterRow]:
     """Everybody with an answer or a decision about them: paused ones first, then by user name."""
     standings = {
-        row.person_id: row for row in Standing.objects.filter(comparison=comparison).select_related("decided_by")
+        row.person_id: row for row in RaterStatus.objects.filter(comparison=comparison).select_related("decided_by")
     }
     answers: dict[int, list[tuple[str, int, int, int, bool, int | None]]] = defaultdict(list)
     found = Judgement.objects.filter(comparison=comparison, choice__isnull=False)

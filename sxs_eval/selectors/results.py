@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from images.models import Image
 from people.models import Project
 from people.pseudonyms import pseudonym
-from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Pair, Standing, StandingState
+from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Pair, RaterState, RaterStatus
 from sxs_eval.rules.judging import has_failed
 from sxs_eval.rules.report import Decided, Judged, RaterFigures, Repeat, Report, build_report, decided
 from sxs_eval.selectors.scripted import scripted_raters
@@ -82,7 +82,7 @@ class RaterRow:
     checks: Checks
     set_aside: int
     state: str
-    """A StandingState, or empty for who never had to be looked at."""
+    """A RaterState, or empty for who never had to be looked at."""
     is_scripted: bool
 
 
@@ -140,7 +140,7 @@ def decided_of(comparison: Comparison, evidence: Evidence) -> Decided:
 def rater_rows(comparison: Comparison, report: Report, evidence: Evidence) -> list[RaterRow]:
     """Everybody who judged in the comparison or did an attention item, counted or not."""
     name_of = _Names().of(comparison.project)
-    standings = Standing.objects.filter(comparison=comparison).values_list("person", "state")
+    standings = RaterStatus.objects.filter(comparison=comparison).values_list("person", "state")
     states = {name_of(person): state for person, state in standings}
     figures = {rater.rater: rater for rater in report.raters}
     checks = _checks(comparison, name_of)
@@ -165,7 +165,7 @@ def stopped_raters(comparison_id: int) -> dict[int, str]:
 
 def _stopped(comparisons: Sequence[int]) -> dict[int, dict[int, str]]:
     found: dict[int, dict[int, str]] = {comparison: {} for comparison in comparisons}
-    standings = Standing.objects.filter(comparison__in=comparisons).exclude(state=StandingState.RESTORED)
+    standings = RaterStatus.objects.filter(comparison__in=comparisons).exclude(state=RaterState.RESTORED)
     for comparison, person, state in standings.values_list("comparison", "person", "state"):
         found[comparison][person] = state
     return found
@@ -270,7 +270,7 @@ def _set_aside(
         reasons[stopped.get(person, "late")] += 1
         raters[name_of(person)] += 1
     left_out = sum(reasons[state] for state in LEFT_OUT)
-    counts = SetAside(left_out, reasons[StandingState.PAUSED], reasons["late"])
+    counts = SetAside(left_out, reasons[RaterState.PAUSED], reasons["late"])
     return counts, dict(raters)
 
 

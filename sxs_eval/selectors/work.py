@@ -20,7 +20,7 @@ from images.selectors import Picture, picture_of
 from languages.models import Language
 from people.models import Project, Role, User
 from people.qualification import Blocker
-from sxs_eval.models import LEFT_OUT, Comparison, Judgement, JudgingBatch, Standing
+from sxs_eval.models import LEFT_OUT, Comparison, Judgement, JudgingBatch, RaterStatus
 from sxs_eval.permissions import blockers_of_comparisons
 from sxs_eval.rules.judging import choices_of
 
@@ -143,7 +143,7 @@ def images_of_worse_captions(person: User) -> QuerySet[Judgement, int]:
 
 def _unfinished(person: User) -> QuerySet[Judgement]:
     """Without those of comparisons that the person was left out of: they never come back."""
-    left_out = Standing.objects.filter(person=person, state__in=LEFT_OUT).values("comparison")
+    left_out = RaterStatus.objects.filter(person=person, state__in=LEFT_OUT).values("comparison")
     found = Judgement.objects.filter(person=person).exclude(comparison__in=left_out)
     return found.exclude(batch__batch__state=BatchState.DONE)
 

@@ -31,7 +31,7 @@ PAIRS_PER_INSERT = 2000
 MOST_DRAWN_GOLD_PAIRS = 100
 
 
-class Refused(Exception):
+class ComparisonError(Exception):
     """Something that may not be; says why and what to do."""
 
 
@@ -80,11 +80,11 @@ def create_comparison(
 
     Raises
     ------
-    Refused
+    ComparisonError
         The two models are one.
     """
     if base == test:
-        raise Refused(_("A model cannot be compared with itself: choose another base or test model."))
+        raise ComparisonError(_("A model cannot be compared with itself: choose another base or test model."))
     with transaction.atomic():
         if not Instructions.objects.filter(project=project).exists():
             Instructions.objects.create(project=project, version=1, body=defaults.instructions(), created_by=by)
@@ -132,7 +132,7 @@ def create_comparisons(
 
     Raises
     ------
-    Refused
+    ComparisonError
         The two models are one.
     """
     made, already = [], []

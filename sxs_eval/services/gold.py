@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from images.models import Image
 from inference.services.lookup import images_named
 from sxs_eval.models import Comparison, GoldPair
-from sxs_eval.rules.gold import GoldLine, GoldRefused, gold_line
+from sxs_eval.rules.gold import GoldLine, GoldPairError, gold_line
 from tabular.records import BrokenRecord, Record, json_records
 
 LINES_AT_ONCE = 250
@@ -33,7 +33,7 @@ def import_gold_pairs(*, comparison: Comparison, file: IO[bytes], only_these: bo
 
     Raises
     ------
-    tabular.records.FileRefused
+    tabular.records.FileRefusedError
         Nothing in the file can be read.
     """
     outcome = GoldImport()
@@ -64,7 +64,7 @@ def _take(comparison: Comparison, records: Sequence[Record | BrokenRecord], outc
             continue
         try:
             lines[record.number] = gold_line(record.value)
-        except GoldRefused as refused:
+        except GoldPairError as refused:
             outcome.problems.append((record.number, str(refused)))
     found = images_named({line.reference for line in lines.values()}, comparison.collection)
     pictures = [image.pk for images in found.values() for image in images]

@@ -16,10 +16,10 @@ from django.db.models import Q
 
 from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Batch, BatchState
-from allocation.services import GivenBack, TimeRanOut
+from allocation.services import BatchReturnedError, LeaseExpiredError
 from inference import exposure
 from people.models import User
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from sxs_eval.models import (
     Comparison,
     GoldPair,
@@ -28,8 +28,8 @@ from sxs_eval.models import (
     JudgingBatch,
     Kind,
     Pair,
-    Standing,
-    StandingState,
+    RaterState,
+    RaterStatus,
 )
 from sxs_eval.permissions import blockers, is_still_welcome
 from sxs_eval.rules import judging as rules
@@ -40,11 +40,11 @@ LONGEST_SITTING = timedelta(minutes=15)
 LONGEST_COMMENT = 2000
 
 
-class MovedOn(Exception):
+class StaleTrialError(Exception):
     """The pair was answered otherwise, or another one is next."""
 
 
-class NotOnScale(Exception):
+class NotOnScaleError(Exception):
     """The answer is none of the comparison's scale: `choices` are."""
 
     def __init__(self, choices: tuple[int, ...]) -> None:
@@ -52,7 +52,7 @@ class NotOnScale(Exception):
         self.choices = choices
 
 
-class CommentTooLong(Exception):
+class CommentTooLongError(Exception):
     """A comment has at most LONGEST_COMMENT characters."""
 
 
@@ -61,11 +61,11 @@ def take_batch(*, comparison: Comparison, rater: User, now: datetime, rng: Rando
 
     Raises
     ------
-    NotQualified, allocation.services.PoolClosed, allocation.services.PoolBusy
+    NotQualifiedError, allocation.services.PoolClosedError, allocation.services.PoolBusyError
     """
     found = blockers(rater, comparison)
     if found:
-        raise NotQualified(found)
+        raise NotQualifiedError(found)
     _close_if_answered(comparison, rater, now)
     instructions = Instructions.objects.filter(project=comparison.project_id).latest("version")
 
@@ -182,14 +182,14 @@ def judge(
 
     Raises
     ------
-    Judgement.DoesNotExist, NotQualified, MovedOn, GivenBack, NotOnScale, CommentTooLong
+    Judgement.DoesNotExist, NotQualifiedError, StaleTrialError, BatchReturnedError, NotOnScaleError, CommentTooLongError
     """
     if len(comment) > LONGEST_COMMENT:
-        raise CommentTooLong
+        raise CommentTooLongError
     given = _Given(position, choice, comment.replace("\x00", "").strip(), active_ms)
     try:
         return _judge(batch_id, rater, given, now, is_last_chance=False)
-    except TimeRanOut:
+    except LeaseExpiredError:
         _take_up(batch_id, rater, now)
         return _judge(batch_id, rater, given, now, is_last_chance=True)
 
@@ -197,7 +197,7 @@ def judge(
 def _take_up(batch_id: UUID, rater: User, now: datetime) -> None:
     try:
         resume_batch(batch_id=batch_id, rater=rater, now=now)
-    except (allocation.NothingFree, allocation.PoolClosed, allocation.BatchInHand):
+    except (allocation.NoTasksAvailableError, allocation.PoolClosedError, allocation.OpenBatchExistsError):
         # The answer is taken as a late one.
         return
 
@@ -220,15 +220,15 @@ def _judge(batch_id: UUID, rater: User, given: _Given, now: datetime, *, is_last
         if judgement.choice is not None:
             if judgement.choice == given.choice:
                 return judgement
-            raise MovedOn
+            raise StaleTrialError
         allowed = rules.choices_of(batch.comparison.scale)
         if given.choice not in allowed:
-            raise NotOnScale(allowed)
+            raise NotOnScaleError(allowed)
         _must_still_be_welcome(rater, batch.comparison)
         judgement.is_late = _is_late(batch, judgement, now, is_last_chance=is_last_chance)
         showings = showings_of(batch)
         if not judgement.is_late and any(one.choice is None and one.position < given.position for one in showings):
-            raise MovedOn
+            raise StaleTrialError
         previous = last_answered(showings)
         since = previous.judged_at if previous and previous.judged_at else batch.batch.taken_at
         _keep(judgement, given, since=since, now=now)
@@ -245,14 +245,14 @@ def _is_late(batch: JudgingBatch, judgement: Judgement, now: datetime, *, is_las
 
     Raises
     ------
-    GivenBack, TimeRanOut
+    BatchReturnedError, LeaseExpiredError
     """
     if batch.batch.state == BatchState.RETURNED:
-        raise GivenBack
+        raise BatchReturnedError
     if batch.batch.state == BatchState.OPEN and batch.batch.due_at > now:
         return judgement.assignment is not None and judgement.assignment.state != AssignmentState.HELD
     if not is_last_chance:
-        raise TimeRanOut
+        raise LeaseExpiredError
     allocation.lapse_batch(batch=batch.batch, now=now)
     return True
 
@@ -277,20 +277,20 @@ def undo(*, batch_id: UUID, rater: User, position: int, now: datetime) -> Judgem
 
     Raises
     ------
-    Judgement.DoesNotExist, NotQualified, MovedOn
+    Judgement.DoesNotExist, NotQualifiedError, StaleTrialError
     """
     with transaction.atomic():
         batch = _locked_batch(batch_id, rater)
         _must_still_be_welcome(rater, batch.comparison)
         if batch.batch.state != BatchState.OPEN or batch.batch.due_at <= now:
-            raise MovedOn
+            raise StaleTrialError
         judgement = Judgement.objects.select_related("assignment").get(batch=batch, position=position)
         judgement.batch = batch
         if judgement.choice is None:
             return judgement
         last = last_answered(showings_of(batch))
         if last is None or last.position != position or judgement.is_late:
-            raise MovedOn
+            raise StaleTrialError
         judgement.choice = judgement.score = judgement.judged_at = None
         judgement.save(update_fields=["choice", "score", "judged_at"])
         if judgement.assignment is not None:
@@ -312,12 +312,12 @@ def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
 
     Raises
     ------
-    NotQualified, and those of allocation.services.resume_batch
+    NotQualifiedError, and those of allocation.services.resume_batch
     """
     batch = JudgingBatch.objects.select_related("comparison__language").get(pk=batch_id, batch__person=rater)
     found = blockers(rater, batch.comparison)
     if found:
-        raise NotQualified(found)
+        raise NotQualifiedError(found)
     with transaction.atomic():
         resumed = allocation.resume_batch(batch_id=batch_id, person=rater, now=now)
         _must_still_be_welcome(rater, batch.comparison)
@@ -326,7 +326,7 @@ def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
 
 def _must_still_be_welcome(rater: User, comparison: Comparison) -> None:
     if not is_still_welcome(rater, comparison):
-        raise NotQualified(blockers(rater, comparison))
+        raise NotQualifiedError(blockers(rater, comparison))
 
 
 def _locked_batch(batch_id: UUID, rater: User) -> JudgingBatch:
@@ -340,7 +340,7 @@ def _locked_batch(batch_id: UUID, rater: User) -> JudgingBatch:
 
 def _pause_if_inattentive(batch: JudgingBatch, rater: User, now: datetime) -> None:
     comparison = batch.comparison
-    standing = Standing.objects.filter(comparison=comparison, person=rater).first()
+    standing = RaterStatus.objects.filter(comparison=comparison, person=rater).first()
     checks = Judgement.objects.filter(
         ~Q(kind=Kind.PAIR), comparison=comparison, person=rater, choice__isnull=False, is_late=False
     )
@@ -357,8 +357,8 @@ def _pause_if_inattentive(batch: JudgingBatch, rater: User, now: datetime) -> No
         failures_percent=comparison.failures_percent,
     ):
         allocation.return_batch(batch=batch.batch, now=now)
-        Standing.objects.update_or_create(
-            comparison=comparison, person=rater, defaults={"state": StandingState.PAUSED, "paused_at": now}
+        RaterStatus.objects.update_or_create(
+            comparison=comparison, person=rater, defaults={"state": RaterState.PAUSED, "paused_at": now}
         )
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from allocation import services as allocation
 from allocation.models import Pool
 from people.models import Project, User
-from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Standing, StandingState
+from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, RaterState, RaterStatus
 
 
 def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now: datetime) -> int:
@@ -19,14 +19,14 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
     if keeps_answers:
         allocation.return_all_work(pools=pools, person=person, now=now)
         return 0
-    left_out = Standing.objects.filter(person=person, state__in=LEFT_OUT).values("comparison")
+    left_out = RaterStatus.objects.filter(person=person, state__in=LEFT_OUT).values("comparison")
     answers = Judgement.objects.filter(comparison__project=project, person=person)
     counted = answers.filter(kind=Kind.PAIR, choice__isnull=False, is_late=False).exclude(comparison__in=left_out)
     removed = counted.count()
     allocation.reject_all_work(pools=pools, person=person, now=now)
-    decided = {"state": StandingState.WITHDRAWN, "note": "", "decided_by": None, "decided_at": now}
+    decided = {"state": RaterState.WITHDRAWN, "note": "", "decided_by": None, "decided_at": now}
     for comparison in Comparison.objects.filter(pk__in=answers.values("comparison")).order_by("pk"):
-        Standing.objects.update_or_create(comparison=comparison, person=person, defaults=decided)
+        RaterStatus.objects.update_or_create(comparison=comparison, person=person, defaults=decided)
     return removed
 
 

@@ -9,20 +9,20 @@ from django.db import transaction
 from allocation import services as allocation
 from people import audit
 from people.models import User
-from sxs_eval.models import LEFT_OUT, Comparison, Standing, StandingState
+from sxs_eval.models import LEFT_OUT, Comparison, RaterState, RaterStatus
 from sxs_eval.services.comparisons import name_of
 
 
-def restore_rater(*, comparison: Comparison, rater: User, note: str, by: User, now: datetime) -> Standing:
+def restore_rater(*, comparison: Comparison, rater: User, note: str, by: User, now: datetime) -> RaterStatus:
     """Let a paused rater go on: all their judgements count again, and earlier attention items are forgiven.
 
     Who was left out stays so: others have been given their pairs.
     """
     with transaction.atomic():
-        standing = Standing.objects.select_for_update(no_key=True).get(comparison=comparison, person=rater)
-        if standing.state == StandingState.PAUSED:
+        standing = RaterStatus.objects.select_for_update(no_key=True).get(comparison=comparison, person=rater)
+        if standing.state == RaterState.PAUSED:
             standing.checks_from = now
-            _decide(standing, StandingState.RESTORED, note, by, now)
+            _decide(standing, RaterState.RESTORED, note, by, now)
             _record("rater.restored", comparison, rater, note, by, now)
     return standing
 
@@ -34,14 +34,14 @@ def exclude_rater(*, comparison: Comparison, rater: User, note: str, by: User, n
     """
     with transaction.atomic():
         freed = allocation.reject_work(pool=comparison.pool, person=rater, now=now)
-        standing, _is_new = Standing.objects.get_or_create(comparison=comparison, person=rater)
+        standing, _is_new = RaterStatus.objects.get_or_create(comparison=comparison, person=rater)
         if standing.state not in LEFT_OUT:
-            _decide(standing, StandingState.EXCLUDED, note, by, now)
+            _decide(standing, RaterState.EXCLUDED, note, by, now)
             _record("rater.excluded", comparison, rater, note, by, now)
     return freed
 
 
-def _decide(standing: Standing, state: StandingState, note: str, by: User, now: datetime) -> None:
+def _decide(standing: RaterStatus, state: RaterState, note: str, by: User, now: datetime) -> None:
     standing.state, standing.note, standing.decided_by, standing.decided_at = state, note, by, now
     standing.save(update_fields=["state", "note", "decided_by", "decided_at", "checks_from"])
 

@@ -20,7 +20,7 @@ from sxs_eval.models import Comparison, GoldPair
 from sxs_eval.permissions import comparison_for, has_pictures_in_hand
 from sxs_eval.selectors.gold import gold_pairs_of, gold_rows
 from sxs_eval.services import gold as services
-from tabular.records import FileRefused
+from tabular.records import FileRefusedError
 
 GOLD_PAIRS_PER_PAGE = 20
 MOST_PROBLEMS_SHOWN = 100
@@ -67,7 +67,7 @@ def _import(form: GoldFileForm, comparison: Comparison) -> services.GoldImport |
         return services.import_gold_pairs(
             comparison=comparison, file=given["file"].file, only_these=given["only_these"]
         )
-    except FileRefused as refused:
+    except FileRefusedError as refused:
         form.add_error("file", str(refused))
         return None
 

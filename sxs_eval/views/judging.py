@@ -15,10 +15,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from allocation.services import BatchInHand, GivenBack, NothingFree, PoolBusy, PoolClosed
+from allocation.services import (
+    BatchReturnedError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolBusyError,
+    PoolClosedError,
+)
 from people.markdown import to_html
 from people.permissions import project_for
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from people.requests import user_of
 from sxs_eval.models import Instructions, Judgement, JudgingBatch
 from sxs_eval.permissions import batch_for, blockers, comparison_to_judge
@@ -32,11 +38,11 @@ SHOWN_IN_PLACE = (401, 422)
 STOPS = (
     Judgement.DoesNotExist,
     JudgingBatch.DoesNotExist,
-    services.MovedOn,
-    GivenBack,
-    NotQualified,
-    services.NotOnScale,
-    services.CommentTooLong,
+    services.StaleTrialError,
+    BatchReturnedError,
+    NotQualifiedError,
+    services.NotOnScaleError,
+    services.CommentTooLongError,
 )
 
 
@@ -52,11 +58,11 @@ def batch_take(request: HttpRequest, comparison_id: int) -> HttpResponse:
     comparison = comparison_to_judge(user_of(request), comparison_id)
     try:
         batch = services.take_batch(comparison=comparison, rater=user_of(request), now=timezone.now(), rng=RNG)
-    except NotQualified as stopped:
+    except NotQualifiedError as stopped:
         _say(request, stopped)
-    except PoolClosed:
+    except PoolClosedError:
         messages.info(request, _("This comparison is closed at present; its manager opens it again."))
-    except PoolBusy:
+    except PoolBusyError:
         messages.info(request, _("Others are taking the last pairs this very moment. Try again in a few seconds."))
     else:
         if batch:
@@ -71,7 +77,7 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """The pair that is next, or what became of the batch."""
     batch = batch_for(user_of(request), batch_id)
     if stops := blockers(user_of(request), batch.comparison):
-        _say(request, NotQualified(stops))
+        _say(request, NotQualifiedError(stops))
         return redirect("sxs_eval:work-show")
     page = judging_page(batch, user_of(request), timezone.now())
     if page.trial:
@@ -135,13 +141,13 @@ def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch_for(user_of(request), batch_id)
     try:
         services.resume_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now())
-    except NotQualified as stopped:
+    except NotQualifiedError as stopped:
         _say(request, stopped)
-    except NothingFree:
+    except NoTasksAvailableError:
         messages.info(request, _("All that was left of this batch has gone to others since. What you judged counts."))
-    except PoolClosed:
+    except PoolClosedError:
         messages.info(request, _("This comparison is closed at present; its manager opens it again."))
-    except BatchInHand as stopped:
+    except OpenBatchExistsError as stopped:
         messages.info(request, _("Finish or give back the batch that you have in hand first; here it is."))
         return redirect("sxs_eval:batch-show", stopped.batch.pk)
     else:
@@ -168,24 +174,24 @@ def _stopped(request: HttpRequest, batch_id: UUID, stopped: Exception) -> HttpRe
     match stopped:
         case Judgement.DoesNotExist() | JudgingBatch.DoesNotExist():
             raise Http404(_("This pair is not in your hands.")) from stopped
-        case services.MovedOn():
+        case services.StaleTrialError():
             return _elsewhere(request, 409, _("This pair was answered in another tab; here is what is next."), here)
-        case GivenBack():
+        case BatchReturnedError():
             return _elsewhere(request, 410, _("This batch was given back. You can take it up again."), here)
-        case NotQualified():
+        case NotQualifiedError():
             _say(request, stopped)
             return _elsewhere(request, 410, "", reverse("sxs_eval:work-show"))
-        case services.NotOnScale():
+        case services.NotOnScaleError():
             known = ", ".join(map(str, stopped.choices))
             return _elsewhere(request, 422, _("Choose one of the answers (%(known)s).") % {"known": known}, here)
-        case services.CommentTooLong():
+        case services.CommentTooLongError():
             longest = {"longest": services.LONGEST_COMMENT}
             message = _("The comment is too long: at most %(longest)s characters. Shorten it, then answer again.")
             return _elsewhere(request, 422, message % longest, here)
     raise stopped
 
 
-def _say(request: HttpRequest, stopped: NotQualified) -> None:
+def _say(request: HttpRequest, stopped: NotQualifiedError) -> None:
     for blocker in stopped.blockers:
         messages.error(request, blocker.message)
 

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from people.models import Role, User
 from people.requests import user_of
 from sxs_eval.forms.comparisons import DecisionForm
-from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Standing
+from sxs_eval.models import LEFT_OUT, Comparison, Judgement, RaterStatus
 from sxs_eval.permissions import comparison_for, has_pictures_in_hand
 from sxs_eval.selectors.raters import failures_of, raters_of
 from sxs_eval.services import raters as services
@@ -80,7 +80,7 @@ def _restore(request: HttpRequest, comparison: Comparison, rater: User, note: st
         standing = services.restore_rater(
             comparison=comparison, rater=rater, note=note, by=user_of(request), now=timezone.now()
         )
-    except Standing.DoesNotExist:
+    except RaterStatus.DoesNotExist:
         messages.info(request, _("%(name)s was not paused and simply goes on.") % {"name": rater.username})
         return
     if standing.state in LEFT_OUT:

@@ -143,7 +143,7 @@ class TestOnePersonAtATime:
         batch = take(pool, slow)
         take(pool, make_user(), now=batch.due_at)
 
-        with pytest.raises(services.NothingFree):
+        with pytest.raises(services.NoTasksAvailableError):
             services.resume_batch(batch_id=batch.pk, person=slow, now=batch.due_at)
 
     def test_a_second_open_batch_is_not_had_by_resuming(self):
@@ -152,7 +152,7 @@ class TestOnePersonAtATime:
         give_back(first)
         second = take(pool, person)
 
-        with pytest.raises(services.BatchInHand) as stopped:
+        with pytest.raises(services.OpenBatchExistsError) as stopped:
             services.resume_batch(batch_id=first.pk, person=person, now=NOW)
         assert stopped.value.batch == second
 
@@ -171,7 +171,7 @@ class TestOnePersonAtATime:
         pool = make_pool(3)
         Pool.objects.update(is_open=False)
 
-        with pytest.raises(services.PoolClosed):
+        with pytest.raises(services.PoolClosedError):
             take(pool, make_user())
 
     def test_who_is_at_work_in_the_second_half_of_a_lease_gets_a_full_one(self):

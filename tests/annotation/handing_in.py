@@ -8,7 +8,7 @@ from datetime import datetime
 from random import Random
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Task
-from annotation.models import Caption, CaptionBatch, Item, Rating, Round, Stage
+from annotation.models import Caption, CaptionBatch, CaptionItem, Rating, Round, Stage
 from annotation.services import batches as services
 from people.models import User
 from tests.factories import NOW, make_user
@@ -70,8 +70,8 @@ def _captions_by_one(round: Round, tasks: Mapping[int, Task], texts: Mapping[int
         Assignment(task=task, batch=batch, person=person, position=position, state=AssignmentState.DONE)
         for position, task in enumerate(mine, start=1)
     )
-    items = Item.objects.bulk_create(
-        Item(
+    items = CaptionItem.objects.bulk_create(
+        CaptionItem(
             assignment=assignment,
             batch=caption_batch,
             person=person,

@@ -14,10 +14,10 @@ from allocation.models import Assignment, AssignmentState, Batch, BatchState, Po
 from annotation.models import (
     Caption,
     CaptionBatch,
+    CaptionItem,
     CaptionTask,
     GuidelineExample,
     Guidelines,
-    Item,
     Rating,
     Release,
     Round,
@@ -190,7 +190,7 @@ class Campaign:
             assignment = Assignment.objects.create(
                 task_id=found.task_id, batch=batch, person=person, position=position, state=AssignmentState.DONE
             )
-            item = Item.objects.create(
+            item = CaptionItem.objects.create(
                 assignment=assignment,
                 batch=handed_in,
                 person=person,

@@ -9,12 +9,12 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool
-from allocation.services import GivenBack, TimeRanOut
-from annotation.models import Caption, CaptionBatch, Guidelines, Item, Rating, Stage
+from allocation.services import BatchReturnedError, LeaseExpiredError
+from annotation.models import Caption, CaptionBatch, CaptionItem, Guidelines, Rating, Stage
 from annotation.selectors.work import workable
 from annotation.services import batches as services
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Role, User
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from tests.factories import (
     MINUTE,
     NOW,
@@ -95,33 +95,33 @@ class TestWhoGetsABatch:
         assert take(round, make_annotator(round, level=level))
 
     def test_an_advanced_speaker_does_not(self, round):
-        with pytest.raises(NotQualified, match="native or fluent"):
+        with pytest.raises(NotQualifiedError, match="native or fluent"):
             take(round, make_annotator(round, level=Level.ADVANCED))
 
     def test_who_does_not_read_english_does_not(self, round, ann):
         User.objects.filter(pk=ann.pk).update(reads_english=False)
         ann.refresh_from_db()
-        with pytest.raises(NotQualified, match="read English"):
+        with pytest.raises(NotQualifiedError, match="read English"):
             take(round, ann)
 
     def test_who_speaks_another_language_does_not(self, round, ann):
         LanguageSkill.objects.filter(user=ann).update(language="fr")
-        with pytest.raises(NotQualified, match="German"):
+        with pytest.raises(NotQualifiedError, match="German"):
             take(round, ann)
 
     def test_who_is_no_annotator_of_the_project_does_not(self, round, ann):
         Membership.objects.filter(user=ann).update(role=Role.RATER)
-        with pytest.raises(NotQualified, match="not an annotator"):
+        with pytest.raises(NotQualifiedError, match="not an annotator"):
             take(round, ann)
 
     def test_who_withdrew_consent_does_not(self, round, ann):
         Consent.objects.filter(user=ann).update(withdrawn_at=NOW)
-        with pytest.raises(NotQualified, match="consent"):
+        with pytest.raises(NotQualifiedError, match="consent"):
             take(round, ann)
 
     def test_who_agreed_to_an_older_text_is_asked_again_first(self, round, ann):
         ConsentText.objects.create(project=round.project, version=2, body="More.")
-        with pytest.raises(NotQualified, match="consent"):
+        with pytest.raises(NotQualifiedError, match="consent"):
             take(round, ann)
 
 
@@ -190,16 +190,16 @@ class TestScreenOne:
     def test_writing_does_not_open_before_all_are_rated(self, batch, ann):
         services.save_rating(batch_id=batch.pk, annotator=ann, position=2, rating=Rating.BAD, active_ms=0, now=NOW)
 
-        with pytest.raises(services.NotAllRated) as stopped:
+        with pytest.raises(services.UnratedImagesError) as stopped:
             services.open_writing(batch_id=batch.pk, annotator=ann, now=NOW)
         assert stopped.value.positions == [1, 3]
 
     def test_no_rating_changes_once_writing_is_open(self, writing, ann):
-        with pytest.raises(services.MovedOn):
+        with pytest.raises(services.StaleStateError):
             services.save_rating(
                 batch_id=writing.pk, annotator=ann, position=1, rating=Rating.BAD, active_ms=0, now=NOW
             )
-        with pytest.raises(services.MovedOn):
+        with pytest.raises(services.StaleStateError):
             rate(writing, ann, Rating.BAD)
         assert set(writing.items.values_list("rating", flat=True)) == {Rating.GOOD}
 
@@ -209,7 +209,7 @@ class TestScreenOne:
             services.save_rating(batch_id=batch.pk, annotator=bob, position=1, rating=Rating.BAD, active_ms=0, now=NOW)
 
     def test_rating_after_the_lease_is_refused(self, batch, ann):
-        with pytest.raises(TimeRanOut):
+        with pytest.raises(LeaseExpiredError):
             rate(batch, ann, now=batch.batch.due_at)
 
     def test_time_on_task_is_at_most_what_the_clock_says(self, batch, ann):
@@ -227,7 +227,7 @@ class TestScreenTwo:
         assert writing.items.get(position=1).text == typed
 
     def test_nothing_is_written_before_screen_two(self, batch, ann):
-        with pytest.raises(services.MovedOn):
+        with pytest.raises(services.StaleStateError):
             save(batch, ann, "zu früh")
 
     def test_the_same_draft_twice_is_one(self, writing, ann):
@@ -237,7 +237,7 @@ class TestScreenTwo:
     def test_a_stale_tab_does_not_overwrite(self, writing, ann):
         save(writing, ann, "Ein Hund")
 
-        with pytest.raises(services.Conflict) as stopped:
+        with pytest.raises(services.StaleDraftError) as stopped:
             save(writing, ann, "Eine Katze", revision=0)
         assert (stopped.value.item.text, stopped.value.item.revision) == ("Ein Hund", 1)
 
@@ -254,7 +254,7 @@ class TestScreenTwo:
 
     def test_a_batch_given_back_takes_no_more(self, writing, ann):
         services.give_back(batch_id=writing.pk, annotator=ann, now=NOW)
-        with pytest.raises(GivenBack):
+        with pytest.raises(BatchReturnedError):
             save(writing, ann, "Ein Hund")
 
     def test_typing_in_the_second_half_of_the_lease_renews_it(self, writing, ann):
@@ -264,7 +264,7 @@ class TestScreenTwo:
         assert Batch.objects.get().due_at == now + timedelta(seconds=writing.round.pool.hold_s)
 
     def test_what_cannot_be_stored_is_refused(self, writing, ann):
-        with pytest.raises(services.Refused):
+        with pytest.raises(services.InvalidCaptionError):
             save(writing, ann, "null\x00 byte")
 
 
@@ -290,7 +290,7 @@ class TestHandingIn:
     def test_missing_captions_are_named(self, writing, ann):
         save(writing, ann, "Ein Hund im Garten", position=2)
 
-        with pytest.raises(services.Unfinished) as stopped:
+        with pytest.raises(services.IncompleteBatchError) as stopped:
             submit(writing, ann)
         assert set(stopped.value.problems) == {1, 3}
         assert Caption.objects.count() == 0
@@ -300,17 +300,17 @@ class TestHandingIn:
         write_all(writing, ann)
         save(writing, ann, text, revision=1)
 
-        with pytest.raises(services.Unfinished):
+        with pytest.raises(services.IncompleteBatchError):
             submit(writing, ann)
 
     def test_who_withdrew_consent_or_left_hands_in_nothing(self, writing, ann):
         write_all(writing, ann)
         Consent.objects.filter(user=ann).update(withdrawn_at=NOW)
-        with pytest.raises(NotQualified, match="consent"):
+        with pytest.raises(NotQualifiedError, match="consent"):
             submit(writing, ann)
         Consent.objects.filter(user=ann).update(withdrawn_at=None)
         Membership.objects.filter(user=ann).delete()
-        with pytest.raises(NotQualified, match="not an annotator"):
+        with pytest.raises(NotQualifiedError, match="not an annotator"):
             submit(writing, ann)
         assert Caption.objects.count() == 0
 
@@ -345,7 +345,7 @@ class TestHandingIn:
     def test_a_submitted_batch_takes_no_more_drafts(self, writing, ann):
         write_all(writing, ann)
         submit(writing, ann)
-        with pytest.raises(services.MovedOn):
+        with pytest.raises(services.StaleStateError):
             save(writing, ann, "Nachtrag", revision=1)
 
 
@@ -400,7 +400,7 @@ class TestTakingUpAgain:
     def test_a_submitted_batch_is_not_taken_up_again(self, writing, ann):
         write_all(writing, ann)
         submit(writing, ann, now=writing.batch.due_at)
-        with pytest.raises(services.MovedOn):
+        with pytest.raises(services.StaleStateError):
             services.resume_batch(batch_id=writing.pk, annotator=ann, now=writing.batch.due_at)
 
 
@@ -411,7 +411,7 @@ class TestTheDatabaseSaysNeverToo:
             (CaptionBatch, {"stage": "elsewhere"}, "caption_batch_stage_known"),
             (CaptionBatch, {"stage": "rate"}, "caption_batch_writing_dated"),
             (CaptionBatch, {"stage": "submitted"}, "caption_batch_submission_dated"),
-            (Item, {"rating": "SUPERB"}, "item_rating_known"),
+            (CaptionItem, {"rating": "SUPERB"}, "item_rating_known"),
         ],
     )
     def test_a_row_outside_its_range_is_refused(self, writing, model, values, name):

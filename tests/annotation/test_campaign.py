@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from allocation.models import BatchState
-from allocation.services import GivenBack, PoolClosed, lapse_overdue
-from annotation.models import Guidelines, Item, Round, RoundKind, RoundState
+from allocation.services import BatchReturnedError, PoolClosedError, lapse_overdue
+from annotation.models import CaptionItem, Guidelines, Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
 from annotation.rules.campaign import InHand
 from annotation.rules.sampling import draw_images
 from annotation.services import batches, campaign
-from annotation.services.campaign import Beginning, NotNow, WorkInHand
+from annotation.services.campaign import Beginning, StepNotAllowedError, WorkInHand
 from annotation.services.projects import NewRound, add_languages, change_round, settings_of
 from annotation.services.rounds import add_missing_tasks, fill_round
 from images.models import CollectionImage
@@ -110,7 +110,7 @@ class TestBeginning:
 
     def test_nothing_is_handed_out_from_a_round_that_was_not_opened(self):
         main = the("main", begun())
-        with pytest.raises(PoolClosed):
+        with pytest.raises(PoolClosedError):
             batches.take_batch(round=main, annotator=make_annotator(main), now=NOW, rng=Random(0))
 
     def test_settings_do_not_open_a_round(self):
@@ -193,11 +193,11 @@ class TestTheWholeWay:
 class TestRefusals:
     def test_the_main_round_waits_for_an_accepted_pilot(self):
         pilot = begun()
-        with pytest.raises(NotNow, match="Pilot 1 is not accepted yet"):
+        with pytest.raises(StepNotAllowedError, match="Pilot 1 is not accepted yet"):
             open_it(the("main", pilot))
         close(pilot)
         campaign.reject_round(round=pilot, reason="Too short.", **by(pilot))
-        with pytest.raises(NotNow, match="Pilot 1 was not good enough"):
+        with pytest.raises(StepNotAllowedError, match="Pilot 1 was not good enough"):
             open_it(the("main", pilot))
         campaign.skip_pilot(project=pilot.project, language=pilot.language, reason="We met and talked.", **by(pilot))
         assert open_it(the("main", pilot)).state == RoundState.OPEN
@@ -205,7 +205,7 @@ class TestRefusals:
     def test_a_pilot_is_accepted_when_its_captions_were_rated_or_it_was_said_why_not(self):
         pilot = begun()
         close(pilot)
-        with pytest.raises(NotNow, match="not rated yet"):
+        with pytest.raises(StepNotAllowedError, match="not rated yet"):
             accept(pilot)
         rating = the("verification", pilot)
         campaign.skip_round(round=rating, reason="All were spot-checked.", **by(pilot))
@@ -216,34 +216,34 @@ class TestRefusals:
         close(pilot)
         rating = open_it(the("verification", pilot))
         close(rating)
-        with pytest.raises(NotNow, match="settled with its pilot"):
+        with pytest.raises(StepNotAllowedError, match="settled with its pilot"):
             accept(rating)
 
     def test_one_pilot_at_a_time(self):
         pilot = begun()
-        with pytest.raises(NotNow, match="Pilot 1 is not decided yet"):
+        with pytest.raises(StepNotAllowedError, match="Pilot 1 is not decided yet"):
             campaign.plan_pilot(project=pilot.project, language=pilot.language, seed=2, **by(pilot))
 
     def test_no_pilot_after_the_main_round_was_opened(self):
         main = begun(why_no_pilot="Known.")
-        with pytest.raises(NotNow, match="pilots are over"):
+        with pytest.raises(StepNotAllowedError, match="pilots are over"):
             campaign.plan_pilot(project=main.project, language=main.language, seed=2, **by(main))
 
     def test_captions_are_verified_after_the_main_round_was_accepted(self):
         main = begun(why_no_pilot="Known.")
         verification = Round.objects.get(verifies=main)
         close(main)
-        with pytest.raises(NotNow, match="not accepted yet"):
+        with pytest.raises(StepNotAllowedError, match="not accepted yet"):
             open_it(verification)
 
     def test_the_main_round_is_not_skipped(self):
         main = the("main", begun())
-        with pytest.raises(NotNow, match="not skipped"):
+        with pytest.raises(StepNotAllowedError, match="not skipped"):
             campaign.skip_round(round=main, reason="Why not.", **by(main))
 
     def test_captions_are_verified_once_unless_that_was_skipped(self):
         main = begun(why_no_pilot="Known.")
-        with pytest.raises(NotNow, match="already"):
+        with pytest.raises(StepNotAllowedError, match="already"):
             campaign.plan_verification(of=main, seed=3, sample_size=4, **by(main))
         campaign.skip_round(round=Round.objects.get(verifies=main), reason="Another sample.", **by(main))
         again = campaign.plan_verification(of=main, seed=3, sample_size=4, **by(main))
@@ -251,7 +251,7 @@ class TestRefusals:
 
     def test_a_language_that_is_not_there_gets_no_pilot(self):
         main = begun()
-        with pytest.raises(NotNow, match="Add it first"):
+        with pytest.raises(StepNotAllowedError, match="Add it first"):
             campaign.plan_pilot(project=main.project, language=make_language("sw"), seed=2, **by(main))
 
 
@@ -272,7 +272,7 @@ class TestWorkInHand:
         mina, noor = make_annotator(pilot, "mina"), make_annotator(pilot)
         batch = take(pilot, mina)
         close(pilot, in_hand=InHand.LET_FINISH)
-        with pytest.raises(PoolClosed):
+        with pytest.raises(PoolClosedError):
             batches.take_batch(round=pilot, annotator=noor, now=NOW, rng=Random(0))
         campaign.skip_round(round=the("verification", pilot), reason="Few.", **by(pilot))
         with pytest.raises(WorkInHand, match="of mina"):
@@ -290,10 +290,10 @@ class TestWorkInHand:
         close(pilot, in_hand=InHand.TAKE_BACK)
         batch.batch.refresh_from_db()
         assert batch.batch.state == BatchState.RETURNED
-        assert set(Item.objects.values_list("text", flat=True)) == {"Ein Bild davon 1", "Ein Bild davon 2"}
-        with pytest.raises(GivenBack):
+        assert set(CaptionItem.objects.values_list("text", flat=True)) == {"Ein Bild davon 1", "Ein Bild davon 2"}
+        with pytest.raises(BatchReturnedError):
             batches.submit_batch(batch_id=batch.pk, annotator=mina, now=NOW)
-        with pytest.raises(PoolClosed):
+        with pytest.raises(PoolClosedError):
             batches.resume_batch(batch_id=batch.pk, annotator=mina, now=NOW)
 
     def test_what_was_left_to_be_finished_can_be_taken_back_later(self):
@@ -307,7 +307,7 @@ class TestWorkInHand:
 
     def test_nothing_is_taken_back_from_an_open_round_here(self):
         pilot = begun()
-        with pytest.raises(NotNow, match="Close it first"):
+        with pytest.raises(StepNotAllowedError, match="Close it first"):
             campaign.take_back(round=pilot, **by(pilot))
 
     def test_what_lapsed_is_not_in_hand(self):
@@ -329,7 +329,7 @@ class TestWorkInHand:
         pilot = begun()
         close(pilot)
         open_it(the("verification", pilot))
-        with pytest.raises(NotNow, match="being rated"):
+        with pytest.raises(StepNotAllowedError, match="being rated"):
             campaign.reopen_round(round=pilot, **by(pilot))
 
     def test_an_accepted_main_round_is_opened_again_where_places_came_free(self):

@@ -13,14 +13,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import tasks
-from annotation.models import Caption, Exclusion, Round, RoundFigures, RoundState, Standing
+from annotation.models import AnnotatorStatus, Caption, Exclusion, Round, RoundFigures, RoundState
 from annotation.selectors.overview import in_campaign
 from annotation.services import batches
 from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, add_languages
 from annotation.services.rounds import fill_round
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from tests.annotation.handing_in import hand_in, take
 from tests.factories import (
     NOW,
@@ -222,7 +222,7 @@ class TestOneLanguage:
         Membership.objects.create(project=pilot.project, user=rater, role=Role.RATER)
         assert ">rita<" in text_of(manager.get(language_page(pilot.project)))
         decide(manager, pilot, rater, "pause", reason="On leave.")
-        assert Standing.objects.filter(person=rater, state="paused").exists()
+        assert AnnotatorStatus.objects.filter(person=rater, state="paused").exists()
 
     def test_inviting_for_the_language_has_it_ticked(self, pilot, manager):
         text = text_of(manager.get(language_page(pilot.project)))
@@ -259,7 +259,7 @@ class TestOneLanguage:
         hand_in(pilot, make_annotator(pilot))
         with CaptureQueriesContext(connection) as asked:
             manager.get(language_page(pilot.project))
-        tables = ("annotation_caption", "annotation_item", "allocation_task")
+        tables = ("annotation_caption", "annotation_captionitem", "allocation_task")
         queries = [query["sql"] for query in asked.captured_queries]
         assert not [sql for sql in queries if any(f'FROM "{table}"' in sql for table in tables)]
         assert len(queries) < 40
@@ -276,7 +276,7 @@ class TestPeople:
         assert "A manager has paused your work in German." in work
         assert "Too fast." not in work
         decide(manager, pilot, mina, "lift")
-        assert not Standing.objects.exists()
+        assert not AnnotatorStatus.objects.exists()
 
     def test_what_is_excluded_counts_again_as_far_as_nobody_else_wrote_it(self, pilot, manager):
         mina, noor = make_annotator(pilot, "mina"), make_annotator(pilot)
@@ -297,7 +297,7 @@ class TestPeople:
         mina = make_annotator(pilot, "mina")
         Round.objects.filter(pk=pilot.pk).update(needs_qualification=True)
         round = Round.objects.select_related("pool", "project", "language").get(pk=pilot.pk)
-        with pytest.raises(NotQualified, match="qualified in German"):
+        with pytest.raises(NotQualifiedError, match="qualified in German"):
             batches.take_batch(round=round, annotator=mina, now=NOW, rng=Random(0))
         decide(manager, pilot, mina, "qualify")
         assert batches.take_batch(round=round, annotator=mina, now=NOW, rng=Random(0))

@@ -13,20 +13,26 @@ import pytest
 
 from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Batch, BatchState
-from allocation.services import GivenBack
-from annotation.models import Caption, CaptionState, Exclusion, Round, RoundState, Standing, Tally
+from allocation.services import BatchReturnedError
+from annotation.models import AnnotatorStatus, Caption, CaptionState, Exclusion, Round, RoundState, Tally
 from annotation.rules.campaign import InHand
 from annotation.services import batches, campaign, standings
 from annotation.services.tallies import recount
 from people.models import AuditEntry, Delivery, User, Webhook
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.handing_in import hand_in, take, write
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_annotator, make_round
 from tests.tiers import runs
 
-INTERRUPTED = (NotQualified, allocation.PoolClosed, allocation.PoolBusy, GivenBack, allocation.NothingFree)
+INTERRUPTED = (
+    NotQualifiedError,
+    allocation.PoolClosedError,
+    allocation.PoolBusyError,
+    BatchReturnedError,
+    allocation.NoTasksAvailableError,
+)
 
 
 def managed(round: Round, service: Callable[..., Any], /, **fields: Any) -> Callable[[], Any]:
@@ -41,7 +47,7 @@ def anew(round: Round) -> Round:
 def try_to_take(round: Round, person: User) -> bool:
     try:
         return batches.take_batch(round=anew(round), annotator=person, now=NOW, rng=Random(person.pk)) is not None
-    except (allocation.PoolClosed, allocation.PoolBusy):
+    except (allocation.PoolClosedError, allocation.PoolBusyError):
         return False
 
 
@@ -101,7 +107,7 @@ class TestClosing:
         write(batch, ann, "Ein Bild davon")
 
         def submit() -> None:
-            with suppress(GivenBack):
+            with suppress(BatchReturnedError):
                 batches.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW)
 
         together(
@@ -123,7 +129,7 @@ class TestClosing:
         managed(round, campaign.close_round, round=anew(round))()
 
         def decide(service: Callable[..., Any]) -> bool:
-            with suppress(campaign.NotNow):
+            with suppress(campaign.StepNotAllowedError):
                 managed(round, service, round=anew(round))()
                 return True
             return False
@@ -178,7 +184,7 @@ class TestStandings:
         together(lambda call: call(), [work, work, pause])
 
         assert not Batch.objects.filter(person=ann, state=BatchState.OPEN).exists()
-        with pytest.raises(NotQualified, match="paused"):
+        with pytest.raises(NotQualifiedError, match="paused"):
             take(round, ann)
         assert_captions_are_as_their_places(round)
 
@@ -209,7 +215,7 @@ class TestStandings:
                     case "lift":
                         standings.lift(**who)
                     case "close":
-                        with suppress(campaign.NotNow):
+                        with suppress(campaign.StepNotAllowedError):
                             managed(round, campaign.close_round, round=anew(round), in_hand=InHand.TAKE_BACK)()
                             managed(round, campaign.reopen_round, round=anew(round))()
 
@@ -219,7 +225,7 @@ class TestStandings:
         )
 
         assert_captions_are_as_their_places(round)
-        stopped = Standing.objects.filter(state="paused").values("person")
+        stopped = AnnotatorStatus.objects.filter(state="paused").values("person")
         assert not Batch.objects.filter(person__in=stopped, state=BatchState.OPEN).exists()
         # Whatever happened: once all is undone, the rest can be written, and each image has its two captions.
         for exclusion in Exclusion.objects.filter(undone_at=None):

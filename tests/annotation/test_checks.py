@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from allocation.models import Assignment, AssignmentState
-from annotation.models import Caption, CaptionState, Feedback, Item, Rating, Round, SentBack, SpotCheck
+from annotation.models import Caption, CaptionItem, CaptionState, Feedback, Rating, Round, SentBack, SpotCheck
 from annotation.selectors import checks as selectors
 from annotation.selectors.checks import Asked, check_page
 from annotation.services import batches, checks, corrections
@@ -41,7 +41,7 @@ def round() -> Round:
     for name, levels in ratings.items():
         hand_in(round, make_annotator(round, name), f"Was {name} sieht")
         for caption, level in zip(captions_of(round, name), levels, strict=True):
-            Item.objects.filter(pk=caption.item_id).update(rating=level)
+            CaptionItem.objects.filter(pk=caption.item_id).update(rating=level)
     return round
 
 
@@ -137,9 +137,9 @@ class TestFilters:
         assert found(round, manager, apart="ratings") == [(2, "ann"), (2, "bea"), (3, "ann"), (3, "bea")]
 
     def test_one_level_apart_is_none_and_no_opinion_no_level(self, round, manager):
-        Item.objects.filter(caption__author__username="bea").update(rating=Rating.NOT_ENOUGH_INFO)
+        CaptionItem.objects.filter(caption__author__username="bea").update(rating=Rating.NOT_ENOUGH_INFO)
         assert found(round, manager, apart="ratings") == []
-        Item.objects.filter(caption__author__username="bea").update(rating=Rating.MEDIUM)
+        CaptionItem.objects.filter(caption__author__username="bea").update(rating=Rating.MEDIUM)
         assert found(round, manager, apart="ratings") == []
 
     def test_apart_is_asked_of_all_whoever_is_asked_for(self, round, manager):

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Caption, CaptionBatch, Item, Rating, Stage
+from annotation.models import Caption, CaptionBatch, CaptionItem, Rating, Stage
 from annotation.services import batches
 from annotation.services.corrections import send_back
 from people.models import User
@@ -53,7 +53,7 @@ def english(batch: CaptionBatch, position: int) -> str:
 
 def write(batch: CaptionBatch, ann: User, *texts: str) -> None:
     for position, text in enumerate(texts, start=1):
-        item = Item.objects.get(batch=batch, position=position)
+        item = CaptionItem.objects.get(batch=batch, position=position)
         batches.save_draft(
             batch_id=batch.pk,
             annotator=ann,
@@ -128,13 +128,13 @@ def test_one_batch_gives_one_answer_for_each_caption_and_no_more(batch, ann, sig
     """Tries: a text that is close and one that is not, in the place of what was told and in others."""
     write(batch, ann, english(batch, 1), OWN, OWN + " am Abend")
     hand_in(signed_in, batch)
-    told = [Item.objects.get(batch=batch, position=position).copied_revision for position in (1, 2, 3)]
+    told = [CaptionItem.objects.get(batch=batch, position=position).copied_revision for position in (1, 2, 3)]
     close = english(batch, 2)
     for text in (close, close + " x", OWN, close):
         write(batch, ann, english(batch, 1) + text[-1], text)
         page = signed_in.get(reverse("annotation:batch-review", args=[batch.pk])).content.decode()
         assert HINT not in page
-    assert [Item.objects.get(batch=batch, position=position).copied_revision for position in (1, 2, 3)] == told
+    assert [CaptionItem.objects.get(batch=batch, position=position).copied_revision for position in (1, 2, 3)] == told
     hand_in(signed_in, batch)
     assert is_handed_in(batch)
     # Who reads what was handed in knows.

@@ -13,20 +13,20 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import (
+    AnnotatorStatus,
     Caption,
     CaptionState,
     Exclusion,
     Round,
     RoundState,
     SentBack,
-    Standing,
     Tally,
     VerificationTask,
 )
 from annotation.permissions import has_pictures_in_hand
 from annotation.services import batches, corrections
 from annotation.services import verification as verifying
-from annotation.services.feedback import FeedbackRefused, give_feedback
+from annotation.services.feedback import FeedbackError, give_feedback
 from people.models import AuditEntry, Consent, Membership, User
 from tests.annotation.handing_in import hand_in
 from tests.annotation.verifying import make_captioned_round, make_verification
@@ -133,14 +133,14 @@ class TestSendingBack:
 
     @pytest.mark.parametrize("note", ["", "  \n ", "x" * 5001, "a\x00b"])
     def test_without_a_note_it_is_not(self, caption, note):
-        with pytest.raises(FeedbackRefused):
+        with pytest.raises(FeedbackError):
             send_back(caption, note)
         assert not SentBack.objects.exists()
 
     @pytest.mark.parametrize("state", [RoundState.ACCEPTED, RoundState.REJECTED])
     def test_nor_where_the_round_was_decided_on(self, round, caption, state):
         Round.objects.filter(pk=round.pk).update(state=state, decided_at=NOW)
-        with pytest.raises(corrections.CannotSendBack, match="decided"):
+        with pytest.raises(corrections.CorrectionRequestError, match="decided"):
             send_back(caption)
 
     def test_from_a_closed_round_it_is_and_may_be_written(self, round, caption):
@@ -151,7 +151,7 @@ class TestSendingBack:
     @pytest.mark.parametrize("state", ["late", "excluded", "withdrawn", "sent-back"])
     def test_nor_where_it_does_not_count(self, caption, state):
         Caption.objects.filter(pk=caption.pk).update(state=state)
-        with pytest.raises(corrections.CannotSendBack):
+        with pytest.raises(corrections.CorrectionRequestError):
             send_back(caption)
 
     def test_nor_once_others_rate_it(self):
@@ -160,12 +160,12 @@ class TestSendingBack:
         Consent.objects.create(text=round.project.consent_texts.get(), user=author, given_at=NOW)
         make_verification(round)
 
-        with pytest.raises(corrections.CannotSendBack, match="rating"):
+        with pytest.raises(corrections.CorrectionRequestError, match="rating"):
             send_back(Caption.objects.first())
 
     def test_nor_where_it_came_from_a_file(self, round, caption):
         Caption.objects.filter(pk=caption.pk).update(item=None, author=None, position=1)
-        with pytest.raises(corrections.CannotSendBack, match="file"):
+        with pytest.raises(corrections.CorrectionRequestError, match="file"):
             send_back(caption)
 
     def test_it_stands_in_the_log_without_the_words(self, round, caption, ann):
@@ -180,7 +180,7 @@ def stop(reason: str, round: Round, person: User) -> None:
     about = {"project": round.project, "person": person, "language": round.language, "at": NOW}
     by = round.project.created_by
     {
-        "paused": lambda: Standing.objects.create(state="paused", by=by, **about),
+        "paused": lambda: AnnotatorStatus.objects.create(state="paused", by=by, **about),
         "excluded": lambda: Exclusion.objects.create(reason="Copies.", by=by, **about),
         "role": lambda: Membership.objects.filter(user=person).delete(),
         "consent": lambda: Consent.objects.filter(user=person).update(withdrawn_at=LATER),
@@ -192,7 +192,7 @@ def stop(reason: str, round: Round, person: User) -> None:
 class TestAuthorsWhoMayNotWrite:
     def test_nothing_is_sent_back_to_them(self, round, caption, ann, reason):
         stop(reason, round, ann)
-        with pytest.raises(corrections.CannotSendBack):
+        with pytest.raises(corrections.CorrectionRequestError):
             send_back(caption)
 
     def test_nor_taken_from_them_and_what_they_typed_stands_on_the_page(self, round, caption, ann, reason):
@@ -367,7 +367,7 @@ class TestRaces:
         outcomes = together_with_errors(lambda text: rewrite(caption, text), [f"{NEW} {tab} {run}" for tab in range(3)])
 
         (won,) = (outcome for outcome in outcomes if isinstance(outcome, Caption))
-        assert sum(isinstance(outcome, corrections.WrittenAlready) for outcome in outcomes) == 2
+        assert sum(isinstance(outcome, corrections.AlreadyRewrittenError) for outcome in outcomes) == 2
         caption.refresh_from_db()
         assert caption.text == won.text
         assert Tally.objects.get().captions == 2
@@ -400,7 +400,9 @@ class TestRaces:
 
         outcomes = together_with_errors(lambda act: act(), acts)
 
-        unexpected = [one for one in outcomes if not isinstance(one, int | SentBack | corrections.CannotSendBack)]
+        unexpected = [
+            one for one in outcomes if not isinstance(one, int | SentBack | corrections.CorrectionRequestError)
+        ]
         assert not unexpected
         sent_back = set(Caption.objects.filter(state=CaptionState.SENT_BACK).values_list("pk", flat=True))
         rated = set(VerificationTask.objects.values_list("caption", flat=True))
@@ -411,4 +413,4 @@ class TestRaces:
         outcomes = together_with_errors(lambda note: send_back(caption, note), ["One.", "Two.", "Three."])
 
         assert sum(isinstance(outcome, SentBack) for outcome in outcomes) == 1
-        assert sum(isinstance(outcome, corrections.CannotSendBack) for outcome in outcomes) == 2
+        assert sum(isinstance(outcome, corrections.CorrectionRequestError) for outcome in outcomes) == 2

@@ -12,9 +12,9 @@ from annotation.models import Caption, Feedback, Rating, Round
 from annotation.permissions import blockers
 from annotation.selectors.feedback import notes_to, unread
 from annotation.services import batches
-from annotation.services.feedback import FeedbackRefused, acknowledge, give_feedback
+from annotation.services.feedback import FeedbackError, acknowledge, give_feedback
 from people.models import AuditEntry, Consent, Membership, User
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from tests.annotation.handing_in import hand_in, take
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_annotator, make_project, make_round, make_user
@@ -66,7 +66,7 @@ class TestBeforeTheNextBatch:
     def test_it_is_read_and_acknowledged(self, round, ann):
         feedback = give(round, ann)
 
-        with pytest.raises(NotQualified) as stopped:
+        with pytest.raises(NotQualifiedError) as stopped:
             take(round, ann)
         acknowledge(feedback_id=feedback.pk, person=ann, now=NOW)
 
@@ -186,15 +186,15 @@ class TestWhatIsShown:
 class TestGiving:
     @pytest.mark.parametrize("text", ["", " \r\n ", "x" * 5001, "a\x00b"])
     def test_nothing_or_too_much_is_refused(self, round, ann, text):
-        with pytest.raises(FeedbackRefused):
+        with pytest.raises(FeedbackError):
             give(round, ann, text)
 
     def test_to_nobody_but_annotators(self, round):
-        with pytest.raises(FeedbackRefused, match="annotator"):
+        with pytest.raises(FeedbackError, match="annotator"):
             give(round, make_user())
 
     def test_on_a_caption_to_its_author_alone(self, round, caption):
-        with pytest.raises(FeedbackRefused, match="not by this person"):
+        with pytest.raises(FeedbackError, match="not by this person"):
             give(round, make_annotator(round), caption=caption)
 
     def test_it_stands_in_the_log_without_its_words(self, round, ann):

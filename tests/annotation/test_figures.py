@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from annotation import tasks
-from annotation.models import Caption, CaptionState, Item, Rating, Round, RoundFigures, RoundKind
+from annotation.models import Caption, CaptionItem, CaptionState, Rating, Round, RoundFigures, RoundKind
 from annotation.services import batches as services
 from annotation.services import figures, tallies
 from annotation.services.projects import RoundSettings, change_round
@@ -199,10 +199,10 @@ class TestAgreement:
         people = make_captions(round, {task.image_id: ["Ein Bild", "Noch eines"] for task in round.tasks.all()})
         levels = [Rating.BAD, Rating.GOOD, Rating.GOOD, Rating.EXCELLENT]
         for person in people:
-            for item, level in zip(Item.objects.filter(person=person).order_by("image"), levels, strict=True):
-                Item.objects.filter(pk=item.pk).update(rating=level)
-        odd = Item.objects.filter(person=people[1]).order_by("image").last()
-        Item.objects.filter(pk=odd.pk).update(rating=Rating.GOOD)
+            for item, level in zip(CaptionItem.objects.filter(person=person).order_by("image"), levels, strict=True):
+                CaptionItem.objects.filter(pk=item.pk).update(rating=level)
+        odd = CaptionItem.objects.filter(person=people[1]).order_by("image").last()
+        CaptionItem.objects.filter(pk=odd.pk).update(rating=Rating.GOOD)
         return people
 
     def test_it_is_of_those_who_rated_the_same_caption(self, round, people):

@@ -11,7 +11,7 @@ from annotation.models import GuidelineExample, Guidelines, Rating, Round
 from annotation.rules.word_diff import ADDED, REMOVED, SAME, Piece, word_diff
 from annotation.selectors.guidelines import examples_for
 from annotation.services import batches, campaign
-from annotation.services.guidelines import NewExample, Outdated, publish_guidelines
+from annotation.services.guidelines import NewExample, StaleGuidelinesError, publish_guidelines
 from images.models import Image
 from people.models import AuditEntry, LanguageSkill, Level, Membership, Project, Role, User
 from tests.annotation.handing_in import hand_in, take, write
@@ -100,7 +100,7 @@ class TestPublishing:
 
     def test_who_began_from_an_older_version_is_told_so(self, round):
         publish(round.project, after=1)
-        with pytest.raises(Outdated, match="Version 2"):
+        with pytest.raises(StaleGuidelinesError, match="Version 2"):
             publish(round.project, after=1)
         assert AuditEntry.objects.filter(action="guidelines.published").count() == 1
 

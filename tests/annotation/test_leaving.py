@@ -14,17 +14,17 @@ from django.db.models import QuerySet
 
 from allocation import services as allocation
 from allocation.models import AssignmentState, Batch, BatchState, Task
-from allocation.services import GivenBack
-from annotation.models import Caption, CaptionState, Item, Round, RoundFigures, RoundState, Stage, Tally, Verdict
+from allocation.services import BatchReturnedError
+from annotation.models import Caption, CaptionItem, CaptionState, Round, RoundFigures, RoundState, Stage, Tally, Verdict
 from annotation.services import batches, corrections, references, standings
 from annotation.services.references import use_as_references
 from annotation.tasks import sweep_rounds
 from people import personal
 from people.deletion import delete_account
 from people.models import Consent, ConsentText, OnWithdrawal, User
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from people.services import give_consent
-from people.withdrawal import ChoiceNeeded, withdraw_consent
+from people.withdrawal import WithdrawalChoiceError, withdraw_consent
 from scoring.models import Reference
 from tests.annotation.handing_in import hand_in, take, write
 from tests.annotation.verifying import (
@@ -82,7 +82,7 @@ def test_answers_that_are_removed_count_no_longer_and_others_get_their_places(ro
     assert withdraw(round, ann, keeps=False) == 2
     assert states(ann) == [CaptionState.WITHDRAWN]
     assert places_taken(round) == 0
-    done = Item.objects.filter(person=ann, caption__isnull=False)
+    done = CaptionItem.objects.filter(person=ann, caption__isnull=False)
     assert set(done.values_list("assignment__state", flat=True)) == {AssignmentState.REJECTED}
     assert Tally.objects.get(round=round, person=ann).captions == 0
     assert RoundFigures.objects.get(round=round).is_stale
@@ -141,7 +141,7 @@ def test_what_was_drawn_to_be_rated_by_others_is_drawn_anew_while_that_round_is_
 
 def test_what_becomes_of_answers_is_asked_only_where_the_text_leaves_it_open(round: Round, ann: User):
     hand_in(round, ann)
-    with pytest.raises(ChoiceNeeded):
+    with pytest.raises(WithdrawalChoiceError):
         withdraw(round, ann, keeps=None)
     assert Consent.objects.filter(user=ann, withdrawn_at=None).exists()
     ConsentText.objects.filter(project=round.project).update(on_withdrawal=OnWithdrawal.REMOVE)
@@ -167,8 +167,8 @@ def test_a_deleted_account_loses_its_drafts_and_keeps_its_answers(round: Round, 
     write(drafted, ann, "Ein Entwurf")
     personal.forget(person=ann, now=LATER)
     assert states(ann) == [CaptionState.COUNTED]
-    assert set(Item.objects.filter(batch=drafted).values_list("text", flat=True)) == {""}
-    assert not Item.objects.filter(batch__stage=Stage.SUBMITTED, text="").exists()
+    assert set(CaptionItem.objects.filter(batch=drafted).values_list("text", flat=True)) == {""}
+    assert not CaptionItem.objects.filter(batch__stage=Stage.SUBMITTED, text="").exists()
     assert Batch.objects.get(pk=drafted.pk).state == BatchState.RETURNED
 
 
@@ -188,7 +188,7 @@ def test_withdrawing_while_a_batch_is_handed_in_leaves_nothing_that_counts(lapse
 
     outcomes = together_with_errors(act, ["withdraw", "submit"])
     assert not isinstance(outcomes[0], BaseException)
-    assert not isinstance(outcomes[1], BaseException) or isinstance(outcomes[1], NotQualified | GivenBack)
+    assert not isinstance(outcomes[1], BaseException) or isinstance(outcomes[1], NotQualifiedError | BatchReturnedError)
     assert set(states(ann)) <= {CaptionState.WITHDRAWN}
     assert places_taken(round) == 0
     assert Tally.objects.filter(person=ann).exclude(captions=0).count() == 0
@@ -222,7 +222,7 @@ def test_nothing_is_handed_to_who_is_leaving_at_that_moment(how: str):
 
     left, taken = together_with_errors(act, ["leave", "take"])
     assert not isinstance(left, BaseException)
-    assert not isinstance(taken, BaseException) or isinstance(taken, NotQualified)
+    assert not isinstance(taken, BaseException) or isinstance(taken, NotQualifiedError)
     assert not Batch.objects.filter(person=ann, state=BatchState.OPEN).exists()
     assert places_taken(round) == 0
 
@@ -255,7 +255,7 @@ def test_who_comes_back_writes_anew_what_was_sent_back_where_its_place_is_still_
             for _ in range(2):
                 hand_in(round, other)
     give_consent(project=round.project, user=ann, version=1, now=LATER)
-    with suppress(corrections.CannotRewrite) if not is_free else nullcontext():
+    with suppress(corrections.RewriteRefusedError) if not is_free else nullcontext():
         corrections.rewrite(caption_id=caption.pk, author=ann, text="Ein ganz anderer Satz.", now=LATER)
     caption.refresh_from_db()
     assert (caption.state == CaptionState.COUNTED) == is_free
@@ -324,9 +324,9 @@ def test_a_draft_that_comes_after_the_account_was_deleted_is_not_kept(round: Rou
     assert Batch.objects.get(pk=batch.pk).state == BatchState.LAPSED
     delete_account(user=ann, now=LATER)
     about: dict[str, Any] = {"batch_id": batch.pk, "annotator": ann, "position": 1, "active_ms": 0, "now": LATER}
-    with pytest.raises(GivenBack):
+    with pytest.raises(BatchReturnedError):
         batches.save_draft(text="Noch ein Wort", revision=1, **about)
-    assert set(Item.objects.filter(batch=batch).values_list("text", flat=True)) == {""}
+    assert set(CaptionItem.objects.filter(batch=batch).values_list("text", flat=True)) == {""}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -340,7 +340,7 @@ def test_a_withdrawal_says_how_many_answers_count_no_longer_also_of_those_handed
 
     def act(what: str) -> object:
         if what == "submit":
-            with suppress(NotQualified, GivenBack):
+            with suppress(NotQualifiedError, BatchReturnedError):
                 batches.submit_batch(batch_id=batch.pk, annotator=ann, now=LATER)
             return None
         time.sleep(run * 0.005)

@@ -9,7 +9,7 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Exclusion, Feedback, Release, SentBack, SpotCheck, Standing, StandingState
+from annotation.models import AnnotatorState, AnnotatorStatus, Exclusion, Feedback, Release, SentBack, SpotCheck
 from people import audit
 from people.models import ApiToken, Delivery, Webhook
 from tests.annotation.handing_in import hand_in
@@ -38,7 +38,7 @@ def campaign() -> None:
     SentBack.objects.create(caption=caption, note="Again", text_before="x", text_before_as_typed="x", **by)
     SpotCheck.objects.create(caption=caption, is_rating_right=True, **by)
     about = {"project": project, "person": ann, "language": round.language, "reason": "so"}
-    Standing.objects.create(state=StandingState.PAUSED, **about, **by)
+    AnnotatorStatus.objects.create(state=AnnotatorState.PAUSED, **about, **by)
     Exclusion.objects.create(**about, **by)
     until = {"until": NOW, "created_at": NOW, "created_by": manager}
     Release.objects.create(

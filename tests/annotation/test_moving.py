@@ -11,12 +11,18 @@ from django.test import Client
 from django.urls import reverse
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState
-from allocation.services import BatchInHand, GivenBack, NothingFree, NotInHand, PoolClosed
-from annotation.models import Caption, CaptionBatch, Feedback, Item, Round, RoundState, Stage
+from allocation.services import (
+    BatchClosedError,
+    BatchReturnedError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolClosedError,
+)
+from annotation.models import Caption, CaptionBatch, CaptionItem, Feedback, Round, RoundState, Stage
 from annotation.selectors.moving import open_batches
 from annotation.services import batches, moving
 from people.models import AuditEntry, Consent, Membership, User
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.handing_in import hand_in, take, write
 from tests.concurrency import together_with_errors
@@ -79,7 +85,7 @@ class TestMoving:
         assert batch.items.filter(text__startswith=DRAFT).count() == 3
         page = client_of(bea).get(reverse("annotation:batch-rate", args=[moved.batch.pk])).content.decode()
         assert DRAFT not in page
-        with pytest.raises(GivenBack):
+        with pytest.raises(BatchReturnedError):
             batches.submit_batch(batch_id=batch.pk, annotator=ann, now=LATER)
 
     def test_pictures_that_the_other_had_before_stay_free_for_anybody(self):
@@ -100,7 +106,7 @@ class TestMoving:
         batches.give_back(batch_id=take(round, bea).pk, annotator=bea, now=NOW)
         batch = take(round, ann)
 
-        with pytest.raises(NothingFree):
+        with pytest.raises(NoTasksAvailableError):
             move(batch, bea)
 
         batch.batch.refresh_from_db()
@@ -114,9 +120,9 @@ class TestMoving:
         batch = take(round, ann)
         take(round, bea)
 
-        with pytest.raises(BatchInHand):
+        with pytest.raises(OpenBatchExistsError):
             move(batch, bea)
-        with pytest.raises(BatchInHand):
+        with pytest.raises(OpenBatchExistsError):
             move(batch, ann)
 
         assert_exact(round.pool)
@@ -148,7 +154,7 @@ class TestMoving:
             ),
         }[missing]()
 
-        with pytest.raises(NotQualified) as stopped:
+        with pytest.raises(NotQualifiedError) as stopped:
             move(batch, bea)
 
         assert [blocker.code for blocker in stopped.value.blockers] == [missing]
@@ -163,13 +169,13 @@ class TestMoving:
             round.pool.is_open = False
             round.pool.save()
 
-        with pytest.raises(PoolClosed):
+        with pytest.raises(PoolClosedError):
             move(batch, bea)
 
     def test_a_batch_that_is_not_in_hand_cannot_be_moved(self, round, ann, bea):
         batch = hand_in(round, ann)
 
-        with pytest.raises(NotInHand):
+        with pytest.raises(BatchClosedError):
             move(batch, bea)
 
     def test_pictures_that_the_other_has_in_hand_elsewhere_do_not_come(self, ann, bea, round):
@@ -179,7 +185,7 @@ class TestMoving:
         take(elsewhere, bea)
         batch = take(round, ann)
 
-        with pytest.raises(NothingFree):
+        with pytest.raises(NoTasksAvailableError):
             move(batch, bea)
 
     def test_it_stands_in_the_log_with_whom_it_concerns(self, round, ann, bea):
@@ -202,7 +208,7 @@ class TestMoving:
         assert images_of(take(round, bea, now=LATER)) == images_of(batch)
         assert batch.items.filter(text__startswith=DRAFT).count() == 3
         assert AuditEntry.objects.get(action="batch.returned").person == ann
-        with pytest.raises(NotInHand):
+        with pytest.raises(BatchClosedError):
             moving.return_batch(batch=batch.batch, by=round.project.created_by, now=LATER)
 
 
@@ -296,10 +302,10 @@ class TestRaces:
         outcomes = together_with_errors(lambda act: act(), acts if run % 2 else acts[::-1])
 
         errors = [type(outcome) for outcome in outcomes if isinstance(outcome, BaseException)]
-        assert errors in ([GivenBack], [NotInHand])
-        was_moved = errors == [GivenBack]
+        assert errors in ([BatchReturnedError], [BatchClosedError])
+        was_moved = errors == [BatchReturnedError]
         assert Caption.objects.counted().count() == (0 if was_moved else 4)
-        assert Item.objects.filter(person=bea).count() == (4 if was_moved else 0)
+        assert CaptionItem.objects.filter(person=bea).count() == (4 if was_moved else 0)
         assert_exact(round.pool)
 
     def test_control_without_the_lock_it_is_both(self):
@@ -327,7 +333,7 @@ class TestRaces:
         outcomes = together_with_errors(lambda to: move(batch, to), rivals)
 
         assert sum(isinstance(outcome, moving.Moved) for outcome in outcomes) == 1
-        assert all(isinstance(outcome, moving.Moved | NotInHand) for outcome in outcomes)
+        assert all(isinstance(outcome, moving.Moved | BatchClosedError) for outcome in outcomes)
         assert_exact(round.pool)
 
     @pytest.mark.parametrize("run", runs(2, short=1))
@@ -341,7 +347,7 @@ class TestRaces:
 
         outcomes = together_with_errors(lambda pair: move(*pair), [(hers, bea), (his, ann)])
 
-        assert all(isinstance(outcome, BatchInHand) for outcome in outcomes)
+        assert all(isinstance(outcome, OpenBatchExistsError) for outcome in outcomes)
         assert_exact(round.pool)
 
     @pytest.mark.parametrize("run", runs(2, short=1))

@@ -13,16 +13,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import (
+    AnnotatorState,
+    AnnotatorStatus,
     Caption,
+    CaptionItem,
     Exclusion,
-    Item,
     Rating,
     Round,
     RoundKind,
     RoundState,
     SentBack,
-    Standing,
-    StandingState,
 )
 from annotation.selectors.overview import managed_projects, project_progress
 from annotation.services import figures, tallies
@@ -151,7 +151,7 @@ class TestKeepingUpToDate:
         with CaptureQueriesContext(connection) as queries:
             get(manager, name, *([ann.pk] if name == "annotator-show" else []))
         for query in queries:
-            assert "annotation_item" not in query["sql"]
+            assert "annotation_captionitem" not in query["sql"]
             assert (
                 "annotation_caption" not in query["sql"].replace("annotation_captionbatch", "")
                 or " IN (" in query["sql"]
@@ -170,7 +170,7 @@ class TestProgress:
         ]
 
     def test_what_was_done_is_put_into_figures(self, manager, round, ann):
-        Item.objects.update(rating_ms=30_000, writing_ms=60_000)
+        CaptionItem.objects.update(rating_ms=30_000, writing_ms=60_000)
         Caption.objects.update(warnings=["short"])
         tallies.recount(round=round, person=ann)
         take(round, ann, now=timezone.now())
@@ -224,7 +224,7 @@ class TestAnnotators:
         LanguageSkill.objects.create(user=ben, language_id="fr", level=Level.NATIVE)
         make_round(project=round.project, language="fr")
         about = {"project": round.project, "language": round.language, "by": round.project.created_by}
-        Standing.objects.create(person=ann, state=StandingState.PAUSED, at=timezone.now(), **about)
+        AnnotatorStatus.objects.create(person=ann, state=AnnotatorState.PAUSED, at=timezone.now(), **about)
         take(round, ben, now=timezone.now())
 
         def names(**query):

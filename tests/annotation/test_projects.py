@@ -144,7 +144,7 @@ class TestSettingUp:
         }
         projects.add_languages(project=project, languages=[NewRound(make_language("sw"), 2)], **more)
         assert mains_of(project).count() == 3
-        with pytest.raises(projects.LanguageThere, match="German"):
+        with pytest.raises(projects.LanguageAlreadyAddedError, match="German"):
             projects.add_languages(
                 project=project, languages=[NewRound(make_language(tag), 2) for tag in ("th", "de")], **more
             )

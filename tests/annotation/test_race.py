@@ -12,8 +12,8 @@ import pytest
 
 from allocation import services as allocation
 from allocation.models import Batch, BatchState
-from allocation.services import GivenBack, TimeRanOut
-from annotation.models import Caption, CaptionBatch, Item, Rating, Round
+from allocation.services import BatchReturnedError, LeaseExpiredError
+from annotation.models import Caption, CaptionBatch, CaptionItem, Rating, Round
 from annotation.services import batches as services
 from people.models import User
 from tests.allocation.test_exact_replication import assert_exact
@@ -40,7 +40,7 @@ class Clock:
 def take(round: Round, person: User, now: datetime, rng: Random) -> CaptionBatch | None:
     try:
         return services.take_batch(round=round, annotator=person, now=now, rng=rng)
-    except allocation.PoolBusy:
+    except allocation.PoolBusyError:
         return None
 
 
@@ -50,7 +50,7 @@ def rate_and_write(batch: CaptionBatch, person: User, clock: Clock) -> None:
     services.save_ratings(ratings=dict.fromkeys(positions, Rating.GOOD), now=clock(), **who)
     services.open_writing(now=clock(), **who)
     services.save_draft(position=positions[0], text="Ein Satz dazu.", revision=0, active_ms=5, now=clock(), **who)
-    Item.objects.filter(batch=batch, text="").update(text=f"Was {person.username} auf dem Bild sieht.")
+    CaptionItem.objects.filter(batch=batch, text="").update(text=f"Was {person.username} auf dem Bild sieht.")
 
 
 def submit(batch: CaptionBatch, person: User, clock: Clock, _tab: int = 0) -> None:
@@ -76,7 +76,12 @@ def work(round: Round, person: User, clock: Clock, rng: Random) -> None:
                 services.give_back(batch_id=batch.pk, annotator=person, now=clock())
             if fate.startswith("abandon"):
                 return
-        except (TimeRanOut, GivenBack, allocation.NothingFree, allocation.BatchInHand):
+        except (
+            LeaseExpiredError,
+            BatchReturnedError,
+            allocation.NoTasksAvailableError,
+            allocation.OpenBatchExistsError,
+        ):
             continue
 
 

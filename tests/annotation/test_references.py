@@ -13,7 +13,7 @@ from annotation.services import references
 from annotation.services.references import use_as_references
 from people.models import Membership, Role, User
 from scoring.models import Reference, ReferenceKind, ReferenceSet
-from scoring.services.references import ReferencesRefused
+from scoring.services.references import ReferenceFileError
 from tests.annotation.handing_in import hand_in
 from tests.factories import NOW, make_annotator, make_round, make_user
 from tests.scoring.scored import make_references
@@ -69,7 +69,7 @@ def test_a_name_that_other_references_have_is_refused_and_told():
     made.delete()
     make_references(project=round.project, collection=round.collection, name=made.name)
 
-    with pytest.raises(ReferencesRefused, match="Choose another name"):
+    with pytest.raises(ReferenceFileError, match="Choose another name"):
         use_as_references(round=round, by=round.project.created_by, now=NOW)
 
 

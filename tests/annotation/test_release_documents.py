@@ -9,7 +9,7 @@ import yaml
 from django.core.files.storage import default_storage
 
 from annotation.models import Caption, CaptionState, Release, RoundState, Verdict
-from annotation.services.release_changes import CannotRelease
+from annotation.services.release_changes import ReleaseNotPossibleError
 from annotation.services.releases import build
 from tests.annotation.released import KEYS, UNTIL, lines, table, written
 
@@ -51,7 +51,7 @@ class TestChanges:
 
     def test_without_the_files_of_the_one_before_it_cannot_be_told(self, campaign, first, tmp_path):
         default_storage.delete(f"{first.folder}/captions.jsonl")
-        with pytest.raises(CannotRelease, match="files of release 1 are not in storage"):
+        with pytest.raises(ReleaseNotPossibleError, match="files of release 1 are not in storage"):
             written(campaign.start(), tmp_path / "release")
 
     def test_nothing_changed_is_said_too(self, campaign, first, tmp_path):

@@ -15,7 +15,7 @@ from allocation.models import Assignment, AssignmentState, Task
 from annotation.files.archives import write_archive
 from annotation.models import Caption, CaptionState, Round, RoundState
 from annotation.services import release_files
-from annotation.services.release_changes import CannotRelease
+from annotation.services.release_changes import ReleaseNotPossibleError
 from annotation.services.release_files import write_release
 from images.models import CollectionImage
 from tabular.spreadsheets import plain_cell
@@ -265,7 +265,7 @@ class TestLeftOut:
             Caption.objects.filter(pk=counted.pk).update(state=CaptionState.EXCLUDED)
 
         (tmp_path / "release").mkdir()
-        with pytest.raises(CannotRelease, match="changed all the time"):
+        with pytest.raises(ReleaseNotPossibleError, match="changed all the time"):
             write_release(release, tmp_path / "release", beat=beat)
 
     def test_ratings_by_people_who_are_excluded_are_left_out_and_counted(self, campaign, tmp_path):

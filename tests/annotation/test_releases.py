@@ -16,7 +16,7 @@ from annotation import tasks
 from annotation.models import Caption, CaptionState, Release, RoundState
 from annotation.services import releases as services
 from annotation.services.release_files import write_release
-from annotation.services.releases import LEASE, MAX_ATTEMPTS, NUDGE_AFTER, ReleaseRefused, build, releases_waiting
+from annotation.services.releases import LEASE, MAX_ATTEMPTS, NUDGE_AFTER, ReleaseSettingsError, build, releases_waiting
 from images.models import Image, JobState
 from people.models import AuditEntry, Delivery, Project, Webhook, WebhookEvent
 from tests.annotation.released import UNTIL, Campaign
@@ -41,7 +41,7 @@ def campaign(media) -> Campaign:
 @pytest.mark.django_db
 class TestStarting:
     def refusal(self, campaign, **fields) -> list[str]:
-        with pytest.raises(ReleaseRefused) as refused:
+        with pytest.raises(ReleaseSettingsError) as refused:
             campaign.start(**fields)
         assert not Release.objects.exists()
         return refused.value.problems
@@ -110,7 +110,7 @@ class TestStarting:
 
     def test_while_one_is_being_made_there_is_no_second(self, campaign):
         campaign.start()
-        with pytest.raises(ReleaseRefused, match="Release 1 is still being made"):
+        with pytest.raises(ReleaseSettingsError, match="Release 1 is still being made"):
             campaign.start()
 
     @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_managers_who_start_at_once_get_one_release(media):
     def start(number: int) -> int | None:
         try:
             return campaign.start(title=f"Release by {number}").number
-        except ReleaseRefused:
+        except ReleaseSettingsError:
             return None
 
     assert sorted(together(start, range(4)), key=str) == [1, None, None, None]

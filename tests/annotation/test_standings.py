@@ -8,10 +8,20 @@ from typing import Any
 import pytest
 
 from allocation.models import AssignmentState, BatchState, Task
-from annotation.models import Caption, CaptionState, Item, Round, SentBack, Standing, StandingState, Tally, Verdict
+from annotation.models import (
+    AnnotatorState,
+    AnnotatorStatus,
+    Caption,
+    CaptionItem,
+    CaptionState,
+    Round,
+    SentBack,
+    Tally,
+    Verdict,
+)
 from annotation.services import batches, standings, verification
 from people.models import AuditEntry, Consent, User
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation import verifying
 from tests.annotation.handing_in import hand_in, take, write
@@ -55,7 +65,7 @@ class TestPausing:
         assert standings.pause(reason="Too fast.", **about(round, ann)) == 1
         batch.batch.refresh_from_db()
         assert batch.batch.state == BatchState.RETURNED
-        assert set(Item.objects.filter(batch=batch).values_list("text", flat=True)) == {
+        assert set(CaptionItem.objects.filter(batch=batch).values_list("text", flat=True)) == {
             "Ein Bild davon 1",
             "Ein Bild davon 2",
         }
@@ -69,7 +79,7 @@ class TestPausing:
             lambda: take(round, ann),
             lambda: batches.resume_batch(batch_id=batch.pk, annotator=ann, now=NOW),
         ):
-            with pytest.raises(NotQualified, match="A manager has paused your work in German"):
+            with pytest.raises(NotQualifiedError, match="A manager has paused your work in German"):
                 again()
         standings.lift(**about(round, ann))
         assert batches.resume_batch(batch_id=batch.pk, annotator=ann, now=NOW).state == BatchState.OPEN
@@ -82,7 +92,7 @@ class TestPausing:
         assert standings.pause(reason="Too fast.", **about(main, rater)) == 1
         batch.batch.refresh_from_db()
         assert batch.batch.state == BatchState.RETURNED
-        with pytest.raises(NotQualified, match="paused"):
+        with pytest.raises(NotQualifiedError, match="paused"):
             verification.take_batch(round=rating, rater=rater, now=NOW, rng=Random(0))
 
     def test_other_languages_go_on(self, round, ann):
@@ -92,7 +102,7 @@ class TestPausing:
     def test_qualifying_ends_a_pause(self, round, ann):
         standings.pause(reason="Too fast.", **about(round, ann))
         standings.qualify(**about(round, ann))
-        assert Standing.objects.get().state == StandingState.QUALIFIED
+        assert AnnotatorStatus.objects.get().state == AnnotatorState.QUALIFIED
         assert take(round, ann)
 
     def test_lifting_a_pause_gives_back_what_was_before_it(self, round, ann):
@@ -100,9 +110,9 @@ class TestPausing:
         standings.pause(reason="Too fast.", **about(round, ann))
         standings.pause(reason="Much too fast.", **about(round, ann))
         standings.lift(**about(round, ann))
-        assert Standing.objects.get().state == StandingState.QUALIFIED
+        assert AnnotatorStatus.objects.get().state == AnnotatorState.QUALIFIED
         standings.lift(**about(round, ann))
-        assert not Standing.objects.exists()
+        assert not AnnotatorStatus.objects.exists()
 
     def test_the_log_says_whom_it_concerns_without_a_name(self, round, ann):
         standings.pause(reason="Too fast.", **about(round, ann))
@@ -124,7 +134,7 @@ class TestExcluding:
         hand_in(round, bob)
         hand_in(round, bob)
         assert Caption.objects.counted().filter(round=round).count() == 4
-        with pytest.raises(NotQualified, match="does not count at present"):
+        with pytest.raises(NotQualifiedError, match="does not count at present"):
             take(round, ann)
         assert_exact(round.pool)
 

@@ -13,9 +13,9 @@ from django.db import transaction
 
 from annotation.models import (
     Caption,
+    CaptionItem,
     CaptionState,
     Exclusion,
-    Item,
     Rating,
     Round,
     RoundFigures,
@@ -26,7 +26,7 @@ from annotation.services import batches as services
 from annotation.services import corrections, standings, tallies
 from annotation.services.leaving import withdraw_answers
 from annotation.services.projects import RoundSettings, change_round
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from tests.annotation import verifying
 from tests.annotation.handing_in import hand_in, take, write
 from tests.concurrency import together
@@ -67,7 +67,7 @@ class TestHandingIn:
     def test_times_and_overridden_warnings_are_summed(self, round, ann):
         batch = take(round, ann)
         write(batch, ann, "kurz")
-        Item.objects.filter(batch=batch).update(rating_ms=3000, writing_ms=20_000)
+        CaptionItem.objects.filter(batch=batch).update(rating_ms=3000, writing_ms=20_000)
         services.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW)
 
         tally = Tally.objects.get(round=round, person=ann)
@@ -162,7 +162,7 @@ class Walk:
         person = self.rng.choice(self.people)
         try:
             batch = services.take_batch(round=self.round, annotator=person, now=self.now, rng=self.rng)
-        except NotQualified:
+        except NotQualifiedError:
             return False
         if batch is None:
             return False
@@ -188,7 +188,7 @@ class Walk:
             return False
         try:
             corrections.send_back(caption_id=caption.pk, note="Say more.", by=self.boss, now=self.now)
-        except corrections.CannotSendBack:
+        except corrections.CorrectionRequestError:
             return False
         return True
 
@@ -200,7 +200,7 @@ class Walk:
             corrections.rewrite(
                 caption_id=caption.pk, author=caption.author, text="Nun steht hier mehr davon", now=self.now
             )
-        except corrections.CannotRewrite:
+        except corrections.RewriteRefusedError:
             return False
         return True
 

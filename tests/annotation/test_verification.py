@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from allocation.models import Assignment, AssignmentState, BatchState, Task
-from allocation.services import GivenBack, NothingFree, PoolClosed, TimeRanOut
+from allocation.services import BatchReturnedError, LeaseExpiredError, NoTasksAvailableError, PoolClosedError
 from annotation.models import (
     Caption,
     CaptionState,
@@ -23,9 +23,9 @@ from annotation.models import (
 from annotation.rules.drawing import draw_captions
 from annotation.services import batches
 from annotation.services import verification as services
-from annotation.services.batches import MovedOn, NotAllRated
+from annotation.services.batches import StaleStateError, UnratedImagesError
 from people.models import Consent, LanguageSkill, Level, Membership, Role
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from tests.annotation.verifying import (
     make_caption_rater,
     make_captioned_round,
@@ -217,7 +217,7 @@ def test_who_lacks_the_role_the_language_or_the_consent_gets_nothing(round, rae)
     ):
         assert take(round, make_caption_rater(round)) is not None
         change()
-        with pytest.raises(NotQualified) as stopped:
+        with pytest.raises(NotQualifiedError) as stopped:
             take(round, rae)
         assert code in [blocker.code for blocker in stopped.value.blockers]
 
@@ -227,7 +227,7 @@ def test_only_an_open_round_hands_out(round, rae, state):
     decided = {"decided_at": NOW} if state in (RoundState.ACCEPTED, RoundState.REJECTED) else {}
     Round.objects.filter(pk=round.pk).update(state=state, **decided)
 
-    with pytest.raises(PoolClosed):
+    with pytest.raises(PoolClosedError):
         take(round, rae)
 
     assert not Assignment.objects.filter(batch__pool=round.pool).exists()
@@ -296,7 +296,7 @@ def test_a_rating_may_be_changed_until_the_batch_is_handed_in(batch, rae):
     rate(batch, rae)
     submit(batch, rae)
 
-    with pytest.raises(MovedOn):
+    with pytest.raises(StaleStateError):
         services.save_verdict(rating=Rating.BAD, active_ms=0, now=NOW, **who)
     assert batch.verdicts.get(position=1).rating == Rating.GOOD
 
@@ -312,7 +312,7 @@ def test_no_more_time_is_believed_than_the_clock_ran(batch, rae):
 def test_all_must_be_rated_before_handing_in(batch, rae):
     services.save_verdict(batch_id=batch.pk, rater=rae, position=2, rating=Rating.GOOD, active_ms=0, now=NOW)
 
-    with pytest.raises(NotAllRated) as stopped:
+    with pytest.raises(UnratedImagesError) as stopped:
         submit(batch, rae)
 
     assert stopped.value.positions == [1, 3, 4, 5]
@@ -332,7 +332,7 @@ def test_handing_in_twice_is_handing_in_once(round, batch, rae):
 def test_late_work_is_kept_told_and_never_counted(round, batch, rae):
     rate(batch, rae)
     late = NOW + HOLD
-    with pytest.raises(TimeRanOut):
+    with pytest.raises(LeaseExpiredError):
         services.save_verdict(batch_id=batch.pk, rater=rae, position=1, rating=Rating.BAD, active_ms=0, now=late)
     assert batch.verdicts.get(position=1).rating == Rating.BAD
     submit(batch, rae, late)
@@ -346,7 +346,7 @@ def test_late_work_is_kept_told_and_never_counted(round, batch, rae):
 def test_what_was_given_back_is_taken_up_again_as_far_as_it_is_free(round, batch, rae):
     rate(batch, rae)
     services.give_back(batch_id=batch.pk, rater=rae, now=NOW)
-    with pytest.raises(GivenBack):
+    with pytest.raises(BatchReturnedError):
         rate(batch, rae)
     gone = Assignment.objects.filter(batch=batch.pk, position=1).get().task
     Task.objects.filter(pk=gone.pk).update(places_taken=3)
@@ -362,7 +362,7 @@ def test_nothing_is_taken_up_again_once_the_round_is_closed(round, batch, rae):
     services.give_back(batch_id=batch.pk, rater=rae, now=NOW)
     Round.objects.filter(pk=round.pk).update(state=RoundState.CLOSED)
 
-    with pytest.raises((PoolClosed, NothingFree)):
+    with pytest.raises((PoolClosedError, NoTasksAvailableError)):
         services.resume_batch(batch_id=batch.pk, rater=rae, now=NOW)
 
     batch.batch.refresh_from_db()
@@ -379,7 +379,7 @@ def test_a_save_in_the_second_half_of_the_time_begins_it_anew_but_not_without_co
     rate(batch, rae, Rating.BAD, now=later + HOLD * 0.6)
     batch.batch.refresh_from_db()
     assert batch.batch.due_at == later + HOLD
-    with pytest.raises(NotQualified):
+    with pytest.raises(NotQualifiedError):
         submit(batch, rae, later + HOLD * 0.6)
 
 

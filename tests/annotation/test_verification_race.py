@@ -13,12 +13,12 @@ from django.db.models import F
 
 from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
-from allocation.services import GivenBack, TimeRanOut
-from annotation.models import Item, Rating, Round, Tally, Verdict, VerificationBatch, VerificationTask
+from allocation.services import BatchReturnedError, LeaseExpiredError
+from annotation.models import CaptionItem, Rating, Round, Tally, Verdict, VerificationBatch, VerificationTask
 from annotation.selectors.verification import images_being_rated, images_to_write_about
 from annotation.services import batches
 from annotation.services import verification as services
-from annotation.services.batches import MovedOn
+from annotation.services.batches import StaleStateError
 from people.models import Consent, LanguageSkill, Level, Membership, Role, User
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.test_race import Clock
@@ -31,7 +31,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 RIVALS, IMAGES, PLACES = 48, 20, 3
 HOLD = timedelta(minutes=10)
-STOPS = (TimeRanOut, GivenBack, MovedOn, allocation.NothingFree, allocation.BatchInHand)
+STOPS = (
+    LeaseExpiredError,
+    BatchReturnedError,
+    StaleStateError,
+    allocation.NoTasksAvailableError,
+    allocation.OpenBatchExistsError,
+)
 
 
 def rater_of(round: Round, person: User) -> User:
@@ -45,7 +51,7 @@ def rater_of(round: Round, person: User) -> User:
 def take(round: Round, rater: User, clock: Clock, rng: Random) -> VerificationBatch | None:
     try:
         return services.take_batch(round=round, rater=rater, now=clock(), rng=rng)
-    except allocation.PoolBusy:
+    except allocation.PoolBusyError:
         return None
 
 
@@ -161,7 +167,7 @@ def both():
 
 def in_both_hands(person: User) -> set[int]:
     rated = Verdict.objects.filter(person=person).values_list("caption__image", flat=True)
-    return set(rated) & set(Item.objects.filter(person=person).values_list("image", flat=True))
+    return set(rated) & set(CaptionItem.objects.filter(person=person).values_list("image", flat=True))
 
 
 @pytest.mark.slow(reason="twelve callers want the same six images")
@@ -180,7 +186,7 @@ def test_in_two_tabs_at_once_nobody_gets_a_picture_both_to_rate_and_to_write_abo
         for _ in range(20):
             try:
                 return take_one(what)
-            except allocation.PoolBusy:
+            except allocation.PoolBusyError:
                 continue
         raise AssertionError(f"{what} got nothing")
 

@@ -13,7 +13,7 @@ from django.db.models import Count, F, Q
 
 from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
-from allocation.services import TimeRanOut
+from allocation.services import LeaseExpiredError
 from annotation.models import (
     Caption,
     CaptionState,
@@ -27,11 +27,11 @@ from annotation.models import (
 from annotation.rules.campaign import InHand
 from annotation.services import batches, campaign, corrections, figures, moving, projects, standings, tallies
 from annotation.services import verification as rating
-from annotation.services.batches import NotAllRated
+from annotation.services.batches import UnratedImagesError
 from people import audit
 from people.deletion import delete_account
 from people.models import Role, User
-from people.qualification import NotQualified, still_takes_part
+from people.qualification import NotQualifiedError, still_takes_part
 from people.services import give_consent
 from people.withdrawal import withdraw_consent
 from tests.allocation.test_exact_replication import assert_exact
@@ -42,20 +42,20 @@ from tests.factories import MINUTE, NOW, make_annotator, make_round
 STEPS, SEEDS = 30, range(3)
 IMAGES, SAMPLE, HOLD = 6, 3, timedelta(minutes=30)
 REFUSALS = (
-    NotQualified,
-    allocation.BatchInHand,
-    allocation.GivenBack,
-    allocation.NothingFree,
-    allocation.NotInHand,
-    allocation.PoolClosed,
-    batches.MovedOn,
-    TimeRanOut,
-    batches.Unfinished,
-    campaign.NotNow,
-    corrections.CannotRewrite,
-    corrections.CannotSendBack,
-    corrections.WrittenAlready,
-    NotAllRated,
+    NotQualifiedError,
+    allocation.OpenBatchExistsError,
+    allocation.BatchReturnedError,
+    allocation.NoTasksAvailableError,
+    allocation.BatchClosedError,
+    allocation.PoolClosedError,
+    batches.StaleStateError,
+    LeaseExpiredError,
+    batches.IncompleteBatchError,
+    campaign.StepNotAllowedError,
+    corrections.RewriteRefusedError,
+    corrections.CorrectionRequestError,
+    corrections.AlreadyRewrittenError,
+    UnratedImagesError,
 )
 
 
@@ -97,7 +97,7 @@ class Walk:
         if batch is None:
             return False
         self.texts += 1
-        with suppress(batches.MovedOn, TimeRanOut):
+        with suppress(batches.StaleStateError, LeaseExpiredError):
             write(batch.caption_batch, batch.person, f"Ein Bild davon {self.texts}", now=self.now)
         for _twice in range(2):
             batches.submit_batch(batch_id=batch.pk, annotator=batch.person, now=self.now)
@@ -109,7 +109,7 @@ class Walk:
             batch = batches.take_batch(round=self.anew(self.round), annotator=person, now=self.now, rng=self.rng)
             if batch:
                 self.texts += 1
-                with suppress(batches.MovedOn):
+                with suppress(batches.StaleStateError):
                     write(batch, person, f"Ein Bild davon {self.texts}", now=self.now)
                 batches.submit_batch(batch_id=batch.pk, annotator=person, now=self.now)
 
@@ -291,7 +291,7 @@ class Walk:
         while self.undo():
             pass
         for caption in Caption.objects.filter(round=self.round, state=CaptionState.SENT_BACK):
-            with suppress(corrections.CannotRewrite):
+            with suppress(corrections.RewriteRefusedError):
                 corrections.rewrite(
                     caption_id=caption.pk, author=caption.author, text="Ein letzter Satz.", now=self.now
                 )

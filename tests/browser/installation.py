@@ -21,16 +21,16 @@ class Installation(RealServer):
         self.ask("DELETE FROM people_session")
 
     def drafts_of(self, name: str) -> list[str]:
-        return self._of("SELECT i.text FROM annotation_item i WHERE i.person_id = ? ORDER BY i.position", name)
+        return self._of("SELECT i.text FROM annotation_captionitem i WHERE i.person_id = ? ORDER BY i.position", name)
 
     def ratings_of(self, name: str) -> list[str]:
-        return self._of("SELECT i.rating FROM annotation_item i WHERE i.person_id = ? ORDER BY i.position", name)
+        return self._of("SELECT i.rating FROM annotation_captionitem i WHERE i.person_id = ? ORDER BY i.position", name)
 
     def captions_of(self, name: str) -> list[str]:
         """As typed, in the order of the batch."""
         return self._of(
-            "SELECT c.text_as_typed FROM annotation_caption c JOIN annotation_item i ON i.assignment_id = c.item_id "
-            "WHERE c.author_id = ? ORDER BY i.position",
+            "SELECT c.text_as_typed FROM annotation_caption c JOIN annotation_captionitem i "
+            "ON i.assignment_id = c.item_id WHERE c.author_id = ? ORDER BY i.position",
             name,
         )
 

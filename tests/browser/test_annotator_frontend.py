@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import OperationalError
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from annotation.models import CaptionBatch, Item
+from annotation.models import CaptionBatch, CaptionItem
 from annotation.services import batches
 from people.models import User
 from tests.browser.annotator import barriers, make_pictures, open_writing, sign_in, source_of, take_batch
@@ -39,8 +39,8 @@ class Desk:
     def writing(self, position: int) -> str:
         return f"{self.address}/batches/{self.batch.pk}/write/{position}/"
 
-    def item(self, position: int) -> Item:
-        return Item.objects.get(batch=self.batch, position=position)
+    def item(self, position: int) -> CaptionItem:
+        return CaptionItem.objects.get(batch=self.batch, position=position)
 
 
 @pytest.fixture

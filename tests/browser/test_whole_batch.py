@@ -58,7 +58,7 @@ def write(page: Page, server: RealServer, position: int, text: str) -> None:
         server.kill()
         box.press_sequentially(text[half:])
         state_of(page, "Offline, kept on this device")
-        assert server.ask("SELECT text FROM annotation_item WHERE position = ?", position) == [(text[:half],)]
+        assert server.ask("SELECT text FROM annotation_captionitem WHERE position = ?", position) == [(text[:half],)]
         server.start()
         state_of(page, "Saved")
     elif position == SIGNED_OUT_AT:
@@ -102,12 +102,12 @@ def test_a_whole_batch_loses_nothing_to_a_killed_server_and_an_ended_session(
     page.get_by_role("main").get_by_role("button", name=re.compile("Hand in|Submit")).click()
     page.wait_for_url(re.compile("/done/"), timeout=WITHIN_MS)
     handed_in = server.ask(
-        "SELECT caption.text, caption.state FROM annotation_caption AS caption JOIN annotation_item AS item"
+        "SELECT caption.text, caption.state FROM annotation_caption AS caption JOIN annotation_captionitem AS item"
         " ON item.assignment_id = caption.item_id WHERE caption.round_id = ? ORDER BY item.position",
         made["round"],
     )
     assert handed_in == [(text, CaptionState.COUNTED) for text in texts]
-    ratings = server.ask("SELECT rating FROM annotation_item ORDER BY position")
+    ratings = server.ask("SELECT rating FROM annotation_captionitem ORDER BY position")
     assert len(ratings) == IMAGES
     assert all(rating for (rating,) in ratings)
 
@@ -130,12 +130,12 @@ def test_screen_1_is_gone_from_the_browser(server: RealServer, page: Page) -> No
     rate_all(page)
 
     expect(second_tab.get_by_text(ENGLISH)).to_have_count(0, timeout=WITHIN_MS)
-    before = server.ask("SELECT rating FROM annotation_item ORDER BY position")
+    before = server.ask("SELECT rating FROM annotation_captionitem ORDER BY position")
     stale: dict[str, str | float | bool] = {f"rating-{position}": "BAD" for position in range(1, IMAGES + 1)}
     stale["csrfmiddlewaretoken"] = token
     answer = stale_form.post(rating_page, form=stale, headers={"Referer": rating_page})
     assert ENGLISH not in answer.text()
-    assert server.ask("SELECT rating FROM annotation_item ORDER BY position") == before
+    assert server.ask("SELECT rating FROM annotation_captionitem ORDER BY position") == before
     page.go_back()
     page.wait_for_load_state("networkidle")
     assert ENGLISH not in source_of(page)

@@ -15,7 +15,7 @@ from images.rules.sizes import sizes_of
 from images.selectors import picture_of
 from images.services import files
 from images.services.imports import import_path
-from inference.backends.captioners import BackendRefused, Decoding
+from inference.backends.captioners import BackendSettingsError, Decoding
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Translator
 from inference.services import encoders, imports, models, runs
 from languages.models import Language
@@ -122,10 +122,10 @@ class TestNames:
         about: dict[str, Any] = {"model": model, "collection": pictures, "decoding": Decoding(), "now": NOW}
         languages = Language.objects.filter(pk="en")
         run = runs.start(**about, languages=languages, project=them.project, by=them.manager)
-        with pytest.raises(runs.RunRefused) as refused:
+        with pytest.raises(runs.RunRefusedError) as refused:
             runs.start(**about, languages=languages, project=us.project, by=us.manager)
         assert str(run.pk) not in str(refused.value)
-        with pytest.raises(runs.RunRefused, match=f"Run {run.pk} "):
+        with pytest.raises(runs.RunRefusedError, match=f"Run {run.pk} "):
             runs.start(**about, languages=languages, project=them.project, by=them.manager)
 
     def test_variants_of_a_shared_model_are_shared(self, us: Owning, them: Owning) -> None:
@@ -155,7 +155,7 @@ class TestNames:
         about: dict[str, Any] = {"project": us.project, "by": us.manager}
         models.register_model(name=them.model.name, backend="palette", **about)
         encoders.register(name=them.encoder.name, backend="mobilenet", **about)
-        with pytest.raises(BackendRefused):
+        with pytest.raises(BackendSettingsError):
             models.register_model(name=us.model.name, backend="palette", **about)
 
 

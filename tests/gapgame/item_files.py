@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from gapgame.models import Item, ItemSet
+from gapgame.models import GapItem, ItemSet
 from gapgame.services import item_imports
 from images.models import ImportJob
 from images.services.images import sha256_of
@@ -41,7 +41,7 @@ def told(job: ImportJob) -> list[tuple[str, str]]:
     return list(job.rows.order_by("number").values_list("outcome", "reason"))
 
 
-def shas(item: Item) -> list[str]:
+def shas(item: GapItem) -> list[str]:
     return [entry.image.sha256 for entry in item.images.select_related("image")]
 
 

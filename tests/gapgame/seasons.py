@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from gapgame.models import Access, Item, ItemSet, Outcome, Player, Season, Turn
+from gapgame.models import Access, GapItem, ItemSet, Outcome, Player, Season, Turn
 from gapgame.rules.scripted import SHORTEST_PAUSE
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
@@ -68,7 +68,7 @@ def texts_of(name: str = "Spring", **fields: str) -> Texts:
     return Texts(name=name, **fields)
 
 
-def play(player: Player, *, item: Item, guesses: tuple[str, ...] = (), at: datetime = NOW) -> Turn:
+def play(player: Player, *, item: GapItem, guesses: tuple[str, ...] = (), at: datetime = NOW) -> Turn:
     """A turn on `item` with these guesses, two seconds apart, through the services; without guesses it is left open."""
     batch = playing.take_batch(player_id=player.pk, user=player.user, language=item.language_id, now=at, rng=Random(1))
     wanted = Turn.objects.get(batch=batch, item=item)

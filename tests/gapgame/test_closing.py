@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from gapgame.models import UNFINISHED, Outcome, Player, Season, Standing, Turn
+from gapgame.models import UNFINISHED, Outcome, Player, PlayerStatus, Season, Turn
 from gapgame.selectors.standing import counts_of
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_overdue, close_season
@@ -58,7 +58,7 @@ def test_a_close_that_is_broken_off_is_done_again_and_scores_each_turn_once(monk
     assert counts_of(season.pk, 800_001) == (len(players), len(players))
 
 
-DECISIONS = (Standing.PLAYING, Standing.CLEARED, Standing.SET_ASIDE)
+DECISIONS = (PlayerStatus.PLAYING, PlayerStatus.CLEARED, PlayerStatus.SET_ASIDE)
 
 
 @pytest.mark.slow(reason="sweeps and players at once")
@@ -77,7 +77,7 @@ def test_sweeps_that_overlap_with_play_and_decisions_neither_wait_for_each_other
                     return
                 now += timedelta(seconds=2)
                 guess(turn, rng.choice(["cat", "dog", "car", "sky"]), now)
-            except playing.Refused:
+            except playing.PlayError:
                 continue
 
     def judge(rng: Random) -> None:

@@ -7,13 +7,13 @@ from django.contrib import admin
 from django.contrib.auth.models import Permission
 from django.urls import reverse
 
-from gapgame.models import GameBatch, Item, ItemSet, Mark, Player, Season, Turn
+from gapgame.models import GameBatch, GapItem, ItemSet, Mark, Player, Season, Turn
 from gapgame.rules.scripted import Rule
 from tests.factories import NOW, make_item, make_player, make_season, make_user
 from tests.gapgame.seasons import client_of, play
 
 pytestmark = pytest.mark.django_db
-MODELS = (GameBatch, Item, ItemSet, Mark, Player, Season, Turn)
+MODELS = (GameBatch, GapItem, ItemSet, Mark, Player, Season, Turn)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 
 from gapgame.rules.baselines import BackOff, random_words, words_before
 from gapgame.rules.figures import Missing, Undefined
-from gapgame.rules.task import TaskBroken, verify_parts
+from gapgame.rules.task import GapTaskError, verify_parts
 from gapgame.rules.task_scores import Filled, score
 from gapgame.rules.turns import Turn
 from metrics.word_vectors import TableWriter
@@ -132,7 +132,7 @@ def test_verifying_finds_what_two_parts_share(shared: str) -> None:
         "instance": ("s1", 2, ("i1",)),
         "image": ("s1", 1, ("i1", "i2")),
     }
-    with pytest.raises(TaskBroken, match=f"share one of their {shared}s"):
+    with pytest.raises(GapTaskError, match=f"share one of their {shared}s"):
         verify_parts({**parts, "train": [leaking[shared]]})
 
 

@@ -14,7 +14,7 @@ from django.core.files.storage import default_storage
 from PIL import Image as Pillow
 from PIL.PngImagePlugin import PngInfo
 
-from gapgame.models import Item
+from gapgame.models import GapItem
 from gapgame.rules.stripping import words_beside
 from images.models import Collection, CollectionImage, Image, JobState
 from images.services import imports as image_imports
@@ -202,7 +202,7 @@ def test_the_representative_is_the_most_central_embedding_else_the_one_named_els
     )
     job = run(item_set, path, embeddings=embeddings(folder, kind))
 
-    sources = dict(Item.objects.values_list("key", "representative_source"))
+    sources = dict(GapItem.objects.values_list("key", "representative_source"))
     assert sources == {"one": "embeddings", "two": "file", "three": "first"}
     first = {item.key: shas(item)[0] for item in item_set.items.all()}
     expected = {"one": "b.jpg", "two": "a.jpg", "three": "d.jpg"}
@@ -229,4 +229,4 @@ def test_embeddings_that_cannot_be_read_end_the_import_before_anything_is_taken(
     job = run(item_set, write(folder, LINE), embeddings=path)
     assert job.state == JobState.FAILED
     assert says in job.error
-    assert not Item.objects.exists()
+    assert not GapItem.objects.exists()

@@ -15,7 +15,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import IntegrityError
 
 from gapgame import tasks
-from gapgame.models import Item, ItemSet, RepresentativeSource
+from gapgame.models import GapItem, ItemSet, RepresentativeSource
 from gapgame.services import item_imports
 from gapgame.services.items import create_item_set
 from images.models import Image, ImportJob, ImportKind, JobState
@@ -59,7 +59,7 @@ def test_pictures_of_a_sentence_do_not_stand_beside_each_other_in_the_collection
 def test_the_same_file_again_adds_nothing_and_other_content_is_a_problem_of_its_line(item_set, folder):
     unkeyed = {name: value for name, value in LINE.items() if name != "key"} | {"sentence": "The ____ swims."}
     run(item_set, write(folder, LINE, unkeyed))
-    before = list(Item.objects.order_by("pk").values())
+    before = list(GapItem.objects.order_by("pk").values())
 
     again = run(item_set, write(folder, LINE, unkeyed))
     assert [outcome for outcome, _ in told(again)] == ["already", "already"]
@@ -76,7 +76,7 @@ def test_the_same_file_again_adds_nothing_and_other_content_is_a_problem_of_its_
     assert [outcome for outcome, _ in told(job)] == ["rejected"] * 3 + ["added", "rejected", "already"]
     assert all("same key" in reason for outcome, reason in told(job) if outcome == "rejected")
     assert "another representative" in told(job)[5][1]
-    assert list(Item.objects.order_by("pk").values())[:2] == before
+    assert list(GapItem.objects.order_by("pk").values())[:2] == before
     assert item_set.items.count() == 3
 
 

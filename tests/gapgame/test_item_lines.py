@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gapgame.rules.items import LONGEST_SENTENCE, MOST_IMAGES, ItemLine, ItemRefused, item_line
+from gapgame.rules.items import LONGEST_SENTENCE, MOST_IMAGES, GapItemError, ItemLine, item_line
 from gapgame.rules.multisubs import looks_like_it
 from gapgame.rules.words import is_named_in, occurrences, stands_in, stem_in
 
@@ -66,7 +66,7 @@ def test_the_word_is_found_as_a_word_of_its_language(language, sentence, word, b
 
 
 def test_a_vowel_sign_makes_another_word_in_hindi():
-    with pytest.raises(ItemRefused, match="only inside other words"):
+    with pytest.raises(GapItemError, match="only inside other words"):
         read(language="hi", sentence="यह कमरा बड़ा है।", word="कमर")
 
 
@@ -130,13 +130,13 @@ def test_line_breaks_become_spaces():
     ],
 )
 def test_a_line_that_cannot_be_used_says_why(changes, says):
-    with pytest.raises(ItemRefused, match=says) as refused:
+    with pytest.raises(GapItemError, match=says) as refused:
         read(**changes)
     assert "cat" not in str(refused.value).lower()
 
 
 def test_what_is_no_object_says_so():
-    with pytest.raises(ItemRefused, match="Not a JSON object"):
+    with pytest.raises(GapItemError, match="Not a JSON object"):
         item_line(["A ____"], languages=LANGUAGES)
 
 

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from gapgame import tasks
-from gapgame.models import Item, ItemSet
+from gapgame.models import GapItem, ItemSet
 from gapgame.services.item_imports import run_import
 from images.models import Collection, Image, ImportJob, JobState
 from images.rules import limits
@@ -286,4 +286,4 @@ def test_a_new_set_has_a_collection_of_its_own_even_where_its_name_is_taken(item
     sets = ItemSet.objects.filter(name__istartswith="sea")
     assert len({made.collection.slug for made in sets}) == 2
     assert Collection.objects.filter(pk__in=sets.values("collection")).count() == 2
-    assert Item.objects.filter(item_set__in=sets).count() == 0
+    assert GapItem.objects.filter(item_set__in=sets).count() == 0

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
-from gapgame.models import Item, Player, Season, Standing, Turn
+from gapgame.models import GapItem, Player, PlayerStatus, Season, Turn
 from gapgame.selectors.board import board_page
 from gapgame.selectors.report import turns_of
 from gapgame.selectors.turns import turn_records
@@ -24,7 +24,7 @@ LATER = NOW + timedelta(days=2)
 @pytest.fixture
 def season(db) -> Season:
     season = make_season(items=1)
-    item = Item.objects.get(item_set=season.item_set)
+    item = GapItem.objects.get(item_set=season.item_set)
     for name in ("ann", "bob"):
         play(make_player(season, name, nickname=name), item=item, guesses=("cat",))
     return season
@@ -67,8 +67,8 @@ def test_who_withdrew_during_the_season_has_no_rank_when_it_closes(season: Seaso
 def test_no_manager_brings_them_back(season: Season):
     season = close(season)
     withdraw(keeps=False)
-    decide(player_id=ann().pk, season=season, standing=Standing.CLEARED, by=season.project.created_by, now=NOW)
-    assert ann().standing == Standing.WITHDRAWN
+    decide(player_id=ann().pk, season=season, standing=PlayerStatus.CLEARED, by=season.project.created_by, now=NOW)
+    assert ann().standing == PlayerStatus.WITHDRAWN
     assert named(season) == [(1, "bob")]
 
 

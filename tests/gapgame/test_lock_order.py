@@ -14,7 +14,7 @@ import pytest
 from django.db import connection
 
 from gapgame import permissions
-from gapgame.models import GameBatch, SkipReason, Standing
+from gapgame.models import GameBatch, PlayerStatus, SkipReason
 from gapgame.services import closing, marking, playing, seasons
 from people import deletion, personal
 from people.deletion import delete_account
@@ -54,7 +54,7 @@ class Played:
         return partial(withdraw_consent, project=self.project, user=self.user, keeps_answers=False, now=NOW)
 
     def decide(self) -> Callable[[], Any]:
-        about: dict[str, Any] = {"standing": Standing.SET_ASIDE, "by": self.by, "now": NOW}
+        about: dict[str, Any] = {"standing": PlayerStatus.SET_ASIDE, "by": self.by, "now": NOW}
         return partial(marking.decide, player_id=self.player.pk, season=close(self.season), **about)
 
     def guess(self) -> Callable[[], Any]:
@@ -108,7 +108,7 @@ def test_an_account_is_deleted_in_the_moment_in_which_its_player_takes_sentences
     def take_or_be_refused() -> None:
         try:
             take()
-        except playing.NotPlaying:
+        except playing.NotPlayingError:
             assert User.objects.get(pk=made.user.pk).deleted_at is not None
 
     together(lambda step: step(), [take_or_be_refused, STEPS["delete the account"](made)])

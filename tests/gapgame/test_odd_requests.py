@@ -149,7 +149,7 @@ def test_no_table_is_asked_about_what_is_refused(turn, monkeypatch):
     monkeypatch.setattr(playing, "vectors_of", lambda signature: pytest.fail("vectors were looked up"))
     season = turn.player.season
     for number, at in ((1, NOW), (0, NOW + timedelta(minutes=1)), (2, NOW + timedelta(minutes=1)), (1, season.ends_at)):
-        with pytest.raises(playing.Refused):
+        with pytest.raises(playing.PlayError):
             playing.make_guess(turn_id=turn.pk, user=turn.player.user, number=number, guess="dog", now=at)
 
 
@@ -166,7 +166,7 @@ def test_who_takes_part_no_more_can_neither_guess_nor_skip_and_is_told(how, desk
     answer = desk.post(address, {"number": "1", "guess": "cat"}, headers={"HX-Request": "true"})
     assert answer.status_code == 410
     assert "you take part in it no more" in answer.content.decode()
-    with pytest.raises(playing.NotPlaying):
+    with pytest.raises(playing.NotPlayingError):
         playing.skip(turn_id=turn.pk, user=user, reason=SkipReason.OTHER, now=NOW)
     assert Turn.objects.get(pk=turn.pk).outcome == Outcome.OPEN
     assert not Attempt.objects.exists()
@@ -180,7 +180,7 @@ def test_a_sentence_whose_word_was_told_in_one_season_does_not_come_in_another(p
         batch = playing.take_batch(player_id=each.pk, user=player.user, language="en", now=NOW, rng=Random(1))
         assert batch.all_turns.count() == number
         Turn.objects.filter(batch=batch).update(outcome=Outcome.FAILED, opened_at=NOW, finished_at=NOW)
-    with pytest.raises(playing.NothingLeft):
+    with pytest.raises(playing.NoSentencesLeftError):
         playing.take_batch(player_id=again.pk, user=player.user, language="en", now=NOW, rng=Random(1))
 
 

@@ -12,7 +12,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 
-from gapgame.models import Attempt, Item, Outcome, Player, ScoreCount, SkipReason, Turn
+from gapgame.models import Attempt, GapItem, Outcome, Player, ScoreCount, SkipReason, Turn
 from gapgame.rules.scripted import SHORTEST_PAUSE
 from gapgame.rules.standing import LEVELS
 from gapgame.services import playing
@@ -86,9 +86,9 @@ def test_a_guess_without_a_vector_scores_nothing_and_is_told_so(turn):
 def test_a_second_guess_of_the_same_number_changes_nothing(turn):
     guess(turn, 1, "dog")
     for word in ("dog", "car"):
-        with pytest.raises(playing.MovedOn):
+        with pytest.raises(playing.StaleTurnError):
             guess(turn, 1, word, now=NOW + 5 * PAUSE)
-    with pytest.raises(playing.MovedOn):
+    with pytest.raises(playing.StaleTurnError):
         guess(turn, 3, "car", now=NOW + 5 * PAUSE)
     assert list(turn.attempts.values_list("guess", flat=True)) == ["dog"]
 
@@ -97,7 +97,7 @@ def test_a_finished_turn_takes_no_fourth_attempt_and_is_not_scored_again(turn):
     for number, word in enumerate(("dog", "car", "tree"), start=1):
         guess(turn, number, word)
     for number in (1, 3, 4):
-        with pytest.raises(playing.MovedOn):
+        with pytest.raises(playing.StaleTurnError):
             guess(turn, number, "cat", now=NOW + 9 * PAUSE)
     player = Player.objects.get(pk=turn.player_id)
     assert (player.total, player.turns) == (800_000, 1)
@@ -105,24 +105,24 @@ def test_a_finished_turn_takes_no_fourth_attempt_and_is_not_scored_again(turn):
 
 @pytest.mark.parametrize("word", ["", "   ", "x" * 101])
 def test_what_is_no_word_costs_no_attempt(turn, word):
-    with pytest.raises(playing.NotAGuess):
+    with pytest.raises(playing.InvalidGuessError):
         guess(turn, 1, word)
     assert not turn.attempts.exists()
 
 
 def test_the_same_guess_twice_in_a_turn_costs_one_attempt(turn):
     guess(turn, 1, "dog")
-    with pytest.raises(playing.NotAGuess):
+    with pytest.raises(playing.InvalidGuessError):
         guess(turn, 2, " DOG ")
     assert guess(turn, 2, "cat").outcome == Outcome.ATTEMPT_2
 
 
 def test_a_guess_sooner_than_a_person_can_make_one_is_refused_and_costs_no_attempt(turn):
     almost = PAUSE - timedelta(milliseconds=1)
-    with pytest.raises(playing.TooSoon):
+    with pytest.raises(playing.GuessTooSoonError):
         guess(turn, 1, "dog", now=NOW + almost)
     guess(turn, 1, "dog", now=NOW + PAUSE)
-    with pytest.raises(playing.TooSoon):
+    with pytest.raises(playing.GuessTooSoonError):
         guess(turn, 2, "cat", now=NOW + PAUSE + almost)
     assert guess(turn, 2, "cat", now=NOW + 2 * PAUSE).outcome == Outcome.ATTEMPT_2
 
@@ -140,7 +140,7 @@ def test_nobody_plays_the_turn_of_another(turn):
 def test_a_turn_that_was_not_opened_takes_no_guess(player):
     take(player)
     waiting = Turn.objects.filter(player=player).first()
-    with pytest.raises(playing.MovedOn):
+    with pytest.raises(playing.StaleTurnError):
         guess(waiting, 1, "cat")
 
 
@@ -158,7 +158,7 @@ def test_a_skipped_sentence_scores_nothing_and_the_next_one_comes(turn):
     player = Player.objects.get(pk=turn.player_id)
     assert (player.total, player.turns) == (0, 0)
     assert open_turn(player).position == 2
-    with pytest.raises(playing.MovedOn):
+    with pytest.raises(playing.StaleTurnError):
         playing.skip(turn_id=turn.pk, user=player.user, reason=SkipReason.OTHER, now=NOW)
 
 
@@ -168,20 +168,20 @@ def test_no_sentence_comes_twice_and_every_one_comes_before_nothing_is_left(play
         assert batch.all_turns.count() == size
         for _ in range(size):
             guess(open_turn(player), 1, "cat", now=NOW + PAUSE)
-    with pytest.raises(playing.NothingLeft):
+    with pytest.raises(playing.NoSentencesLeftError):
         take(player)
-    assert set(Turn.objects.values_list("item", flat=True)) == set(Item.objects.values_list("pk", flat=True))
+    assert set(Turn.objects.values_list("item", flat=True)) == set(GapItem.objects.values_list("pk", flat=True))
     assert open_turn(player) is None
 
 
 def test_the_next_batch_is_for_who_finished_the_last_one(player):
     take(player)
-    with pytest.raises(playing.BatchUnfinished):
+    with pytest.raises(playing.UnfinishedBatchError):
         take(player)
 
 
 def test_a_sentence_that_is_switched_off_is_not_drawn(player):
-    Item.objects.exclude(pk=Item.objects.first().pk).update(is_used=False)
+    GapItem.objects.exclude(pk=GapItem.objects.first().pk).update(is_used=False)
     assert take(player).all_turns.count() == 1
 
 
@@ -204,13 +204,13 @@ def test_the_splits_are_alike_likely_however_many_sentences_each_has():
 def test_who_is_no_player_any_more_gets_no_sentence(player):
     take(player)
     Membership.objects.filter(user=player.user).delete()
-    with pytest.raises(playing.NotPlaying):
+    with pytest.raises(playing.NotPlayingError):
         open_turn(player)
 
 
 def test_who_withdrew_consent_gets_no_batch(player):
     player.user.consents.update(withdrawn_at=NOW)
-    with pytest.raises(playing.NotPlaying):
+    with pytest.raises(playing.NotPlayingError):
         take(player)
 
 
@@ -218,7 +218,7 @@ def test_play_begins_at_the_start_and_stops_at_the_instant_of_the_cut_off():
     season = make_season(starts_at=NOW, ends_at=NOW + MINUTE)
     player = make_player(season)
     tick = timedelta(microseconds=1)
-    with pytest.raises(playing.NotPlaying):
+    with pytest.raises(playing.NotPlayingError):
         take(player, now=NOW - tick)
     take(player)
     turn = open_turn(player)
@@ -229,7 +229,7 @@ def test_play_begins_at_the_start_and_stops_at_the_instant_of_the_cut_off():
         lambda: open_turn(player, now=NOW + MINUTE),
         lambda: take(player, now=NOW + MINUTE),
     ):
-        with pytest.raises(playing.NotPlaying):
+        with pytest.raises(playing.NotPlayingError):
             refused()
     assert turn.attempts.count() == 1
 
@@ -253,13 +253,13 @@ def test_turns_in_progress_are_scored_with_what_was_guessed_by_the_cut_off():
     assert (eager.total, eager.rank, eager.reached_at) == (800_000, 1, NOW + PAUSE)
     assert (idle.total, idle.rank) == (0, 2)
     # A guess that arrived in time, but was written too late by far, finds the turn over.
-    with pytest.raises(playing.MovedOn):
+    with pytest.raises(playing.StaleTurnError):
         guess(turn, 2, "cat", now=NOW + 2 * PAUSE)
 
 
 def test_double_clicks_on_two_devices_make_one_attempt(turn):
     results = together(lambda word: _outcome(lambda: guess(turn, 1, word)), ["dog", "car", "tree", "sky"] * 4)
-    assert Counter(results) == {"taken": 1, "MovedOn": 15}
+    assert Counter(results) == {"taken": 1, "StaleTurnError": 15}
     assert Attempt.objects.filter(turn=turn).count() == 1
 
 
@@ -288,7 +288,7 @@ def test_control_without_the_lock_a_turn_is_scored_twice(turn, monkeypatch):
 
 def test_opening_and_drawing_on_two_devices_gives_one_turn_and_one_batch(player):
     batches = together(lambda seed: _outcome(partial(take, player, seed=seed)), range(12))
-    assert Counter(batches) == {"taken": 1, "BatchUnfinished": 11}
+    assert Counter(batches) == {"taken": 1, "UnfinishedBatchError": 11}
     opened = together(lambda _: open_turn(player).pk, range(12))
     assert len(set(opened)) == 1
 
@@ -306,7 +306,7 @@ def test_64_players_at_once_score_each_turn_once_and_the_counts_are_right():
             for number in (1, 2, 3):
                 word = rng.choice(["cat", "dog", "car", "tree", "sky", "none"])
                 now = NOW + step * MINUTE + number * PAUSE
-                while _outcome(lambda: guess(turn, number, word, now=now)) == "NotAGuess":  # noqa: B023
+                while _outcome(lambda: guess(turn, number, word, now=now)) == "InvalidGuessError":  # noqa: B023
                     word += "s"
                 if Turn.objects.get(pk=turn.pk).outcome != Outcome.OPEN:
                     break
@@ -355,7 +355,7 @@ def test_an_outsider_has_no_player():
 def _outcome(act) -> str:
     try:
         act()
-    except playing.Refused as refused:
+    except playing.PlayError as refused:
         return type(refused).__name__
     return "taken"
 

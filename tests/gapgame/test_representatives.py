@@ -10,8 +10,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from gapgame.models import Item
-from gapgame.services.representatives import SetClosed, choose_again
+from gapgame.models import GapItem
+from gapgame.services.representatives import ItemSetClosedError, choose_again
 from inference.models import EmbeddingSet
 from tests.factories import NOW, make_season
 from tests.gapgame.item_files import LINE, run, sha_of, shas, told, write
@@ -51,7 +51,7 @@ LINES = [
 
 
 def sources():
-    return dict(Item.objects.values_list("key", "representative_source"))
+    return dict(GapItem.objects.values_list("key", "representative_source"))
 
 
 def vectors_of(item_set) -> EmbeddingSet:
@@ -129,7 +129,7 @@ def test_once_a_season_has_begun_nothing_is_chosen_again(item_set, pictures):
     run(item_set, write(pictures, LINES[0]))
     vectors_of(item_set)
     make_season(project=item_set.project, item_set=item_set, starts_at=NOW)
-    with pytest.raises(SetClosed):
+    with pytest.raises(ItemSetClosedError):
         again(item_set)
 
     assert sources()["first"] == "first"

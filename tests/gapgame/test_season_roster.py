@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from gapgame.models import Item, Mark, Player, SkipReason, Standing
+from gapgame.models import GapItem, Mark, Player, PlayerStatus, SkipReason
 from gapgame.rules.scripted import Rule
 from gapgame.services import playing
 from gapgame.services.closing import GRACE
@@ -85,11 +85,11 @@ def test_marks_are_shown_with_what_was_found_and_can_be_decided(season, manager)
     assert "1 player is marked" in text_of(manager.get(url_of("season-manage", season)))
     manager.post(url_of("player-decide", season, player.pk), {"standing": "cleared"})
     player.refresh_from_db()
-    assert player.standing == Standing.CLEARED
+    assert player.standing == PlayerStatus.CLEARED
     assert manager.get(url_of("player-list", season) + "?show=undecided").context["rows"] == []
     manager.post(url_of("player-decide", season, player.pk), {"standing": "set_aside"})
     player.refresh_from_db()
-    assert player.standing == Standing.SET_ASIDE
+    assert player.standing == PlayerStatus.SET_ASIDE
     assert Mark.objects.filter(player=player).count() == 2
 
 
@@ -97,7 +97,7 @@ def test_a_decision_that_is_none_changes_nothing(season, manager) -> None:
     player = make_player(season)
     manager.post(url_of("player-decide", season, player.pk), {"standing": "winner"})
     player.refresh_from_db()
-    assert player.standing == Standing.PLAYING
+    assert player.standing == PlayerStatus.PLAYING
 
 
 def test_players_of_another_season_are_not_decided_about_here(season, manager, project) -> None:
@@ -138,7 +138,7 @@ def test_skipped_sentences_stand_with_reasons_and_notes_the_most_skipped_first(s
 
 def test_the_database_is_not_asked_for_each_sentence(season, manager, django_assert_max_num_queries) -> None:
     player = make_player(season)
-    for item in Item.objects.filter(item_set=season.item_set):
+    for item in GapItem.objects.filter(item_set=season.item_set):
         turn = play(player, item=item)
         playing.skip(turn_id=turn.pk, user=player.user, reason=SkipReason.BROKEN, note="no", now=NOW)
     with django_assert_max_num_queries(14):

@@ -90,7 +90,7 @@ def test_the_door_follows_the_cut_off_and_is_shut_with_open_access(project) -> N
     ],
 )
 def test_a_season_that_could_not_be_played_is_refused(project, fields, said) -> None:
-    with pytest.raises(services.Refused, match=said):
+    with pytest.raises(services.SeasonError, match=said):
         create_with(project, fields)
     assert not Season.objects.exists()
 
@@ -115,17 +115,17 @@ def test_a_start_in_the_present_minute_begins_at_once(project) -> None:
 @pytest.mark.django_db
 def test_vectors_of_another_language_are_refused(project) -> None:
     german = make_vectors("de")
-    with pytest.raises(services.Refused, match="not of the language en"):
+    with pytest.raises(services.SeasonError, match="not of the language en"):
         create_with(project, {"vectors": {"en": german}})
 
 
 @pytest.mark.django_db
 def test_a_language_without_sentences_or_ready_pictures_is_refused(project) -> None:
-    with pytest.raises(services.Refused, match="language de"):
+    with pytest.raises(services.SeasonError, match="language de"):
         create_with(project, {"vectors": {"de": make_vectors("de")}})
     unready = make_playable(project, ("Katze",), language="de")
     Image.objects.filter(pk=unready.items.get().images.get(position=2).image_id).update(sizes_state=JobState.QUEUED)
-    with pytest.raises(services.Refused, match="pictures that are ready"):
+    with pytest.raises(services.SeasonError, match="pictures that are ready"):
         create(project, item_set=unready, vectors=make_vectors("de"))
 
 
@@ -133,7 +133,7 @@ def test_a_language_without_sentences_or_ready_pictures_is_refused(project) -> N
 def test_a_form_sent_twice_makes_one_season(project) -> None:
     item_set = make_playable(project)
     create(project, item_set=item_set)
-    with pytest.raises(services.NameTaken):
+    with pytest.raises(services.SeasonNameTakenError):
         create(project, item_set=item_set)
     assert Season.objects.count() == 1
 
@@ -146,7 +146,7 @@ def test_a_form_sent_twice_at_once_makes_one_season(project) -> None:
     def send(_number: int) -> str:
         try:
             return create(project, item_set=item_set).slug
-        except services.NameTaken:
+        except services.SeasonNameTakenError:
             return ""
 
     assert sorted(together(send, [1, 2, 3])) == ["", "", "spring"]
@@ -207,7 +207,7 @@ TERMS_THAT_DIFFER = [
 def test_no_term_changes_once_the_season_has_begun(project, fields, since_start) -> None:
     season = create(project)
     before = Season.objects.filter(pk=season.pk).values().get()
-    with pytest.raises(services.Begun):
+    with pytest.raises(services.SeasonStartedError):
         change(season, terms_of(**fields), texts=texts_of("Other"), now=season.starts_at + since_start)
     assert Season.objects.filter(pk=season.pk).values().get() == before
     assert not Invitation.objects.exists()
@@ -217,7 +217,7 @@ def test_no_term_changes_once_the_season_has_begun(project, fields, since_start)
 def test_vectors_never_change_once_the_season_has_begun(project) -> None:
     season = create(project)
     before = list(season.languages.values())
-    with pytest.raises(services.Begun):
+    with pytest.raises(services.SeasonStartedError):
         change(season, terms_of(make_vectors(words=OTHER_WORDS)), now=season.starts_at)
     assert list(season.languages.values()) == before
 
@@ -227,7 +227,7 @@ def test_what_was_played_keeps_the_terms_whatever_the_clock_says(project) -> Non
     """A clock that is set back opens nothing again."""
     season = create(project, starts_at=NOW)
     play(make_player(season), item=season.item_set.items.first())
-    with pytest.raises(services.Begun):
+    with pytest.raises(services.SeasonStartedError):
         change(season, terms_of(), now=NOW - DAY)
 
 
@@ -244,7 +244,7 @@ def test_texts_change_at_any_time(project) -> None:
 def test_a_name_that_is_taken_is_refused_and_ones_own_is_not(project) -> None:
     season, other = create(project), create(project, name="Autumn")
     change(season, texts=texts_of("Spring"))
-    with pytest.raises(services.NameTaken):
+    with pytest.raises(services.SeasonNameTakenError):
         change(other, texts=texts_of("Spring"))
 
 
@@ -259,7 +259,7 @@ def test_who_moves_the_start_into_the_past_stops_whoever_changes_the_vectors_at_
     def send(terms) -> str:
         try:
             change(season, terms)
-        except services.Begun:
+        except services.SeasonStartedError:
             return "begun"
         return "done"
 
@@ -282,7 +282,7 @@ def test_a_season_that_has_not_begun_can_be_deleted_and_its_door_is_shut(project
 @pytest.mark.django_db
 def test_a_season_that_has_begun_is_never_deleted(project) -> None:
     season = create(project)
-    with pytest.raises(services.Begun):
+    with pytest.raises(services.SeasonStartedError):
         services.delete_season(season=season, by=season.project.created_by, now=season.starts_at)
     assert Season.objects.exists()
 

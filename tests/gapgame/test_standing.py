@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
-from gapgame.models import Player, ScoreCount, Standing
+from gapgame.models import Player, PlayerStatus, ScoreCount
 from gapgame.rules.standing import LEVELS, percent_below
 from gapgame.selectors import standing as selectors
 from gapgame.selectors.board import board_page, winners_of
@@ -151,9 +151,9 @@ def test_who_is_marked_has_no_rank_until_a_manager_clears_them(season):
     close(season)
     assert list(ranks()) == ["bob", "ann", "dia", "eve"]
     assert board_page(season, AnonymousUser(), None).set_aside == 1
-    decide(player_id=cem.pk, season=season, standing=Standing.CLEARED, by=season.project.created_by, now=NOW)
+    decide(player_id=cem.pk, season=season, standing=PlayerStatus.CLEARED, by=season.project.created_by, now=NOW)
     assert ranks() == {"cem": 1, "bob": 2, "ann": 3, "dia": 4, "eve": 5}
-    decide(player_id=cem.pk, season=season, standing=Standing.SET_ASIDE, by=season.project.created_by, now=NOW)
+    decide(player_id=cem.pk, season=season, standing=PlayerStatus.SET_ASIDE, by=season.project.created_by, now=NOW)
     assert ranks() == {"bob": 1, "ann": 2, "dia": 3, "eve": 4}
     assert board_page(season, AnonymousUser(), None).set_aside == 1
 
@@ -163,7 +163,7 @@ def test_a_manager_cannot_decide_about_a_player_of_another_season(season):
         decide(
             player_id=make_player(make_season()).pk,
             season=season,
-            standing=Standing.SET_ASIDE,
+            standing=PlayerStatus.SET_ASIDE,
             by=season.project.created_by,
             now=NOW,
         )

@@ -15,9 +15,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from gapgame.downloads.turns import NotClosed, export_turns
+from gapgame.downloads.turns import SeasonNotClosedError, export_turns
 from gapgame.files.turns import read_turns
-from gapgame.models import Mark, Player, Season, SkipReason, Standing
+from gapgame.models import Mark, Player, PlayerStatus, Season, SkipReason
 from gapgame.rules.report import build_report
 from gapgame.rules.scripted import Rule
 from gapgame.selectors.report import SEED, report_on, turns_of
@@ -68,7 +68,7 @@ def url_of(season: Season) -> str:
 def test_there_is_no_file_before_the_close(season, players, monkeypatch, state) -> None:
     now = NOW if state == "on" else season.ends_at
     monkeypatch.setattr("django.utils.timezone.now", lambda: now)
-    with pytest.raises(NotClosed, match="once it is closed"):
+    with pytest.raises(SeasonNotClosedError, match="once it is closed"):
         export_turns(season)
     client = client_of(season.project.created_by)
     response = client.get(url_of(season), follow=True)
@@ -129,11 +129,11 @@ def test_marks_that_stand_and_who_is_set_aside_are_told(season, players) -> None
     ann, bob, _cem = players
     Mark.objects.create(player=ann, turn=ann.all_turns.get(outcome="failed"), rule=Rule.FAST, made_at=NOW)
     Mark.objects.create(player=bob, rule=Rule.STEADY, made_at=NOW)
-    Player.objects.filter(pk=bob.pk).update(standing=Standing.SET_ASIDE)
+    Player.objects.filter(pk=bob.pk).update(standing=PlayerStatus.SET_ASIDE)
     lines = lines_of(close(season))
     assert [line["marks"] for line in lines] == [[], ["fast"], [], ["steady"], ["steady"]]
     assert [line["set_aside"] for line in lines] == [False, False, False, True, True]
-    Player.objects.update(standing=Standing.CLEARED)
+    Player.objects.update(standing=PlayerStatus.CLEARED)
     assert all(line["marks"] == [] and not line["set_aside"] for line in lines_of(close(season)))
 
 

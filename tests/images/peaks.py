@@ -16,7 +16,7 @@ import django
 from PIL import Image as Pillow
 
 from images.rules.derive import derive
-from images.rules.pictures import PictureRefused, inspect
+from images.rules.pictures import ImageRefusedError, inspect
 
 SIDE = 8_940
 """Of a square that has just as many pixels as are taken."""
@@ -90,7 +90,7 @@ def measure(name: str, make: Make) -> None:
         peaks.append(_memory("VmHWM") - before)
         _forget_peak()
         list(derive(file, kind=facts.format))
-    except PictureRefused as error:
+    except ImageRefusedError as error:
         refused = str(error)
     peaks.append(_memory("VmHWM") - before)
     sys.stdout.write(json.dumps({"name": name, "bytes": size_bytes, "peaks": peaks, "refused": refused}) + "\n")

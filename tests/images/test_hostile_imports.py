@@ -16,7 +16,7 @@ from images.rules import limits
 from images.rules.archives import open_zip
 from images.services import imports, jobs
 from tabular.limits import MAX_ROW_CHARACTERS
-from tabular.records import FileRefused
+from tabular.records import FileRefusedError
 from tests.factories import NOW
 from tests.images.importing import outcomes, report, run, run_path, upload, zipped
 from tests.images.pictures import picture
@@ -52,7 +52,7 @@ def test_a_table_of_contents_that_memory_would_not_hold_is_not_read(comment):
     record = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, limits.MEGABYTE * 10_000, 0)
     locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, at, 1)
     end = content[at:-2] + struct.pack("<H", comment) + b"x" * comment
-    with pytest.raises(FileRefused, match="more than 50000 files"):
+    with pytest.raises(FileRefusedError, match="more than 50000 files"):
         open_zip(io.BytesIO(content[:at] + record + locator + end))
 
 

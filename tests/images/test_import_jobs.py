@@ -88,7 +88,7 @@ def test_who_lost_the_lease_writes_nothing_more():
     assert mine is not None
     assert theirs is not None
 
-    with pytest.raises(jobs.LeaseLost):
+    with pytest.raises(jobs.LeaseLostError):
         jobs.extend(mine, now=later)
     jobs.finish(mine, now=later)
 

@@ -16,7 +16,7 @@ from PIL import features
 from images.rules import derive as sizing
 from images.rules import limits
 from images.rules.derive import derive
-from images.rules.pictures import PictureRefused, inspect
+from images.rules.pictures import ImageRefusedError, inspect
 from tests.images.peaks import REFUSED, TAKEN
 from tests.images.pictures import picture
 from tests.published import published
@@ -58,20 +58,20 @@ def with_scans(number: int) -> bytes:
 def test_a_jpeg_that_goes_over_its_pixels_again_and_again_is_refused():
     for content in (picture("JPEG", progressive=True), with_scans(50)):
         inspect(io.BytesIO(content), name="a.jpg", size_bytes=len(content))
-    with pytest.raises(PictureRefused, match="more than 100 passes"):
+    with pytest.raises(ImageRefusedError, match="more than 100 passes"):
         inspect(io.BytesIO(with_scans(200)), name="a.jpg", size_bytes=10)
 
 
 def test_a_picture_of_one_endless_row_is_refused():
     content = picture("PNG", size=(70_000, 2))
-    with pytest.raises(PictureRefused, match="million pixels"):
+    with pytest.raises(ImageRefusedError, match="million pixels"):
         inspect(io.BytesIO(content), name="a.png", size_bytes=len(content))
 
 
 @pytest.mark.skipif(not features.check("avif"), reason="this Pillow writes no AVIF")
 def test_avif_is_not_taken_and_called_by_its_name():
     content = picture("AVIF")
-    with pytest.raises(PictureRefused, match="AVIF"):
+    with pytest.raises(ImageRefusedError, match="AVIF"):
         inspect(io.BytesIO(content), name="a.avif", size_bytes=len(content))
 
 

@@ -20,11 +20,11 @@ from gapgame.rules.stripping import words_beside
 from images.rules import manifests
 from images.rules.archives import contents_of
 from images.rules.derive import derive
-from images.rules.pictures import PictureRefused, inspect
+from images.rules.pictures import ImageRefusedError, inspect
 from images.services import sources
 from images.services.sources import Entry
 from scoring.files.references import count_references, reference_lines
-from tabular.records import BrokenRecord, FileRefused, json_records
+from tabular.records import BrokenRecord, FileRefusedError, json_records
 from tests.images.importing import zipped
 from tests.images.pictures import animation, exif, picture, profile
 
@@ -74,7 +74,7 @@ def read_zip(content: bytes) -> None:
         shelf = sources._zip(io.BytesIO(content), stack)
         for item in sources._plan(shelf, sources._manifests_in(shelf)):
             if isinstance(item, Entry):
-                with suppress(PictureRefused):
+                with suppress(ImageRefusedError):
                     sources.spooled(item.content).close()
 
 
@@ -130,7 +130,7 @@ def test_what_was_changed_at_random_is_read_or_refused(kind):
     for _number in range(SOME):
         try:
             read(changed(rng.choice(sound), rng))
-        except (FileRefused, PictureRefused):
+        except (FileRefusedError, ImageRefusedError):
             refused += 1
     # Neither is everything refused nor anything taken.
     assert 0 < refused < SOME
@@ -138,7 +138,7 @@ def test_what_was_changed_at_random_is_read_or_refused(kind):
 
 def test_a_list_that_is_not_utf8_is_refused_by_that_name():
     content = '[{"file": "Jörg.jpg"}]'.encode("latin-1")
-    with pytest.raises(FileRefused, match="UTF-8"):
+    with pytest.raises(FileRefusedError, match="UTF-8"):
         list(json_records(io.BytesIO(content)))
     # What is no blank of JSON is no reason to take a list for lines, or lines for a list.
     assert isinstance(next(iter(json_records(io.BytesIO(b"\x0b[1]")))), BrokenRecord)
@@ -149,7 +149,7 @@ def test_a_manifest_of_a_zip_that_lies_before_its_beginning_is_refused():
     at = content.rindex(b"PK\x05\x06") + 16
     # The table of contents is said to lie further on than it does, so that all files lie further ahead.
     content[at : at + 4] = (int.from_bytes(content[at : at + 4], "little") + 500).to_bytes(4, "little")
-    with pytest.raises(FileRefused):
+    with pytest.raises(FileRefusedError):
         read_zip(bytes(content))
 
 
@@ -172,5 +172,5 @@ def test_embeddings_that_unpack_to_a_thousand_times_their_size_are_not_unpacked(
     output = io.BytesIO()
     with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.npy", b"\0" * 20_000_000)
-    with pytest.raises(FileRefused, match="packed more than"):
+    with pytest.raises(FileRefusedError, match="packed more than"):
         read_embeddings(output)

@@ -10,7 +10,7 @@ from PIL import Image as Pillow
 from images.rules import limits
 from images.rules.derive import derive
 from images.rules.exif import position_of
-from images.rules.pictures import PictureFacts, PictureRefused, inspect
+from images.rules.pictures import ImageRefusedError, PictureFacts, inspect
 from images.rules.sizes import sizes_of
 from tests.images.pictures import animation, bomb, exif, picture, profile
 from tests.published import published
@@ -217,19 +217,19 @@ def test_the_author_is_the_artist_or_else_the_copyright_line():
     ],
 )
 def test_what_is_not_taken_says_why(content, name, says):
-    with pytest.raises(PictureRefused, match=says):
+    with pytest.raises(ImageRefusedError, match=says):
         read(content, name)
 
 
 def test_a_flipped_bit_in_a_png_is_found():
     content = bytearray(picture("PNG", size=(400, 300)))
     content[len(content) // 2] ^= 1
-    with pytest.raises(PictureRefused, match="broken"):
+    with pytest.raises(ImageRefusedError, match="broken"):
         read(bytes(content), "a.png")
 
 
 def test_too_many_bytes_are_refused_unread():
-    with pytest.raises(PictureRefused, match="at most 50 MB"):
+    with pytest.raises(ImageRefusedError, match="at most 50 MB"):
         inspect(io.BytesIO(b""), name="a.jpg", size_bytes=limits.MAX_PICTURE_BYTES + 1)
 
 

@@ -15,7 +15,7 @@ from images.models import Collection, CollectionImage, Image
 from images.services import files
 from inference.backends import registry
 from inference.backends.captioners import Spec
-from inference.backends.encoders import EncoderRefused, Subject
+from inference.backends.encoders import EncoderSettingsError, Subject
 from inference.models import EmbeddingSet, Encoder, Precision, Run, RunState
 from inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, digest_of
 from inference.services import loading
@@ -59,7 +59,7 @@ class MeanColoursBackend:
 
     def check(self, spec: Spec) -> None:
         if spec.source == "refused":
-            raise EncoderRefused("There is no such source.")
+            raise EncoderSettingsError("There is no such source.")
 
     def subjects(self, spec: Spec) -> frozenset[Subject]:
         return frozenset(Subject)

@@ -10,7 +10,7 @@ from typing import Any
 from PIL import Image
 
 from inference.backends import registry
-from inference.backends.captioners import BackendRefused, Decoding, Failed, OutOfMemory, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, Failed, OutOfMemoryError, Said, Spec
 from languages.registry import LANGUAGES
 
 PATH = "tests.inference.fake_backend:FakeBackend"
@@ -70,7 +70,7 @@ class FakeCaptioner:
     def _go(self, keys: Sequence[str], language: str) -> None:
         self.batches.append(len(keys))
         if len(keys) > self.options.get("fits", 1000):
-            raise OutOfMemory
+            raise OutOfMemoryError
         if FakeCaptioner.before is not None:
             FakeCaptioner.before(keys, language)
         time.sleep(self.options.get("sleep_s", 0) * len(keys))
@@ -86,14 +86,14 @@ class FakeBackend:
 
     def check(self, spec: Spec) -> None:
         if spec.source == "nowhere":
-            raise BackendRefused("There is no such model.")
+            raise BackendSettingsError("There is no such model.")
 
     def languages(self, spec: Spec) -> Mapping[str, str]:
         return {entry.tag: entry.tag for entry in LANGUAGES if entry.tag != "quz"}
 
     def load(self, spec: Spec) -> FakeCaptioner:
         if spec.source == "broken":
-            raise BackendRefused("Its weights are gone.")
+            raise BackendSettingsError("Its weights are gone.")
         return FakeCaptioner(spec)
 
 

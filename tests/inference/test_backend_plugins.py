@@ -16,7 +16,7 @@ import pytest
 from django.core.management import call_command
 
 from inference.backends import registry
-from inference.backends.captioners import BackendRefused, Decoding, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, Spec
 from inference.models import IMPORTED, TRANSLATED
 from tests.servers import ROOT, embedded_environment
 
@@ -34,7 +34,7 @@ import json, django
 django.setup()
 from PIL import Image
 from inference.backends import registry
-from inference.backends.captioners import BackendRefused, Decoding, Failed, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, Failed, Spec
 
 backend = registry.backend_named("horizon")
 spec = Spec("Horizon", "", {"margin": 9})
@@ -50,7 +50,7 @@ captioner.close()
 try:
     backend.check(Spec("Horizon", "", {"margin": "much"}))
     refusal = ""
-except BackendRefused as refused:
+except BackendSettingsError as refused:
     refusal = str(refused)
 print(json.dumps({
     "texts": [one.reason if isinstance(one, Failed) else one.text for one in found],
@@ -203,9 +203,11 @@ def test_a_broken_package_is_left_out_and_told_about(packages, caplog, kind, gro
 def test_who_asks_for_what_is_left_out_is_told_why(packages):
     packages.add("broken-one", "import nowhere_at_all", entry="sky")
 
-    with pytest.raises(BackendRefused, match=r"broken-one brings it, but: ModuleNotFoundError.*There are: .*palette"):
+    with pytest.raises(
+        BackendSettingsError, match=r"broken-one brings it, but: ModuleNotFoundError.*There are: .*palette"
+    ):
         registry.backend_named("sky")
-    with pytest.raises(BackendRefused, match=r"No backend 'earth' is installed here\. There are"):
+    with pytest.raises(BackendSettingsError, match=r"No backend 'earth' is installed here\. There are"):
         registry.backend_named("earth")
 
 
@@ -221,11 +223,11 @@ def test_what_a_backend_of_others_raises_on_a_page_is_a_refusal(packages, caplog
     packages.add("clumsy", whole("clumsy", check="1 / 0", languages="['en']").replace("None", "{}['weights']"))
     backend = registry.backend_named("clumsy")
 
-    with pytest.raises(BackendRefused, match=r"clumsy of the package clumsy failed \(ZeroDivisionError\)"):
+    with pytest.raises(BackendSettingsError, match=r"clumsy of the package clumsy failed \(ZeroDivisionError\)"):
         backend.check(SPEC)
-    with pytest.raises(BackendRefused, match="does not say which languages"):
+    with pytest.raises(BackendSettingsError, match="does not say which languages"):
         backend.languages(SPEC)
-    with pytest.raises(BackendRefused, match=r"failed \(KeyError\)"):
+    with pytest.raises(BackendSettingsError, match=r"failed \(KeyError\)"):
         backend.load(SPEC)
     assert "ZeroDivisionError: division by zero" in caplog.text
     out = StringIO()
@@ -244,7 +246,7 @@ def test_a_decoding_is_looked_at_by_those_that_look(packages):
 
     registry.check_decoding(strict, SPEC, Decoding())
     registry.check_decoding(easy, SPEC, Decoding(beams=0))
-    with pytest.raises(BackendRefused, match="ZeroDivisionError"):
+    with pytest.raises(BackendSettingsError, match="ZeroDivisionError"):
         registry.check_decoding(strict, SPEC, Decoding(beams=0))
     assert (registry.missing_modules(strict), registry.missing_modules(easy)) == (["nowhere.at_all"], [])
     out = StringIO()
@@ -256,7 +258,7 @@ def test_a_package_brings_a_translator(packages):
     packages.add("words", whole("words", languages="{'de': 'deu'}"), group=registry.TRANSLATORS_GROUP)
 
     assert registry.translator_named("words").languages(SPEC) == {"de": "deu"}
-    with pytest.raises(BackendRefused, match="No backend 'words'"):
+    with pytest.raises(BackendSettingsError, match="No backend 'words'"):
         registry.backend_named("words")
 
 

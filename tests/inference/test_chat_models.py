@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from inference.backends.captioners import BackendRefused, Decoding, Failed, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, Failed, Said, Spec
 from inference.backends.chat import ChatBackend, prompt_of
 from tests.inference import tiny_models
 from tests.torch_extra import needs_torch
@@ -202,7 +202,7 @@ def test_a_template_stands_in_for_a_chat_template_and_is_asked_for_where_there_i
     settings.MODELS_FOLDER = tmp_path
     bare = shutil.copytree(models / "llava", tmp_path / "bare")
     (bare / "chat_template.jinja").unlink()
-    with pytest.raises(BackendRefused, match="no chat template"):
+    with pytest.raises(BackendSettingsError, match="no chat template"):
         BACKEND.check(Spec("bare", "bare", {}))
 
     template = "user : <image> {prompt} assistant : "
@@ -232,7 +232,7 @@ def test_what_the_models_are_decides_their_languages(models):
 def test_a_language_that_turns_out_not_to_be_one_of_the_model_is_refused(models):
     captioner = loaded("paligemma")
 
-    with pytest.raises(BackendRefused, match="not known to write quz"):
+    with pytest.raises(BackendSettingsError, match="not known to write quz"):
         captions(captioner, language="quz")
 
 
@@ -242,7 +242,7 @@ def test_a_model_whose_processor_cannot_be_used_is_refused_when_it_is_loaded(mod
     broken = shutil.copytree(models / "llava", tmp_path / "broken")
     (broken / "chat_template.jinja").write_text("{{ raise_exception('nothing to say') }}", encoding="utf-8")
 
-    with pytest.raises(BackendRefused, match="“broken” cannot be loaded by transformers: nothing to say"):
+    with pytest.raises(BackendSettingsError, match="“broken” cannot be loaded by transformers: nothing to say"):
         loaded("broken")
 
 
@@ -251,7 +251,7 @@ def test_models_of_the_other_backend_are_sent_there(models, tmp_path, settings):
     settings.MODELS_FOLDER = tmp_path
     tiny_models.save_git(tmp_path / "git")
 
-    with pytest.raises(BackendRefused, match="Use the backend encoder-decoder"):
+    with pytest.raises(BackendSettingsError, match="Use the backend encoder-decoder"):
         BACKEND.check(Spec("git", "git", {}))
 
 
@@ -277,6 +277,6 @@ def test_prompts_name_the_language_or_its_code():
 )
 def test_options_that_cannot_be_are_refused_where_no_model_need_be(tmp_path, settings, options, said):
     settings.MODELS_FOLDER = tmp_path / "not-here"
-    with pytest.raises(BackendRefused) as refusal:
+    with pytest.raises(BackendSettingsError) as refusal:
         BACKEND.check(Spec("x", "x", options))
     assert said in str(refusal.value)

@@ -16,13 +16,13 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 
 from images.models import JobState
-from inference.backends.captioners import OutOfMemory
-from inference.backends.encoders import EncoderRefused
+from inference.backends.captioners import OutOfMemoryError
+from inference.backends.encoders import EncoderSettingsError
 from inference.models import Chunk, EmbeddingSet, Encoder, Precision, RunFailure, RunState
-from inference.selectors.embeddings import EmbeddingsUnavailable, open_set
+from inference.selectors.embeddings import EmbeddingsUnavailableError, open_set
 from inference.services import embedding_store, encoders, running, runs
 from inference.services.chunks import LEASE
-from inference.services.runs import RunRefused
+from inference.services.runs import RunRefusedError
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user
 from tests.inference import embedded
 from tests.inference.embedded import (
@@ -117,7 +117,7 @@ def test_when_no_image_can_be_read_the_run_says_that_there_are_no_vectors():
 
     assert (run.state, run.failed) == (RunState.FAILED, 2)
     assert run.error == "None of the images could be put into a vector."
-    with pytest.raises(EmbeddingsUnavailable, match="still being computed"):
+    with pytest.raises(EmbeddingsUnavailableError, match="still being computed"):
         open_set(made)
 
 
@@ -163,7 +163,7 @@ def test_batches_are_halved_where_memory_runs_out(monkeypatch):
     def narrow(encoder, prepared):
         sizes.append(len(prepared))
         if len(prepared) > 2:
-            raise OutOfMemory
+            raise OutOfMemoryError
         return np.stack(prepared)
 
     monkeypatch.setattr(MeanColours, "features_of", narrow)
@@ -200,7 +200,7 @@ def test_vectors_that_are_gone_from_storage_fail_the_run_with_a_sentence(monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(embedding_store, "put_together", embedding_store.drop_parts)
         made = work(begin(make_encoder(), painted_collection(2)))
-    with pytest.raises(EncoderRefused, match="gone from storage"):
+    with pytest.raises(EncoderSettingsError, match="gone from storage"):
         embedding_store.put_together(made)
 
 
@@ -215,7 +215,7 @@ def test_a_worker_that_finds_the_parts_dropped_takes_what_another_put_together()
 
 def test_an_encoder_that_makes_no_vectors_of_these_is_refused_at_the_start():
     texts = Encoder.objects.create(is_shared=True, name="Sentences", backend="sentences")
-    with pytest.raises(RunRefused, match="makes no vectors of these"):
+    with pytest.raises(RunRefusedError, match="makes no vectors of these"):
         begin(texts, painted_collection(1))
 
 
@@ -237,7 +237,7 @@ def test_an_encoder_that_makes_no_vectors_of_these_is_refused_at_the_start():
 )
 def test_an_encoder_that_cannot_be_is_not_registered(about, said):
     make_encoder("Taken")
-    with pytest.raises(EncoderRefused, match=said):
+    with pytest.raises(EncoderSettingsError, match=said):
         encoders.register(**about, by=make_user())
     assert Encoder.objects.count() == 1
 

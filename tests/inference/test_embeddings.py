@@ -14,7 +14,7 @@ from inference.models import EmbeddingSet
 from inference.selectors import embeddings
 from inference.selectors.embeddings import (
     Embeddings,
-    EmbeddingsUnavailable,
+    EmbeddingsUnavailableError,
     nearest,
     newest_covering,
     open_set,
@@ -141,10 +141,10 @@ def test_files_that_are_gone_or_of_other_vectors_are_told():
     embeddings._open.clear()
     EmbeddingSet.objects.filter(pk=other.pk).update(file=made.file)
     other.refresh_from_db()
-    with pytest.raises(EmbeddingsUnavailable, match="other vectors"):
+    with pytest.raises(EmbeddingsUnavailableError, match="other vectors"):
         open_set(other)
     default_storage.delete(made.file)
-    with pytest.raises(EmbeddingsUnavailable, match="cannot be read"):
+    with pytest.raises(EmbeddingsUnavailableError, match="cannot be read"):
         open_set(made)
 
 

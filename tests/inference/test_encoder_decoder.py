@@ -12,7 +12,7 @@ import pytest
 from PIL import Image, ImageFilter
 
 from inference.backends import generation
-from inference.backends.captioners import BackendRefused, Decoding, Failed, OutOfMemory, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, Failed, OutOfMemoryError, Said, Spec
 from inference.backends.encoder_decoder import EncoderDecoderBackend
 from tests.inference import tiny_models
 from tests.torch_extra import needs_torch
@@ -235,7 +235,7 @@ def test_memory_that_runs_out_is_told_from_other_errors(tiny, monkeypatch, error
         raise error
 
     monkeypatch.setattr(type(captioner._loaded.at("auto")), "generate", fail)
-    with pytest.raises(OutOfMemory):
+    with pytest.raises(OutOfMemoryError):
         captions(captioner)
     error = RuntimeError("shapes do not fit")
     with pytest.raises(RuntimeError, match="shapes do not fit"):
@@ -252,7 +252,7 @@ def test_memory_that_runs_out_on_a_gpu_is_recognised(tiny, monkeypatch):
         raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 
     monkeypatch.setattr(type(captioner._loaded.at("auto")), "generate", fail)
-    with pytest.raises(OutOfMemory):
+    with pytest.raises(OutOfMemoryError):
         captions(captioner)
 
 
@@ -343,7 +343,7 @@ def test_captions_after_a_held_stabiliser_are_what_the_model_would_have_gone_on_
 def test_only_models_registered_as_pivots_have_stabilisers(tiny):
     captioner = tiny("git")
 
-    with pytest.raises(BackendRefused, match="not registered as pivot"):
+    with pytest.raises(BackendSettingsError, match="not registered as pivot"):
         captioner.stabilise([captioner.prepare(pictures()[0])], keys=["a"], decoding=SHORT)
 
 

@@ -15,7 +15,15 @@ import pytest
 from django.utils import translation
 from PIL import Image
 
-from inference.backends.captioners import BackendDown, BackendRefused, Captioner, Decoding, Failed, Said, Spec
+from inference.backends.captioners import (
+    BackendDownError,
+    BackendSettingsError,
+    Captioner,
+    Decoding,
+    Failed,
+    Said,
+    Spec,
+)
 from inference.backends.endpoint import IN_A_ROW, EndpointBackend, EndpointTranslatorBackend, seed_of
 from inference.backends.endpoint_calls import LARGEST_ANSWER_BYTES
 from languages.registry import LANGUAGES
@@ -168,9 +176,9 @@ def test_an_endpoint_that_calls_parameters_otherwise_is_sent_its_own_names(serve
 def test_a_decoding_that_the_protocol_has_no_word_for_is_refused_and_nothing_is_sent(
     server, backend, load, decoding, said
 ):
-    with pytest.raises(BackendRefused, match=said):
+    with pytest.raises(BackendSettingsError, match=said):
         backend.check_decoding(spec(), Decoding(**decoding))
-    with pytest.raises(BackendRefused, match=said):
+    with pytest.raises(BackendSettingsError, match=said):
         ask(load(), **decoding)
 
     backend.check_decoding(spec(), Decoding(temperature=1.0, top_p=0.5, seed=9))
@@ -180,16 +188,16 @@ def test_a_decoding_that_the_protocol_has_no_word_for_is_refused_and_nothing_is_
 def test_an_endpoint_that_asks_for_no_key_gets_none(server, load, settings):
     settings.CAPTION_ENDPOINT_KEYS = {"lab": "none"}
 
-    with pytest.raises(BackendDown, match="does not accept the key in CAPTION_ENDPOINT_KEY_LAB"):
+    with pytest.raises(BackendDownError, match="does not accept the key in CAPTION_ENDPOINT_KEY_LAB"):
         ask(load())
 
     assert "Authorization" not in server.asked[0].headers
 
 
 def test_pivot_stabilised_models_are_refused(backend, load):
-    with pytest.raises(BackendRefused, match="Pivot-stabilised"):
+    with pytest.raises(BackendSettingsError, match="Pivot-stabilised"):
         backend.check(replace(spec(), is_pivot=True))
-    with pytest.raises(BackendRefused, match="Pivot-stabilised"):
+    with pytest.raises(BackendSettingsError, match="Pivot-stabilised"):
         load().stabilise([], keys=[], decoding=Decoding())
 
 
@@ -266,7 +274,7 @@ def test_many_without_a_caption_in_a_row_stop_the_run_but_refusals_do_not(server
 
     server.always = lambda asked: Answer(body=b"<html>")
     assert len(ask(captioner, images=IN_A_ROW - 1)) == IN_A_ROW - 1
-    with pytest.raises(BackendDown, match=f"no caption of {IN_A_ROW} in a row.*HTML"):
+    with pytest.raises(BackendDownError, match=f"no caption of {IN_A_ROW} in a row.*HTML"):
         ask(captioner)
 
     # Whoever goes on after a look at it is given as many again.
@@ -286,7 +294,7 @@ def test_many_without_a_caption_in_a_row_stop_the_run_but_refusals_do_not(server
 def test_what_is_wrong_for_every_image_stops_the_batch_at_once(server, load, answer, said):
     server.always = lambda asked: answer
 
-    with pytest.raises(BackendDown, match=said):
+    with pytest.raises(BackendDownError, match=said):
         ask(load(concurrency=1), images=5)
 
     assert len(server.asked) == 1
@@ -296,7 +304,7 @@ def test_after_a_breakdown_a_batch_on_its_way_is_not_asked_and_a_later_one_is(se
     captioner = load()
     server.answers = [Answer(body=b"{}", status=404)]
     for _batch in range(2):
-        with pytest.raises(BackendDown, match="404"):
+        with pytest.raises(BackendDownError, match="404"):
             ask(captioner)
     assert len(server.asked) == 1
 
@@ -309,7 +317,7 @@ def test_nobody_there_at_all_stops_the_batch_with_a_sentence_without_the_address
     port = free_port()
     settings.CAPTION_ENDPOINTS = {"lab": f"http://127.0.0.1:{port}/v1"}
 
-    with pytest.raises(BackendDown) as down:
+    with pytest.raises(BackendDownError) as down:
         ask(load(concurrency=1), images=50)
 
     assert str(down.value) == "The endpoint “lab” does not take connections. It was asked 6 times."
@@ -325,10 +333,10 @@ def test_a_name_that_leads_nowhere_and_a_server_without_tls_are_told_apart(setti
     captioner = load(retries=0)
     with monkeypatch.context() as patch:
         patch.setattr(socket, "getaddrinfo", lost)
-        with pytest.raises(BackendDown, match="whose name leads nowhere"):
+        with pytest.raises(BackendDownError, match="whose name leads nowhere"):
             ask(captioner)
     settings.CAPTION_ENDPOINTS = {"lab": server.address.replace("http:", "https:")}
-    with pytest.raises(BackendDown, match="speaks no TLS"):
+    with pytest.raises(BackendDownError, match="speaks no TLS"):
         ask(load())
 
 

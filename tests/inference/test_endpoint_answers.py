@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inference.backends.endpoint_answers import Unanswered, content_of
+from inference.backends.endpoint_answers import NoAnswerError, content_of
 from tests.inference.fake_endpoint import completion
 
 NAMES = st.sampled_from(["choices", "message", "content", "refusal", "finish_reason", "type", "text", "error"])
@@ -24,7 +24,7 @@ def read(answer: Any, *, keep_cut: bool = False) -> tuple[str | None, str]:
     """The text, if there is one, and otherwise why there is none."""
     try:
         return content_of(answer, keep_cut=keep_cut, max_tokens=40), ""
-    except Unanswered as unanswered:
+    except NoAnswerError as unanswered:
         return None, unanswered.reason
 
 

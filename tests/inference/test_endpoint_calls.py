@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from inference.backends.captioners import BackendDown, Captioner, Decoding, Failed, Said, Spec
+from inference.backends.captioners import BackendDownError, Captioner, Decoding, Failed, Said, Spec
 from inference.backends.endpoint import EndpointBackend
 from inference.backends.endpoint_calls import Gate
 from tests.inference.fake_endpoint import HANGS_S, KEY, Answer, FakeEndpoint, FakeTime
@@ -125,7 +125,7 @@ def test_a_time_to_come_back_at_that_makes_no_sense_is_as_none(server, load, fak
 def test_a_server_that_wants_to_be_left_alone_for_long_ends_the_run(server, load, fake_time):
     server.answers = [Answer(body=BUSY, status=429, headers={"Retry-After": "3600"})]
 
-    with pytest.raises(BackendDown, match=r"too many requests .429, “Slow down”.* It asks to wait 3600 s"):
+    with pytest.raises(BackendDownError, match=r"too many requests .429, “Slow down”.* It asks to wait 3600 s"):
         ask(load())
     assert fake_time.waits == []
 
@@ -134,7 +134,7 @@ def test_a_server_that_wants_to_be_left_alone_for_long_ends_the_run(server, load
 def test_limits_that_do_not_end_stop_the_batch_and_blame_no_image(server, load, status):
     server.always = lambda asked: Answer(body=BUSY, status=status)
 
-    with pytest.raises(BackendDown, match="It was asked 3 times"):
+    with pytest.raises(BackendDownError, match="It was asked 3 times"):
         ask(load(retries=2, concurrency=1), images=9)
 
     assert len(server.asked) == 3
@@ -155,7 +155,7 @@ def test_where_nothing_is_answered_an_easy_question_tells_whether_the_endpoint_i
     assert [type(one) for one in ask(captioner, images=2)] == [Failed, Failed]
 
     server.models = Answer(body=b"<html>Bad gateway", status=502)
-    with pytest.raises(BackendDown, match=r"The endpoint “lab” is down\. The endpoint “lab” fails .502."):
+    with pytest.raises(BackendDownError, match=r"The endpoint “lab” is down\. The endpoint “lab” fails .502."):
         ask(captioner, images=2)
 
 
@@ -248,7 +248,7 @@ def test_one_that_finds_the_endpoint_down_wakes_those_that_wait(server, load):
     server.always = answer
     began = monotonic()
 
-    with pytest.raises(BackendDown, match="No tiny-1"):
+    with pytest.raises(BackendDownError, match="No tiny-1"):
         ask(load(real=True, concurrency=2), images=2)
 
     assert monotonic() - began < 50
@@ -262,7 +262,7 @@ def test_closing_ends_what_waits(server, load):
     def run() -> None:
         try:
             ask(captioner)
-        except BackendDown as down:
+        except BackendDownError as down:
             ended.append(down)
 
     thread = threading.Thread(target=run)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inference.backends.captioners import BackendRefused, Decoding, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, Spec
 from inference.backends.endpoint import EndpointBackend, EndpointTranslatorBackend
 
 
@@ -27,7 +27,7 @@ def spec(source: str = "lab", **options: Any) -> Spec:
 
 
 def test_a_temperature_that_must_not_be_sent_is_refused(backend):
-    with pytest.raises(BackendRefused, match="leaves out the temperature"):
+    with pytest.raises(BackendSettingsError, match="leaves out the temperature"):
         backend.check_decoding(spec(parameters={"temperature": None}), Decoding(temperature=0.5))
 
 
@@ -52,24 +52,24 @@ def test_a_temperature_that_must_not_be_sent_is_refused(backend):
     ],
 )
 def test_options_that_cannot_be_are_refused_by_name(backend, options, said):
-    with pytest.raises(BackendRefused, match=said):
+    with pytest.raises(BackendSettingsError, match=said):
         backend.check(spec(**options))
 
 
 def test_an_endpoint_that_nobody_named_and_a_key_that_is_missing_are_told_with_the_variable_to_set(backend, settings):
-    with pytest.raises(BackendRefused, match=r"no endpoint “http://evil/v1” here.*lab, other.*CAPTION_ENDPOINTS"):
+    with pytest.raises(BackendSettingsError, match=r"no endpoint “http://evil/v1” here.*lab, other.*CAPTION_ENDPOINTS"):
         backend.check(spec(source="http://evil/v1"))
-    with pytest.raises(BackendRefused, match=r"other” has no key.*CAPTION_ENDPOINT_KEY_OTHER"):
+    with pytest.raises(BackendSettingsError, match=r"other” has no key.*CAPTION_ENDPOINT_KEY_OTHER"):
         backend.check(spec(source="other"))
     settings.CAPTION_ENDPOINTS = {}
-    with pytest.raises(BackendRefused, match="There is none yet"):
+    with pytest.raises(BackendSettingsError, match="There is none yet"):
         backend.check(spec())
 
 
 def test_a_prompt_need_not_name_the_language_where_no_doubt_is_left(backend):
     backend.check(spec(languages={"de": "German"}, prompt="Was ist zu sehen?"))
     backend.check(spec(languages={"de": "German", "en": "English"}, prompt="?", prompts={"de": "Was?", "en": "What?"}))
-    with pytest.raises(BackendRefused, match="names no language"):
+    with pytest.raises(BackendSettingsError, match="names no language"):
         backend.check(spec(languages={"de": "German", "en": "English"}, prompt="What?", prompts={"de": "Was?"}))
 
 
@@ -78,16 +78,16 @@ def test_a_translator_has_every_language_but_english_and_options_of_its_own():
 
     assert len(backend.languages(spec())) == 35
     assert "en" not in backend.languages(spec())
-    with pytest.raises(BackendRefused, match="Unknown options: side"):
+    with pytest.raises(BackendSettingsError, match="Unknown options: side"):
         backend.check(spec(side=64))
-    with pytest.raises(BackendRefused, match=r"needs \{text\}"):
+    with pytest.raises(BackendSettingsError, match=r"needs \{text\}"):
         backend.check(spec(prompt="Into {language}."))
-    with pytest.raises(BackendRefused, match="beams"):
+    with pytest.raises(BackendSettingsError, match="beams"):
         backend.check_decoding(spec(), Decoding(beams=2))
 
 
 def test_pivot_stabilised_models_are_refused(backend):
-    with pytest.raises(BackendRefused, match="Pivot-stabilised"):
+    with pytest.raises(BackendSettingsError, match="Pivot-stabilised"):
         backend.check(replace(spec(), is_pivot=True))
-    with pytest.raises(BackendRefused, match="Pivot-stabilised"):
+    with pytest.raises(BackendSettingsError, match="Pivot-stabilised"):
         backend.load(replace(spec(), is_pivot=True))

@@ -14,7 +14,7 @@ from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel, ModelCaption, Run, RunState, Translator
 from inference.services import loading, runs
 from inference.services.models import register_model, register_translated_model, register_translator
-from inference.services.runs import RunRefused
+from inference.services.runs import RunRefusedError
 from languages.models import Language
 from tests.factories import NOW, make_language
 from tests.inference.embedded import images_of, painted_collection
@@ -136,13 +136,13 @@ def test_a_key_that_is_not_accepted_ends_the_run_after_the_first_questions(serve
 
 def test_a_run_that_could_not_be_decoded_so_or_whose_endpoint_is_gone_is_not_started(server, settings):
     model, collection = make_model(), painted_collection(2)
-    with pytest.raises(RunRefused, match="search no beams"):
+    with pytest.raises(RunRefusedError, match="search no beams"):
         begin(model, collection, "en", beams=5)
     Language.objects.create(tag="tlh", english_name="Klingon", own_name="tlhIngan Hol")
-    with pytest.raises(RunRefused, match=r"has no code for .*Klingon"):
+    with pytest.raises(RunRefusedError, match=r"has no code for .*Klingon"):
         begin(model, collection, "en", "tlh")
     settings.CAPTION_ENDPOINTS = {}
-    with pytest.raises(RunRefused, match="There is no endpoint “lab” here"):
+    with pytest.raises(RunRefusedError, match="There is no endpoint “lab” here"):
         begin(model, collection, "en")
 
     assert not Run.objects.exists()
@@ -181,5 +181,5 @@ def test_palette_captions_a_collection_in_all_its_languages():
     assert counts(run) == (24, 0, 24, 0)
     first = ModelCaption.objects.get(model=model, image=images_of(collection)[0], language="en")
     assert first.text == "A wide, dark picture, almost all in red."
-    with pytest.raises(RunRefused, match="has no code for"):
+    with pytest.raises(RunRefusedError, match="has no code for"):
         begin(model, collection, "sw")

@@ -7,7 +7,7 @@ import importlib
 import pytest
 
 from inference.backends import language_codes
-from inference.backends.captioners import BackendRefused
+from inference.backends.captioners import BackendSettingsError
 from languages.registry import LANGUAGES
 from tests.torch_extra import needs_torch
 
@@ -56,5 +56,5 @@ def test_the_option_languages_says_all_that_there_are():
     assert language_codes.codes({"languages": {"quz": "quy_Latn"}}, nllb) == {"quz": "quy_Latn"}
     assert language_codes.codes({"languages": ["de", "ca"]}, nllb) == {"de": "deu_Latn", "ca": "ca"}
     for wrong in ({}, [], [3], {"de": None}, "de"):
-        with pytest.raises(BackendRefused, match="languages"):
+        with pytest.raises(BackendSettingsError, match="languages"):
             language_codes.codes({"languages": wrong}, nllb)

@@ -11,8 +11,8 @@ from PIL import Image
 
 from images.models import Collection
 from images.services.imports import import_path
-from inference.files.pairs import PairsRefused, read_pairs
-from inference.files.pictures import PictureBroken, pictures_in, read_collection, read_folder
+from inference.files.pairs import PairFileError, read_pairs
+from inference.files.pictures import UnreadableImageError, pictures_in, read_collection, read_folder
 from inference.files.word_vectors import format_of
 from inference.management.arguments import check_file_to_write, word_vectors
 from inference.rules.word_vectors import FileFormat
@@ -41,12 +41,12 @@ def test_lines_that_are_no_pairs_are_refused_with_their_number(tmp_path, text, s
     file = tmp_path / "pairs.jsonl"
     file.write_text(text, encoding="utf-8")
 
-    with pytest.raises(PairsRefused, match=said):
+    with pytest.raises(PairFileError, match=said):
         read_pairs(file)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(PairsRefused, match="cannot be read"):
+    with pytest.raises(PairFileError, match="cannot be read"):
         read_pairs(tmp_path / "none.jsonl")
 
 
@@ -67,7 +67,7 @@ def test_pictures_are_turned_upright_and_broken_ones_named(tmp_path):
 
     [(_name, picture)] = read_folder(tmp_path, ["turned.jpg"])
     assert picture.size == (2, 4)
-    with pytest.raises(PictureBroken, match=r"broken\.png cannot be read as a picture"):
+    with pytest.raises(UnreadableImageError, match=r"broken\.png cannot be read as a picture"):
         list(read_folder(tmp_path, ["broken.png"]))
 
 

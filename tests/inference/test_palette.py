@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from inference.backends.captioners import BackendRefused, Decoding, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, Said, Spec
 from inference.backends.palette import PaletteBackend, look
 from inference.backends.palette_words import COLOURS, LANGUAGES, LIGHTS, SHAPES, sentence
 from languages.registry import LANGUAGES as REGISTERED
@@ -143,17 +143,17 @@ def test_forms_of_a_colour_stand_where_the_language_wants_them():
     ],
 )
 def test_what_it_cannot_be_given_is_refused(spec, why):
-    with pytest.raises(BackendRefused, match=why):
+    with pytest.raises(BackendSettingsError, match=why):
         PaletteBackend().check(spec)
-    with pytest.raises(BackendRefused, match=why):
+    with pytest.raises(BackendSettingsError, match=why):
         PaletteBackend().load(spec)
 
 
 def test_it_describes_pictures_and_nothing_else():
     captioner = PaletteBackend().load(SPEC)
-    with pytest.raises(BackendRefused, match="given none"):
+    with pytest.raises(BackendSettingsError, match="given none"):
         captioner.prepare(None)
-    with pytest.raises(BackendRefused, match="no stabiliser"):
+    with pytest.raises(BackendSettingsError, match="no stabiliser"):
         captioner.stabilise([], keys=[], decoding=Decoding())
     assert captioner.side == 64
     assert captioner.describe()["device"] == "cpu"

@@ -17,10 +17,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from PIL import Image
 
-from inference.backends.encoders import ExtraMissing
+from inference.backends.encoders import ExtraMissingError
 from inference.backends.mobilenet import MobileNet
 from inference.files.word_vectors import copy_glove
-from inference.projections.config import Config, ProjectionRefused
+from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import CHECKPOINT, MANIFEST, WEIGHTS, Manifest
 from inference.projections.projector import open_projection
 from inference.projections.training import Task, train
@@ -99,9 +99,9 @@ def test_what_was_interrupted_goes_on_to_the_same_projection(tmp_path):
     whole = trained(tmp_path / "whole")
     with pytest.raises(Stopped):
         train(tiny_task(), TINY, tmp_path / "broken", resume=False, progress=stop)
-    with pytest.raises(ProjectionRefused, match="--resume"):
+    with pytest.raises(ProjectionError, match="--resume"):
         trained(tmp_path / "broken")
-    with pytest.raises(ProjectionRefused, match="was not finished"):
+    with pytest.raises(ProjectionError, match="was not finished"):
         open_projection(tmp_path / "broken", None)
     epochs = []
     resumed = train(tiny_task(), TINY, tmp_path / "broken", resume=True, progress=lambda epoch, _: epochs.append(epoch))
@@ -155,27 +155,27 @@ def test_a_checkpoint_is_only_taken_up_by_the_training_it_is_of(tmp_path):
     with pytest.raises(Stopped):
         train(tiny_task(), TINY, tmp_path, resume=False, progress=stop)
 
-    with pytest.raises(ProjectionRefused, match="of another training"):
+    with pytest.raises(ProjectionError, match="of another training"):
         trained(tmp_path, tiny_task(captions=["a dog"] * 9), resume=True)
-    with pytest.raises(ProjectionRefused, match="of another training"):
+    with pytest.raises(ProjectionError, match="of another training"):
         trained(tmp_path, config=replace(TINY, seed=5), resume=True)
     (tmp_path / CHECKPOINT).write_bytes(b"half a file")
-    with pytest.raises(ProjectionRefused, match="cannot be read"):
+    with pytest.raises(ProjectionError, match="cannot be read"):
         trained(tmp_path, resume=True)
 
 
 def test_a_finished_projection_is_never_changed_and_notices_when_it_was(tmp_path):
     trained(tmp_path)
-    with pytest.raises(ProjectionRefused, match="never changed"):
+    with pytest.raises(ProjectionError, match="never changed"):
         trained(tmp_path, resume=True)
 
     weights = dict(np.load(tmp_path / WEIGHTS))
     np.savez(tmp_path / WEIGHTS, **{name: value + 1 for name, value in weights.items()})
-    with pytest.raises(ProjectionRefused, match="not those of its manifest"):
+    with pytest.raises(ProjectionError, match="not those of its manifest"):
         open_projection(tmp_path, None)
     said = json.loads((tmp_path / MANIFEST).read_text(encoding="utf-8"))
     (tmp_path / MANIFEST).write_text(json.dumps({**said, "language": "de"}), encoding="utf-8")
-    with pytest.raises(ProjectionRefused, match="was changed"):
+    with pytest.raises(ProjectionError, match="was changed"):
         open_projection(tmp_path, None)
 
 
@@ -211,14 +211,14 @@ def test_captions_are_projected_one_by_one_as_together_whatever_words_they_have(
     ],
 )
 def test_pairs_that_nothing_can_be_learned_from_are_refused_and_named(tmp_path, changes, said):
-    with pytest.raises(ProjectionRefused, match=said):
+    with pytest.raises(ProjectionError, match=said):
         trained(tmp_path, tiny_task(**changes))
 
 
 def test_without_torch_it_is_said_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
 
-    with pytest.raises(ExtraMissing, match=r"pip install -r requirements-gpu\.txt"):
+    with pytest.raises(ExtraMissingError, match=r"pip install -r requirements-gpu\.txt"):
         trained(tmp_path)
 
 

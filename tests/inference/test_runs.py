@@ -10,7 +10,7 @@ from inference.backends.captioners import Decoding, Failed
 from inference.models import CaptioningModel, ModelCaption, Run, RunFailure, RunState
 from inference.rules.runs import LARGEST_CHUNK, SMALLEST_CHUNK, chunks_of, unpack_ids
 from inference.services import runs, workers
-from inference.services.runs import RunRefused
+from inference.services.runs import RunRefusedError
 from tests.concurrency import together
 from tests.factories import NOW, make_captioner, make_collection, make_image
 from tests.inference import fake_backend
@@ -30,7 +30,7 @@ from tests.inference.watched import make_worker
 
 
 def refused(**about: object) -> str:
-    with pytest.raises(RunRefused) as reason:
+    with pytest.raises(RunRefusedError) as reason:
         make_run(**about)  # type: ignore[arg-type]
     return str(reason.value)
 
@@ -184,7 +184,7 @@ def test_pause_resume_and_cancel_come_from_the_states_they_make_sense_in():
     assert run.finished_at == NOW
 
     for step in (runs.pause, runs.resume, runs.cancel):
-        with pytest.raises(RunRefused, match="another state"):
+        with pytest.raises(RunRefusedError, match="another state"):
             step(run=run, now=NOW)
     assert log_of(run).splitlines()[-3:] == ["Paused.", "Resumed.", "Cancelled."]
 
@@ -224,13 +224,13 @@ def test_failed_images_are_tried_again_and_counted_once(monkeypatch):
     check_complete(go(run))
     assert counts(run) == (40, 0, 40, 0)
     assert not RunFailure.objects.exists()
-    with pytest.raises(RunRefused, match="No image has failed"):
+    with pytest.raises(RunRefusedError, match="No image has failed"):
         runs.retry(run=run, now=NOW)
 
 
 @pytest.mark.django_db
 def test_nothing_is_put_back_while_workers_are_at_it():
-    with pytest.raises(RunRefused, match="Workers are at it"):
+    with pytest.raises(RunRefusedError, match="Workers are at it"):
         runs.retry(run=make_run(), now=NOW)
 
 

@@ -12,7 +12,7 @@ from django.utils import translation
 from PIL import Image as Pillow
 
 from images.models import Image
-from inference.backends.captioners import BackendDown, OutOfMemory, Said
+from inference.backends.captioners import BackendDownError, OutOfMemoryError, Said
 from inference.models import Chunk, ModelCaption, RunState
 from inference.services import feeding, runs
 from inference.services.feeding import THREADS
@@ -72,7 +72,7 @@ def test_an_image_for_which_memory_never_suffices_fails_alone(monkeypatch):
 
     def too_large(keys: Sequence[str], _language: str) -> None:
         if culprit in keys:
-            raise OutOfMemory
+            raise OutOfMemoryError
 
     before(monkeypatch, too_large)
     check_complete(go(run))
@@ -123,7 +123,7 @@ def test_a_backend_that_is_down_ends_the_run_at_once_and_keeps_what_was_made(mon
 
     def go_down(keys: Sequence[str], _language: str) -> None:
         if last in keys:
-            raise BackendDown("The endpoint does not answer.")
+            raise BackendDownError("The endpoint does not answer.")
 
     with monkeypatch.context() as patch:
         before(patch, go_down)

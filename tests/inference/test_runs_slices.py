@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from inference.backends.captioners import OutOfMemory
+from inference.backends.captioners import OutOfMemoryError
 from inference.models import Run, RunState
-from inference.selectors.embeddings import EmbeddingsUnavailable
+from inference.selectors.embeddings import EmbeddingsUnavailableError
 from inference.services import chunks, embedding_store, loading, running, runs
 from inference.services.captioning import Captioning
 from inference.services.works import work_of
@@ -115,7 +115,7 @@ def test_even_the_shortest_slice_brings_a_run_on():
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("error", [OutOfMemory(), OSError("/srv/models: no such device")])
+@pytest.mark.parametrize("error", [OutOfMemoryError(), OSError("/srv/models: no such device")])
 def test_a_model_whose_loading_breaks_ends_the_run_with_a_reason(monkeypatch, error):
     def break_down(_self: Any, _spec: Any) -> FakeCaptioner:
         raise error
@@ -153,7 +153,7 @@ def test_a_run_whose_vectors_are_gone_from_storage_says_so(monkeypatch):
     run = begin_vectors(monkeypatch, images=8, batch_size=4)
 
     def gone(*_about: Any) -> Any:
-        raise EmbeddingsUnavailable("Its file is gone from storage.")
+        raise EmbeddingsUnavailableError("Its file is gone from storage.")
 
     monkeypatch.setattr(embedding_store, "ids_stored", gone)
     go(run)
@@ -179,7 +179,7 @@ def test_one_image_that_is_too_large_does_not_make_the_batches_of_all_others_sma
 
     def fits(keys: Any, _language: str) -> None:
         if large in keys:
-            raise OutOfMemory
+            raise OutOfMemoryError
         sizes.append(len(keys))
 
     monkeypatch.setattr(FakeCaptioner, "before", staticmethod(fits))

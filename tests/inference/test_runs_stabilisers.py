@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inference.backends.captioners import BackendDown, Decoding, Failed
+from inference.backends.captioners import BackendDownError, Decoding, Failed
 from inference.models import Stabiliser
 from inference.services import runs
 from tests.factories import NOW, make_captioner, make_collection
@@ -83,7 +83,7 @@ def test_a_run_that_was_broken_off_between_stabilisers_and_captions_goes_on_with
 
     def go_down(_keys: Sequence[str], language: str) -> None:
         if language:
-            raise BackendDown("Down.")
+            raise BackendDownError("Down.")
 
     with monkeypatch.context() as patch:
         before(patch, go_down)

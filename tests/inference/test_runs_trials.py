@@ -14,12 +14,12 @@ from django.core.files.storage import default_storage
 from PIL import Image as Pillow
 
 from images.models import JobState
-from inference.backends.captioners import BackendDown, Decoding
+from inference.backends.captioners import BackendDownError, Decoding
 from inference.models import CaptioningModel, ModelCaption, Stabiliser, Trial, Worker
 from inference.rules.pivot import separators_of, split
 from inference.services import trials, workers
 from inference.services.chunks import LEASE
-from inference.services.runs import RunRefused
+from inference.services.runs import RunRefusedError
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.fake_runs import (
@@ -77,11 +77,11 @@ def test_a_picture_of_ones_own_is_tried_and_forgotten_after_a_day(media):
 
 @pytest.mark.django_db
 def test_what_is_no_picture_or_no_language_of_the_model_is_refused(media):
-    with pytest.raises(RunRefused, match="web page"):
+    with pytest.raises(RunRefusedError, match="web page"):
         make_trial(make_model("a"), upload=io.BytesIO(b"<html>"), upload_name="a.png")
-    with pytest.raises(RunRefused, match="no code for"):
+    with pytest.raises(RunRefusedError, match="no code for"):
         make_trial(make_model("b"), tags=["quz"])
-    with pytest.raises(RunRefused, match="Choose a picture"):
+    with pytest.raises(RunRefusedError, match="Choose a picture"):
         make_trial(make_model("c"), image=None)
     assert not Trial.objects.exists()
 
@@ -94,7 +94,7 @@ def test_a_trial_that_cannot_be_run_says_why(media, monkeypatch):
     assert (broken.state, broken.error) == (JobState.FAILED, "Its weights are gone.")
 
     def go_down(_keys: Sequence[str], _language: str) -> None:
-        raise BackendDown("The endpoint does not answer.")
+        raise BackendDownError("The endpoint does not answer.")
 
     monkeypatch.setattr(FakeCaptioner, "before", staticmethod(go_down))
     assert run(make_trial(make_model("c"))).error == "The endpoint does not answer."

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from inference.backends import language_codes
-from inference.backends.captioners import BackendRefused, Decoding, Failed, OutOfMemory, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, Failed, OutOfMemoryError, Said, Spec
 from inference.backends.seq2seq import Seq2SeqBackend
 from tests.inference import tiny_models
 from tests.torch_extra import needs_torch
@@ -159,9 +159,9 @@ def test_languages_are_those_of_the_family_without_english_or_those_that_options
 
 @needs_torch
 def test_codes_that_the_model_does_not_have_are_refused_when_it_is_loaded(models):
-    with pytest.raises(BackendRefused, match="no language of the code deu_Goth"):
+    with pytest.raises(BackendSettingsError, match="no language of the code deu_Goth"):
         loaded("nllb", languages={"de": "deu_Goth"})
-    with pytest.raises(BackendRefused, match="no language of the code te"):
+    with pytest.raises(BackendSettingsError, match="no language of the code te"):
         loaded("m2m_100", languages={"te": "te"})
 
 
@@ -173,7 +173,7 @@ def test_memory_that_runs_out_is_said(models, monkeypatch):
         raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate")
 
     monkeypatch.setattr(type(translator._loaded.at("auto")), "generate", fail)
-    with pytest.raises(OutOfMemory):
+    with pytest.raises(OutOfMemoryError):
         translations(translator)
 
 
@@ -184,7 +184,7 @@ def test_other_models_are_refused(models, tmp_path, settings):
     config = json.loads((bare / "config.json").read_text(encoding="utf-8"))
     (bare / "config.json").write_text(json.dumps({**config, "model_type": "bert"}), encoding="utf-8")
 
-    with pytest.raises(BackendRefused, match="of the kind bert"):
+    with pytest.raises(BackendSettingsError, match="of the kind bert"):
         BACKEND.check(Spec("bare", "bare", {}))
 
 
@@ -194,10 +194,10 @@ def test_without_packages_and_without_the_folder_the_family_has_to_be_said(tmp_p
         monkeypatch.setitem(sys.modules, name, None)
 
     for source in ("nllb", f"facebook/nllb-200-distilled-600M@{COMMIT}"):
-        with pytest.raises(BackendRefused, match="Say what it is"):
+        with pytest.raises(BackendSettingsError, match="Say what it is"):
             BACKEND.check(Spec("x", source, {}))
         assert BACKEND.languages(Spec("x", source, {"family": "nllb"}))["fil"] == "tgl_Latn"
-        with pytest.raises(BackendRefused, match="which languages it translates into"):
+        with pytest.raises(BackendSettingsError, match="which languages it translates into"):
             BACKEND.check(Spec("x", source, {"family": "marian"}))
-        with pytest.raises(BackendRefused, match="This backend takes: nllb, m2m_100"):
+        with pytest.raises(BackendSettingsError, match="This backend takes: nllb, m2m_100"):
             BACKEND.check(Spec("x", source, {"family": "bart"}))

@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 
 from inference.backends import transformer_files
-from inference.backends.captioners import BackendRefused, Captioner, Decoding, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Said, Spec
 from inference.backends.encoder_decoder import EncoderDecoderBackend
-from inference.backends.encoders import ExtraMissing
+from inference.backends.encoders import ExtraMissingError
 from tests.inference import tiny_models
 from tests.torch_extra import needs_torch
 
@@ -47,7 +47,7 @@ def caption(captioner: Captioner) -> str:
 
 
 def refused(source="blip", is_pivot=False, **options) -> str:
-    with pytest.raises(BackendRefused) as refusal:
+    with pytest.raises(BackendSettingsError) as refusal:
         BACKEND.check(Spec(source, source, options, is_pivot))
     return str(refusal.value)
 
@@ -85,11 +85,11 @@ def test_weights_that_are_broken_or_missing_are_refused_when_loaded(bare):
     weights = load_file(bare / "model.safetensors")
     lacking = {name: one for name, one in weights.items() if "crossattention" not in name}
     save_file(lacking, bare / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(BackendRefused, match=r"lacks \d+ weights"):
+    with pytest.raises(BackendSettingsError, match=r"lacks \d+ weights"):
         BACKEND.load(Spec("bare", "bare", {}))
     BACKEND.load(Spec("bare", "bare", {"allow_missing_weights": True}))
     (bare / "model.safetensors").write_bytes(b"half a file")
-    with pytest.raises(BackendRefused, match="cannot be loaded by transformers"):
+    with pytest.raises(BackendSettingsError, match="cannot be loaded by transformers"):
         BACKEND.load(Spec("bare", "bare", {}))
 
 
@@ -100,7 +100,7 @@ def test_pickled_weights_are_loaded_where_they_are_trusted(bare):
 
     torch.save(load_file(bare / "model.safetensors"), bare / "pytorch_model.bin")
     (bare / "model.safetensors").unlink()
-    with pytest.raises(BackendRefused, match="pickles"):
+    with pytest.raises(BackendSettingsError, match="pickles"):
         BACKEND.load(Spec("bare", "bare", {}))
 
     trusted = BACKEND.load(Spec("bare", "bare", {"allow_pickled_weights": True}))
@@ -155,7 +155,7 @@ def test_options_that_are_not_understood_are_refused(tmp_path, settings, options
     ],
 )
 def test_decoding_that_cannot_be_is_refused(decoding):
-    with pytest.raises(BackendRefused):
+    with pytest.raises(BackendSettingsError):
         BACKEND.check_decoding(Spec("x", "x", {}), decoding)
 
 
@@ -169,7 +169,7 @@ def test_without_packages_and_without_the_folder_what_can_be_said_is_said(tmp_pa
         assert BACKEND.languages(spec) == {"de": "de"}
         assert BACKEND.languages(Spec("x", source, {})) == {"en": "en"}
         assert "of the kind bert" in refused(source, family="bert")
-        with pytest.raises(ExtraMissing, match=r"pip install -r requirements-gpu\.txt"):
+        with pytest.raises(ExtraMissingError, match=r"pip install -r requirements-gpu\.txt"):
             BACKEND.load(spec)
 
 
@@ -180,7 +180,7 @@ def test_a_model_of_the_hub_that_cannot_be_reached_is_refused(monkeypatch, tmp_p
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert huggingface_hub
-    with pytest.raises(BackendRefused, match="cannot be fetched from the hub"):
+    with pytest.raises(BackendSettingsError, match="cannot be fetched from the hub"):
         BACKEND.load(Spec("x", f"owner/name@{COMMIT}", {}))
 
 

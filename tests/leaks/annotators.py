@@ -17,7 +17,7 @@ from PIL import Image as Pillow
 
 from allocation import services as allocation
 from allocation.models import Batch
-from annotation.models import Caption, CaptionBatch, Feedback, GuidelineExample, Guidelines, Item, Rating, Round
+from annotation.models import Caption, CaptionBatch, CaptionItem, Feedback, GuidelineExample, Guidelines, Rating, Round
 from annotation.services import batches, corrections
 from annotation.services.feedback import give_feedback
 from images.models import Collection, ImportJob, ImportKind, ImportRow, JobState, Outcome
@@ -126,7 +126,7 @@ class World:
         if batch.stage == "rate":
             batches.save_ratings(**who, ratings=dict.fromkeys(positions, Rating.GOOD))
             batches.open_writing(**who)
-        for item in Item.objects.filter(batch=batch):
+        for item in CaptionItem.objects.filter(batch=batch):
             text = f"Ein Bild von etwas, Nummer {item.position}"
             batches.save_draft(**who, position=item.position, text=text, revision=item.revision, active_ms=0)
         batches.submit_batch(**who)
@@ -134,14 +134,14 @@ class World:
     def secrets(self) -> Secrets:
         numbers = {entry.image_id: entry.position for entry in self.collection.entries.all()}
         words = {MODEL_WORD: "the model's name"}
-        for item in Item.objects.filter(batch=self.batch):
+        for item in CaptionItem.objects.filter(batch=self.batch):
             words |= dict.fromkeys(words_of(numbers[item.image_id]), f"the English caption at {item.position}")
         return Secrets(words, self.change)
 
     def change(self) -> None:
         """Make them other captions and other ratings, as if they had always been so."""
-        for item in Item.objects.filter(batch=self.batch):
-            Item.objects.filter(pk=item.pk).update(rating=OTHER_RATINGS[item.position - 1])
+        for item in CaptionItem.objects.filter(batch=self.batch):
+            CaptionItem.objects.filter(pk=item.pk).update(rating=OTHER_RATINGS[item.position - 1])
             text = f"Another {item.position} thing altogether"
             captions = ModelCaption.objects.filter(pk=item.english_id)
             captions.update(text=text)
@@ -249,7 +249,7 @@ class World:
         encoder = Encoder.objects.create(is_shared=True, name="Sentences", backend="sentences", signature="s-1")
         vectors = [[1.0, number] for number in range(IMAGES)]
         put_set(encoder, self.collection, vectors, captions_of=captioner, language=Language.objects.get(pk="en"))
-        for item in Item.objects.filter(batch=self.batch).select_related("english"):
+        for item in CaptionItem.objects.filter(batch=self.batch).select_related("english"):
             trial = Trial.objects.create(
                 model=captioner,
                 image_id=item.image_id,

@@ -22,7 +22,7 @@ from django.test import Client
 from django.urls import path, reverse
 from django.utils import timezone
 
-from gapgame.models import Item, ItemImage, ItemSet, Outcome, Player, Season, SkipReason, Turn
+from gapgame.models import GapItem, ItemImage, ItemSet, Outcome, Player, Season, SkipReason, Turn
 from gapgame.rules.scripted import SHORTEST_PAUSE
 from gapgame.selectors.play import ADDRESS_HOURS, images_shown, picture_address
 from gapgame.services import playing
@@ -77,7 +77,7 @@ class World:
 
     def change(self) -> None:
         told = Turn.objects.filter(player=self.player, outcome__in=["attempt_1", "failed"]).values("item")
-        secret = Item.objects.exclude(pk__in=told)
+        secret = GapItem.objects.exclude(pk__in=told)
         secret.update(word=LONGER, sense=["other.n.01", "more.n.02"], split=(F("split") + 1) % 5)
         opened = Turn.objects.filter(player=self.player, opened_at__isnull=False).values("item")
         secret.exclude(pk__in=opened).update(before="Quite another ", after=", and longer than it was.")

@@ -30,7 +30,7 @@ from inference import exposure
 from inference.models import CaptioningModel, Encoder, Trial
 from languages.models import Language
 from people.models import Membership, Role, User
-from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, Standing
+from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, RaterStatus
 from sxs_eval.selectors.work import workable
 from sxs_eval.services import judging
 from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater
@@ -206,7 +206,7 @@ def given_back(world: World) -> None:
 
 def paused(world: World) -> None:
     in_the_middle(world)
-    Standing.objects.create(comparison=world.comparison, person=world.rater, paused_at=timezone.now())
+    RaterStatus.objects.create(comparison=world.comparison, person=world.rater, paused_at=timezone.now())
 
 
 DIFFERING = (

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonRes
 from django.urls import path
 from PIL import Image as Pillow
 
-from annotation.models import Item, Rating
+from annotation.models import CaptionItem, Rating
 from config.urls import urlpatterns
 from people.models import User
 from people.requests import user_of
@@ -28,8 +28,8 @@ from tests.leaks.annotators import (
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
 
-def _item(request: HttpRequest) -> Item:
-    return Item.objects.filter(batch__stage="write", batch__batch__person=request.user.pk, position=2).get()
+def _item(request: HttpRequest) -> CaptionItem:
+    return CaptionItem.objects.filter(batch__stage="write", batch__batch__person=request.user.pk, position=2).get()
 
 
 def leak_in_page(request: HttpRequest) -> HttpResponse:
@@ -90,7 +90,7 @@ def leak_once_changed(request: HttpRequest) -> HttpResponse:
     return HttpResponse(_item(request).english.text if user_of(request).first_name == "Curious" else "")
 
 
-def _number(item: Item) -> int:
+def _number(item: CaptionItem) -> int:
     return item.image.entries.get().position
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from metrics.agreement import alpha_interval, alpha_of_ratings, krippendorff_alpha
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 from tests.memory import peak_of
 
 NONE = np.nan
@@ -82,7 +82,7 @@ def test_alpha_of_ratings_at_random_is_near_zero():
 )
 def test_where_alpha_is_undefined_the_error_says_why(ratings, reason):
     for level in ("nominal", "ordinal", "interval"):
-        with pytest.raises(UndefinedFigure) as refused:
+        with pytest.raises(UndefinedFigureError) as refused:
             krippendorff_alpha(ratings, level=level)
         assert refused.value.reason == reason
 
@@ -106,7 +106,7 @@ def test_the_interval_equals_that_of_drawing_the_units_one_by_one():
     [([0, 0, 1, 1], Reason.RESAMPLES_UNDEFINED), ([0, 0, 0, 0], Reason.NO_VARIATION)],
 )
 def test_an_interval_of_too_few_units_is_undefined_rather_than_made_up(units, reason):
-    with pytest.raises(UndefinedFigure) as refused:
+    with pytest.raises(UndefinedFigureError) as refused:
         alpha_interval(units, [1, 1, 1, 2], level="ordinal", resamples=200, rng=np.random.default_rng(0))
     assert refused.value.reason == reason
 

@@ -14,7 +14,7 @@ from metrics.caption_stats import (
     COLUMNS,
     LONGEST_LINE,
     CaptionStatistics,
-    MalformedFile,
+    MalformedFileError,
     mean_to_one_decimal,
     read_captions,
     statistics_of,
@@ -138,7 +138,7 @@ class TestFilesThatAreNone:
         ],
     )
     def test_the_line_and_the_reason_are_named(self, raw, says):
-        with pytest.raises(MalformedFile, match=says):
+        with pytest.raises(MalformedFileError, match=says):
             statistics(raw)
 
     def test_a_file_without_a_last_line_break_or_with_a_byte_order_mark_is_fine(self):
@@ -147,5 +147,5 @@ class TestFilesThatAreNone:
     def test_only_what_was_read_is_held(self):
         images = read_captions(BytesIO(line("a", de=["ja"]) + b"broken"))
         assert next(images).captions == {"de": ["ja"]}
-        with pytest.raises(MalformedFile):
+        with pytest.raises(MalformedFileError):
             next(images)

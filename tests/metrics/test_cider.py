@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from metrics import n_grams
 from metrics.cider import cider, cider_d
 from metrics.document_frequencies import DocumentFrequencies
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 from tests.metrics.captions_drawn import corpus
 from tests.metrics.plain import document_frequencies, plain_cider
 from tests.metrics.reference_tool import EXACTLY, assert_equal_scores, coco_example, reference_cider_d
@@ -117,7 +117,7 @@ def test_a_single_image_scores_nothing_against_its_own_frequencies():
 
 @pytest.mark.parametrize("metric", [cider, cider_d])
 def test_references_without_words_leave_nothing_to_weigh_by(metric):
-    with pytest.raises(UndefinedFigure, match="No reference has a word") as caught:
+    with pytest.raises(UndefinedFigureError, match="No reference has a word") as caught:
         metric(["a cat", "b"], [[""], [" ", ""]])
     assert caught.value.reason == Reason.NO_WORDS
     frequencies = DocumentFrequencies.from_references([["a cat"], ["a dog"]])

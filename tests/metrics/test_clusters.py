@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metrics.clusters import MOST_CLUSTERS, mean_interval, ratio_bounds, subset_sums
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 from tests.metrics.test_coverage_of_intervals import Coverage
 
 RUNS, PLAYERS, TURNS, TRUTH = 400, 60, 20, 0.5
@@ -60,7 +60,7 @@ def test_one_cluster_and_empty_denominators_have_no_bounds() -> None:
 
 @pytest.mark.parametrize(("values", "reason"), [([0.5], Reason.NO_VARIATION), ([0.5, 0.5], Reason.NO_VARIATION)])
 def test_a_mean_without_variation_has_no_interval(values: list[float], reason: Reason) -> None:
-    with pytest.raises(UndefinedFigure) as caught:
+    with pytest.raises(UndefinedFigureError) as caught:
         mean_interval(sum(values), sum(value**2 for value in values), len(values))
     assert caught.value.reason == reason
 

@@ -26,7 +26,7 @@ from metrics.correlations import (
     spearman,
 )
 from metrics.model_ranks import Ties, model_ranks, rank_agreement
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 from tests.published import published
 
 ANSCOMBE = (
@@ -51,7 +51,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 def defined(coefficient: Coefficient, x, y, *, flip: bool) -> float:
     try:
         return correlation(x, y, coefficient=coefficient, flip=flip)
-    except UndefinedFigure:
+    except UndefinedFigureError:
         assume(False)
         raise
 
@@ -187,7 +187,7 @@ def test_where_a_coefficient_is_undefined_the_error_says_why(x, y, coefficient, 
         lambda: FUNCTIONS[coefficient](x, y),
         lambda: correlation_interval(x, y, coefficient=coefficient, flip=False, resamples=100, rng=rng()),
     ):
-        with pytest.raises(UndefinedFigure) as refused:
+        with pytest.raises(UndefinedFigureError) as refused:
             figure()
         assert refused.value.reason == reason
 
@@ -197,14 +197,14 @@ def test_a_metric_without_differences_has_no_correlation_by_its_mirror_image(coe
     """Pearson's was .93 for these: the cosine of the people's gains and a constant."""
     people, metric = [2.0, 3.0, 2.5, 5.0, 1.5], [0.4] * 5
     for x, y in ((people, metric), (metric, people)):
-        with pytest.raises(UndefinedFigure) as refused:
+        with pytest.raises(UndefinedFigureError) as refused:
             correlation(x, y, coefficient=coefficient, flip=True)
         assert refused.value.reason == Reason.SAME_IN_ALL_EVALUATIONS
 
 
 @pytest.mark.parametrize("coefficient", list(Coefficient))
 def test_one_evaluation_and_its_mirror_image_are_no_correlation(coefficient):
-    with pytest.raises(UndefinedFigure) as refused:
+    with pytest.raises(UndefinedFigureError) as refused:
         correlation([2], [3], coefficient=coefficient, flip=True)
     assert refused.value.reason == Reason.TOO_FEW_POINTS
 
@@ -233,7 +233,7 @@ def test_intervals_are_those_of_drawing_the_evaluations_one_by_one(coefficient, 
     for places in drawn:
         try:
             plain.append(correlation(x[places], y[places], coefficient=coefficient, flip=flip))
-        except UndefinedFigure:
+        except UndefinedFigureError:
             continue
     assert len(plain) >= 1_485
     assert [interval.low, interval.high] == pytest.approx(list(np.quantile(plain, [0.025, 0.975])), abs=1e-9)
@@ -269,7 +269,7 @@ def test_the_same_seed_gives_the_same_interval_and_another_one_another():
     ],
 )
 def test_an_interval_that_would_claim_certainty_is_undefined(x, y, reason):
-    with pytest.raises(UndefinedFigure) as refused:
+    with pytest.raises(UndefinedFigureError) as refused:
         correlation_interval(x, y, coefficient=Coefficient.SPEARMAN, flip=False, resamples=300, rng=rng())
     assert refused.value.reason == reason
 

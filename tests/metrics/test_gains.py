@@ -17,7 +17,7 @@ from metrics.gains import (
     pooled_gain,
     pooled_gain_interval,
 )
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -79,7 +79,7 @@ def test_outcomes_that_are_all_alike_give_a_gain_without_interval(wins, losses, 
         lambda: gain_interval(wins, losses, images, resamples=100, rng=rng()),
         lambda: images_needed(wins, losses, images, width_points=5),
     ):
-        with pytest.raises(UndefinedFigure) as refused:
+        with pytest.raises(UndefinedFigureError) as refused:
             figure()
         assert refused.value.reason == Reason.NO_VARIATION
 
@@ -92,7 +92,7 @@ def test_without_images_there_is_no_gain():
         lambda: pooled_gain([]),
         lambda: pooled_gain_interval([], [], resamples=100, rng=rng()),
     ):
-        with pytest.raises(UndefinedFigure) as refused:
+        with pytest.raises(UndefinedFigureError) as refused:
             figure()
         assert refused.value.reason == Reason.NO_IMAGES
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from metrics import meteor, ptb
-from metrics.java import Talk, ToolFailed, ToolMissing, jar, java
+from metrics.java import Talk, ToolFailedError, ToolMissingError, jar, java
 
 ECHO = "for line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.buffer.flush()"
 
@@ -81,21 +81,24 @@ def test_a_program_that_dies_is_told_with_its_last_words(pretend):
     with Talk([], folder=folder) as program:
         program.send(["x" * 1000] * 1000)
         assert program.answer() == "first"
-        with pytest.raises(ToolFailed, match=r"\(code 1\): no such language"):
+        with pytest.raises(ToolFailedError, match=r"\(code 1\): no such language"):
             program.answer()
 
 
 def test_half_a_line_is_no_answer(pretend):
     folder = pretend("sys.stdout.write('0.12')")
 
-    with Talk([], folder=folder) as program, pytest.raises(ToolFailed, match="did not say why"):
+    with Talk([], folder=folder) as program, pytest.raises(ToolFailedError, match="did not say why"):
         program.answer()
 
 
 def test_a_program_that_says_nothing_is_given_up(pretend):
     folder = pretend("time.sleep(60)")
 
-    with Talk([], folder=folder, patience_s=0.3) as program, pytest.raises(ToolFailed, match="said nothing for 0 s"):
+    with (
+        Talk([], folder=folder, patience_s=0.3) as program,
+        pytest.raises(ToolFailedError, match="said nothing for 0 s"),
+    ):
         program.answer()
 
 
@@ -116,9 +119,9 @@ def test_no_program_is_left_behind_when_its_user_fails(pretend):
 def test_without_java_the_message_says_how_to_get_it(monkeypatch):
     monkeypatch.setenv("JAVA", "no-such-java")
 
-    with pytest.raises(ToolMissing, match=r"there is no no-such-java .* default-jre-headless"):
+    with pytest.raises(ToolMissingError, match=r"there is no no-such-java .* default-jre-headless"):
         java()
-    with pytest.raises(ToolMissing):
+    with pytest.raises(ToolMissingError):
         Talk([], folder=Path("/"))
 
 
@@ -128,7 +131,7 @@ def test_something_that_is_no_program_is_told(tmp_path, monkeypatch):
     broken.chmod(0o755)
     monkeypatch.setenv("JAVA", str(broken))
 
-    with pytest.raises(ToolFailed, match="cannot be started"):
+    with pytest.raises(ToolFailedError, match="cannot be started"):
         Talk([], folder=tmp_path)
 
 
@@ -137,13 +140,13 @@ def test_without_the_package_the_message_says_how_to_get_it(monkeypatch, tool):
     monkeypatch.delenv(tool.JAR_VARIABLE, raising=False)
     monkeypatch.setattr("metrics.java.PACKAGE", "no_such_package")
 
-    with pytest.raises(ToolMissing, match=rf"requirements-java\.txt.*{tool.JAR_VARIABLE}"):
+    with pytest.raises(ToolMissingError, match=rf"requirements-java\.txt.*{tool.JAR_VARIABLE}"):
         jar(tool.JAR_VARIABLE, tool.INSIDE_PACKAGE, "archive")
 
 
 def test_an_archive_can_be_named_and_must_be_there(tmp_path, monkeypatch):
     monkeypatch.setenv("METEOR_JAR", str(tmp_path / "meteor-1.5.jar"))
-    with pytest.raises(ToolMissing, match=r"METEOR_JAR names .* which is no file"):
+    with pytest.raises(ToolMissingError, match=r"METEOR_JAR names .* which is no file"):
         jar("METEOR_JAR", "", "meteor-1.5.jar")
 
     (tmp_path / "meteor-1.5.jar").touch()
@@ -154,7 +157,7 @@ def test_finding_the_archives_imports_nothing_of_their_package():
     for tool in (meteor, ptb):
         try:
             jar(tool.JAR_VARIABLE, tool.INSIDE_PACKAGE, "archive")
-        except ToolMissing:
+        except ToolMissingError:
             continue
     assert not [name for name in sys.modules if name.startswith("pycocoevalcap.meteor")]
 
@@ -194,21 +197,21 @@ def test_meteor_is_asked_image_by_image_and_then_for_all(pretend, monkeypatch):
 def test_what_is_no_number_is_never_a_score(pretend, monkeypatch, figure):
     in_place_of_meteor(pretend, monkeypatch, figure)
 
-    with pytest.raises(ToolFailed, match="where a number should be"):
+    with pytest.raises(ToolFailedError, match="where a number should be"):
         meteor.meteor(["a"], [["a"]])
 
 
 def test_a_language_without_its_table_of_paraphrases_is_told(pretend, monkeypatch):
     in_place_of_meteor(pretend, monkeypatch, "0.25")
 
-    with pytest.raises(ToolMissing, match=r"paraphrase-cz\.gz.*meteor-1\.5\.tar\.gz"):
+    with pytest.raises(ToolMissingError, match=r"paraphrase-cz\.gz.*meteor-1\.5\.tar\.gz"):
         meteor.meteor(["a"], [["a"]], language="cs")
     assert meteor.meteor(["a"], [["a"]], language="pt-BR").corpus == 1
 
 
 @pytest.mark.parametrize("language", ["zh", "sw", "quz", "other", "cz", ""])
 def test_languages_that_meteor_does_not_know_are_refused(language):
-    with pytest.raises(meteor.LanguageUnknown, match=r"METEOR 1\.5 knows cs, da, de, en"):
+    with pytest.raises(meteor.UnknownLanguageError, match=r"METEOR 1\.5 knows cs, da, de, en"):
         meteor.meteor(["a"], [["a"]], language=language)
 
 
@@ -233,6 +236,6 @@ def test_a_tokeniser_that_gives_other_lines_than_it_was_sent_is_noticed(pretend,
     (folder / "archive.jar").touch()
     monkeypatch.setenv("PTB_JAR", str(folder / "archive.jar"))
 
-    with pytest.raises(ToolFailed, match="more lines than the 2 texts"):
+    with pytest.raises(ToolFailedError, match="more lines than the 2 texts"):
         ptb.ptb_tokens(["a", "b\u2028c"])
     assert ptb.ptb_tokens([]) == []

@@ -7,7 +7,7 @@ import pytest
 
 from metrics.agreement import alpha_of_ratings
 from metrics.kappa import cohen_kappa, fleiss_kappa
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 COHEN = [[88, 14, 18], [10, 40, 10], [2, 6, 12]]
 """200 units by two judges into three categories: Cohen (1960)."""
@@ -118,7 +118,7 @@ def test_fleiss_kappa_is_near_nominal_alpha_where_there_are_many_units():
     ],
 )
 def test_where_kappa_is_undefined_the_error_says_why(figure, reason):
-    with pytest.raises(UndefinedFigure) as refused:
+    with pytest.raises(UndefinedFigureError) as refused:
         figure()
     assert refused.value.reason == reason
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from metrics.annotation_free import projections_of
-from metrics.named_vectors import BrokenVectors, NamedVectors, read_named_vectors
-from metrics.scoring import NotGiven, score
+from metrics.named_vectors import MalformedVectorsError, NamedVectors, read_named_vectors
+from metrics.scoring import MissingInputError, score
 
 
 def named(keys: str, rows: list[list[float]], signature: str = "encoder-1", space: str = "space-1") -> NamedVectors:
@@ -47,16 +47,16 @@ def test_files_that_hold_something_else_are_refused(tmp_path, changes, said):
     entries = {key: value for key, value in {**GOOD, **changes}.items() if value is not None}
     np.savez(tmp_path / "file.npz", **entries)
 
-    with pytest.raises(BrokenVectors, match=said):
+    with pytest.raises(MalformedVectorsError, match=said):
         read_named_vectors(tmp_path / "file.npz")
 
 
 def test_files_of_another_kind_are_refused(tmp_path):
     (tmp_path / "text.npz").write_text("no zip", encoding="utf-8")
 
-    with pytest.raises(BrokenVectors, match="is not an npz file"):
+    with pytest.raises(MalformedVectorsError, match="is not an npz file"):
         read_named_vectors(tmp_path / "text.npz")
-    with pytest.raises(BrokenVectors, match="cannot be read"):
+    with pytest.raises(MalformedVectorsError, match="cannot be read"):
         read_named_vectors(tmp_path / "none.npz")
 
 
@@ -79,7 +79,7 @@ def test_only_what_is_given_can_be_compared_with():
     projections = projections_of(["a"], candidates=named("a", [[1, 0]]), features=named("a", [[1, 0]]))
 
     assert score(["x"], [["x"]], metrics=["cmedrel"], projections=projections)[0].scores.corpus == 1.0
-    with pytest.raises(NotGiven, match="English references"):
+    with pytest.raises(MissingInputError, match="English references"):
         score(["x"], [["x"]], metrics=["clinrel"], projections=projections)
 
 
@@ -93,5 +93,5 @@ def test_only_what_is_given_can_be_compared_with():
     ],
 )
 def test_vectors_that_do_not_fit_are_refused_and_named(candidates, features, said):
-    with pytest.raises(BrokenVectors, match=said):
+    with pytest.raises(MalformedVectorsError, match=said):
         projections_of(["a", "b"], candidates=candidates, features=features)

@@ -10,7 +10,7 @@ import pytest
 from metrics import paired
 from metrics.bootstrap import bootstrap_interval, resample_weights
 from metrics.paired import paired_difference, paired_difference_of_sums
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 CROSSED = np.array([188, 96, 168, 176, 153, 172, 177, 163, 146, 173, 186, 168, 177, 184, 96]) / 8
 SELF_FERTILISED = np.array([139, 163, 160, 160, 147, 149, 149, 122, 132, 144, 130, 144, 102, 124, 144]) / 8
@@ -152,7 +152,7 @@ def test_the_same_seed_gives_the_same_and_another_one_another():
     ],
 )
 def test_what_resampling_cannot_show_is_undefined(method, first, second, reason):
-    with pytest.raises(UndefinedFigure) as refused:
+    with pytest.raises(UndefinedFigureError) as refused:
         paired_difference(first, second, method=method, resamples=200, rng=rng())
     assert refused.value.reason == reason
 
@@ -201,9 +201,9 @@ def test_an_interval_lacks_what_more_than_one_in_a_hundred_resamples_lack():
         return statistic
 
     assert bootstrap_interval(mean_unless(0.01), 10, resamples=1_000, rng=rng()).holds(4.5)
-    with pytest.raises(UndefinedFigure) as refused:
+    with pytest.raises(UndefinedFigureError) as refused:
         bootstrap_interval(mean_unless(0.02), 10, resamples=1_000, rng=rng())
     assert refused.value.reason == Reason.RESAMPLES_UNDEFINED
-    with pytest.raises(UndefinedFigure) as refused:
+    with pytest.raises(UndefinedFigureError) as refused:
         bootstrap_interval(lambda weights: weights[:, 0], 0, resamples=1_000, rng=rng())
     assert refused.value.reason == Reason.NO_IMAGES

@@ -20,7 +20,7 @@ from metrics.ranking import (
     resampled_strengths,
     win_table,
 )
-from metrics.undefined import Reason, UndefinedFigure
+from metrics.undefined import Reason, UndefinedFigureError
 
 BASEBALL = [
     [0, 7, 9, 7, 7, 9, 11],
@@ -119,14 +119,14 @@ def _columns(outcomes: Outcomes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ],
 )
 def test_strengths_that_would_be_infinite_are_undefined(table, reason):
-    with pytest.raises(UndefinedFigure) as refused:
+    with pytest.raises(UndefinedFigureError) as refused:
         bradley_terry(table)
     assert refused.value.reason == reason
 
 
 @pytest.mark.parametrize("table", [[], np.zeros((0, 0))])
 def test_a_table_without_models_is_undefined_and_one_that_is_not_square_refused(table):
-    with pytest.raises(UndefinedFigure) as refused:
+    with pytest.raises(UndefinedFigureError) as refused:
         bradley_terry(table)
     assert refused.value.reason == Reason.NO_MODELS
     with pytest.raises(ValueError, match=r"not shape \(2, 3\)"):
@@ -162,7 +162,7 @@ def test_one_lucky_image_is_too_little_for_intervals():
     assert bradley_terry(win_table(outcomes_of(rows), n_models=2)) is not None
     resampled = resampled_strengths(outcomes_of(rows), n_models=2, resamples=200, rng=np.random.default_rng(0))
     assert not resampled.core().any()
-    with pytest.raises(UndefinedFigure) as refused:
+    with pytest.raises(UndefinedFigureError) as refused:
         resampled.of(np.array([True, True]))
     assert refused.value.reason == Reason.RESAMPLES_UNDEFINED
 
@@ -221,6 +221,6 @@ def test_as_many_images_as_are_said_to_separate_two_models_just_do():
 
 
 def test_no_difference_is_separated_by_no_number_of_images():
-    with pytest.raises(UndefinedFigure) as refused:
+    with pytest.raises(UndefinedFigureError) as refused:
         images_to_separate(0.0, Interval(-1, 1), images=100)
     assert refused.value.reason == Reason.NO_DIFFERENCE

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from metrics.relevance import bmrc, clin_rel, cmed_rel, wcc, wmd_rel
-from metrics.undefined import UndefinedFigure
+from metrics.undefined import UndefinedFigureError
 from tests.published import published
 
 
@@ -54,7 +54,7 @@ def test_where_nothing_is_apart_all_is_relevant():
 
 
 def test_no_finite_distance_has_no_largest_one():
-    with pytest.raises(UndefinedFigure):
+    with pytest.raises(UndefinedFigureError):
         wmd_rel([np.inf])
     assert list(wmd_rel([np.inf], z=2.0).per_image) == [0.0]
 

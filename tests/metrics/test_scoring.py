@@ -15,10 +15,10 @@ from metrics.scores import MetricScores
 from metrics.scoring import (
     FIGURES,
     METRICS,
+    MissingInputError,
     Need,
-    NotGiven,
     Projections,
-    UnknownMetric,
+    UnknownMetricError,
     metric_named,
     prepare,
     score,
@@ -195,7 +195,7 @@ def test_relevance_by_projections_and_its_sum():
 
 @pytest.mark.parametrize("name", ["wmdrel", "clinrel", "cmedrel", "wcc"])
 def test_what_a_metric_needs_must_be_given(name):
-    with pytest.raises(NotGiven, match="needs"):
+    with pytest.raises(MissingInputError, match="needs"):
         score(CANDIDATES, REFERENCES, metrics=[name])
 
 
@@ -204,14 +204,14 @@ def test_features_of_images_are_only_needed_for_what_looks_at_images():
 
     [found] = score(CANDIDATES, REFERENCES, metrics=["clinrel"], projections=projections)
     assert found.scores.corpus == 1
-    with pytest.raises(NotGiven, match="features of the images"):
+    with pytest.raises(MissingInputError, match="features of the images"):
         score(CANDIDATES, REFERENCES, metrics=["cmedrel"], projections=projections)
 
 
 def test_unknown_names_are_told_before_anything_is_computed(monkeypatch):
     monkeypatch.setattr(scoring, "prepare", None)
 
-    with pytest.raises(UnknownMetric, match=r"no metric 'spice'\. There are: cider, cider-d, bleu"):
+    with pytest.raises(UnknownMetricError, match=r"no metric 'spice'\. There are: cider, cider-d, bleu"):
         score(CANDIDATES, REFERENCES, metrics=["bleu", "spice"])
     assert metric_named("bleu-2") is METRICS["bleu"]
 

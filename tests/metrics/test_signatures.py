@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.signatures import BrokenSignature, Signature, differences, references_digest, warning
+from metrics.signatures import MalformedSignatureError, Signature, differences, references_digest, warning
 
 CIDER = Signature.of("cider-d", {"v": 1, "text": "whitespace-1", "n": 4, "lang": None, "refs": "3f2a00000000"})
 
@@ -32,7 +32,7 @@ def test_whatever_a_setting_holds_is_read_back(settings):
 
 @pytest.mark.parametrize("text", ["", "|v:1", "cider-d|v", "cider-d|:1", "cider-d|v:1|v:1", "cider-d|v:1|"])
 def test_what_is_no_signature_is_refused(text):
-    with pytest.raises(BrokenSignature, match="is no signature"):
+    with pytest.raises(MalformedSignatureError, match="is no signature"):
         Signature.parse(text)
 
 

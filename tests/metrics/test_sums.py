@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.java import ToolFailed
-from metrics.meteor import LanguageUnknown, meteor_of_sums, sums_of_answers
+from metrics.java import ToolFailedError
+from metrics.meteor import UnknownLanguageError, meteor_of_sums, sums_of_answers
 from metrics.paired import METHODS, paired_difference_of_sums
 from metrics.relevance import bmrc
 from metrics.scores import MetricScores
@@ -79,7 +79,7 @@ def test_a_candidate_that_is_its_reference_adds_no_chunk():
 
 @pytest.mark.parametrize("answer", ["1 2 3", "0.5", "x" + " 0" * 22])
 def test_an_answer_without_the_statistics_is_no_answer(answer):
-    with pytest.raises(ToolFailed, match="METEOR answered"):
+    with pytest.raises(ToolFailedError, match="METEOR answered"):
         sums_of_answers([answer], language="en")
 
 
@@ -116,5 +116,5 @@ def test_only_figures_that_are_no_means_have_a_statistic():
 def test_sums_that_cannot_be_meteors_are_refused():
     with pytest.raises(ValueError, match="METEOR follows from 6 sums in a row"):
         meteor_of_sums([[1, 2]], language="en")
-    with pytest.raises(LanguageUnknown, match="zh"):
+    with pytest.raises(UnknownLanguageError, match="zh"):
         meteor_of_sums(np.ones((1, 6)), language="zh")

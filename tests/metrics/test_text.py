@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.java import ToolMissing
+from metrics.java import ToolMissingError
 from metrics.text import Tokenizer, normalised, text_version, tokenise
 from tests.published import published
 
@@ -134,5 +134,5 @@ def test_without_icu_the_message_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "icu4py.breakers", None)
 
     for asked in (lambda: tokenise(["a"], tokenizer=Tokenizer.ICU), lambda: text_version("icu")):
-        with pytest.raises(ToolMissing, match="pip install icu4py=="):
+        with pytest.raises(ToolMissingError, match="pip install icu4py=="):
             asked()

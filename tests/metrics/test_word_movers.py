@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from metrics import word_movers
-from metrics.undefined import Reason, UndefinedFigure
-from metrics.word_movers import SolverMissing, word_movers_distance, word_movers_distances
+from metrics.undefined import Reason, UndefinedFigureError
+from metrics.word_movers import SolverMissingError, word_movers_distance, word_movers_distances
 from metrics.word_vectors import TableWriter, open_table
 from tests.published import published
 from tests.servers import ROOT
@@ -62,7 +62,7 @@ def test_it_is_the_optimum_of_the_linear_programme(a, b):
     expected = by_linear_programme(a, b)
 
     if expected is None:
-        with pytest.raises(UndefinedFigure):
+        with pytest.raises(UndefinedFigureError):
             word_movers_distance(a, b, VECTORS)
     else:
         assert word_movers_distance(a, b, VECTORS) == pytest.approx(expected, abs=1e-7)
@@ -124,7 +124,7 @@ def test_unknown_words_are_left_out_and_counted():
 
 
 def test_a_text_without_a_known_word_has_no_distance_even_to_itself():
-    with pytest.raises(UndefinedFigure) as refused:
+    with pytest.raises(UndefinedFigureError) as refused:
         word_movers_distance("unknown", "unknown", VECTORS)
     assert refused.value.reason == Reason.NO_KNOWN_WORD
 
@@ -159,7 +159,7 @@ def test_without_the_solver_only_what_needs_it_is_refused(monkeypatch):
     word_movers._cheapest.cache_clear()
     try:
         assert word_movers_distance("w1", "w2", VECTORS) > 0
-        with pytest.raises(SolverMissing, match="pip install POT"):
+        with pytest.raises(SolverMissingError, match="pip install POT"):
             word_movers_distance("w1 w4", "w2 w5", VECTORS)
     finally:
         word_movers._cheapest.cache_clear()

@@ -23,10 +23,10 @@ from metrics.word_vectors import (
     MATRIX,
     ROWS_AT_ONCE,
     WORDS,
-    BrokenTable,
+    MalformedTableError,
     Manifest,
     TableWriter,
-    VectorRefused,
+    VectorError,
     check_table,
     cosine_similarity,
     open_table,
@@ -174,7 +174,7 @@ def test_rows_in_many_blocks_are_where_their_words_are(tmp_path):
     ],
 )
 def test_what_cannot_be_in_a_table_is_named_by_number(tmp_path, pairs, number, reason):
-    with pytest.raises(VectorRefused) as refused:
+    with pytest.raises(VectorError) as refused:
         write(tmp_path / "table", pairs)
     assert (refused.value.number, refused.value.reason) == (number, reason)
 
@@ -230,7 +230,7 @@ def edit_layout(folder: Path) -> None:
 def test_files_that_are_gone_or_of_another_size_do_not_open(tmp_path, break_it, said):
     write(tmp_path / "table", ANIMALS)
     break_it(tmp_path / "table")
-    with pytest.raises(BrokenTable, match=said):
+    with pytest.raises(MalformedTableError, match=said):
         open_table(tmp_path / "table")
 
 
@@ -246,9 +246,9 @@ def test_reading_everything_finds_a_changed_number_and_a_changed_word(tmp_path):
     index.commit()
     index.close()
     open_table(tmp_path / "number")
-    with pytest.raises(BrokenTable, match=r"numbers in .*matrix\.npy were changed"):
+    with pytest.raises(MalformedTableError, match=r"numbers in .*matrix\.npy were changed"):
         check_table(tmp_path / "number")
-    with pytest.raises(BrokenTable, match=r"words in .*words\.sqlite were changed"):
+    with pytest.raises(MalformedTableError, match=r"words in .*words\.sqlite were changed"):
         check_table(tmp_path / "word")
 
 

@@ -22,7 +22,7 @@ def in_a_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
 
 
 def refuse(_environ: dict[str, Any]) -> None:
-    raise bodies.RefusedError(403, "not yours")
+    raise bodies.BodyRefusedError(403, "not yours")
 
 
 def allow(_environ: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
-from operations.rules.manifest import MANIFEST, SUMS, Refused
+from operations.rules.manifest import MANIFEST, SUMS, BackupError
 from operations.services import databases
 from people.models import Project, User
 from tests import servers
@@ -163,7 +163,7 @@ def test_a_restore_that_fails_leaves_the_database_as_it_was(tmp_path, media):
 
     with pytest.raises(Exception, match=r"pg_restore failed|malformed|not a database|in use"):
         databases.load(torn, rows={})
-    with pytest.raises(Refused, match=r"other numbers of rows than the backup says, in people_project\."):
+    with pytest.raises(BackupError, match=r"other numbers of rows than the backup says, in people_project\."):
         databases.load(dump, rows=rows | {"people_project": 5})
 
     assert Project.objects.count() == 2

@@ -100,7 +100,7 @@ def test_the_platform_knows_who_may_send_files_before_it_reads_them(client, djan
         environ = {"REQUEST_METHOD": "POST", "PATH_INFO": UPLOAD, "wsgi.input": BytesIO()}
         try:
             asgi.check_uploader(environ | more)
-        except bodies.RefusedError as error:
+        except bodies.BodyRefusedError as error:
             return f"{error.status} {error.sentence}"
         return ""
 
@@ -123,7 +123,7 @@ def test_the_platform_knows_who_may_send_files_before_it_reads_them(client, djan
 def test_looking_who_sends_files_changes_nothing_of_the_request(monkeypatch):
     monkeypatch.setattr(asgi, "close_old_connections", lambda: None)
     environ = serving.environ_of(scope("/projects/%E7%8C%AB/plan/"))
-    with pytest.raises(bodies.RefusedError):
+    with pytest.raises(bodies.BodyRefusedError):
         asgi.check_uploader(environ)
 
     assert WSGIRequest(environ).path == "/projects/猫/plan/"

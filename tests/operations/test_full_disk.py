@@ -222,7 +222,7 @@ def test_a_body_is_refused_for_its_reason_also_where_the_rest_of_it_finds_no_roo
             await asyncio.sleep(30)
         return {"type": "http.request", "body": pieces.pop(0), "more_body": True}
 
-    with ThreadPoolExecutor(1) as thread, pytest.raises(bodies.RefusedError) as refused:
+    with ThreadPoolExecutor(1) as thread, pytest.raises(bodies.BodyRefusedError) as refused:
         thread.submit(asyncio.run, bodies.read_body(receive, path)).result()
     assert refused.value.status == status
 
@@ -232,7 +232,7 @@ def test_looking_whether_storage_can_be_written_to_leaves_nothing_on_a_full_disk
     readiness.check_storage()
     filler = fill(small_disk)
     for _ in range(2):
-        with pytest.raises(readiness.Amiss, match="cannot be written to"):
+        with pytest.raises(readiness.ReadinessError, match="cannot be written to"):
             readiness.check_storage()
 
     assert list((small_disk / "probes").iterdir()) == []

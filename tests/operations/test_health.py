@@ -88,16 +88,16 @@ def test_readyz_says_that_a_migration_is_missing_and_what_to_do(client, media):
 @pytest.mark.django_db(transaction=True)
 def test_readyz_says_that_a_column_is_missing_though_all_migrations_are_applied(client, media):
     with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE annotation_item RENAME COLUMN rating TO score")
+        cursor.execute("ALTER TABLE annotation_captionitem RENAME COLUMN rating TO score")
     try:
         status, found = lines_of(client)
     finally:
         with connection.cursor() as cursor:
-            cursor.execute("ALTER TABLE annotation_item RENAME COLUMN score TO rating")
+            cursor.execute("ALTER TABLE annotation_captionitem RENAME COLUMN score TO rating")
 
     assert status == 503
     assert found["migrations"] == (
-        "all applied, but the database was made by another version: missing annotation_item.rating and 1 more"
+        "all applied, but the database was made by another version: missing annotation_captionitem.rating and 1 more"
     )
 
 
@@ -110,7 +110,9 @@ def test_readyz_names_what_does_not_work_without_its_address_or_password(client,
     secret = "redis://:hunter2@queue.internal:6379 refused"
     broken = {
         "cache": SimpleNamespace(set=raising(OSError(secret))),
-        "broker": SimpleNamespace(require=raising(broker.Unreachable(secret)), Unreachable=broker.Unreachable),
+        "broker": SimpleNamespace(
+            require=raising(broker.UnreachableError(secret)), UnreachableError=broker.UnreachableError
+        ),
         "storage": SimpleNamespace(save=raising(OSError(secret))),
     }
     monkeypatch.setattr(readiness, "default_storage" if name == "storage" else name, broken[name])
@@ -169,7 +171,7 @@ def test_many_who_ask_share_what_one_look_found_and_none_is_refused(monkeypatch)
 
 
 def test_a_look_that_is_too_old_is_given_to_nobody(monkeypatch):
-    answers = iter([readiness.Amiss("away"), None])
+    answers = iter([readiness.ReadinessError("away"), None])
 
     def look() -> None:
         if error := next(answers):

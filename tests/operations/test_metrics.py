@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from images.models import ImportJob, ImportKind
 from operations import metrics, selectors
-from operations.broker import Unreachable
+from operations.broker import UnreachableError
 from operations.slots import Slots
 from people.models import Delivery, Project, User, Webhook
 from tests.servers import ROOT
@@ -104,7 +104,7 @@ def test_figures_cost_a_few_queries_however_much_there_is(django_assert_max_num_
 @pytest.mark.django_db
 def test_without_a_broker_or_database_the_counts_are_still_told(monkeypatch):
     def broken(*_arguments: Any) -> Any:
-        raise Unreachable
+        raise UnreachableError
 
     def refused(*_arguments: Any) -> Any:
         raise DatabaseError("gone")

@@ -112,7 +112,7 @@ def test_what_differs_is_named(change: str, said: list[str] | None) -> None:
 @pytest.mark.django_db
 def test_a_constraint_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The other way round, as SQLite drops none: the models have one more than the database."""
-    item = apps.get_model("annotation", "Item")
+    item = apps.get_model("annotation", "CaptionItem")
     more = item._meta.constraints[0].clone()
     more.name = "item_of_tomorrow"
     monkeypatch.setattr(item._meta, "constraints", [*item._meta.constraints, more])

@@ -19,14 +19,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from allocation.services import GivenBack
+from allocation.services import BatchReturnedError
 from annotation.models import Caption, CaptionState
 from annotation.services import batches
 from people import services
 from people.deletion import delete_account
 from people.models import ApiToken, AuditEntry, Invitation, Membership, Project, Role, Session, User
 from people.pseudonyms import pseudonym
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from tests.annotation.handing_in import hand_in, take, write
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_annotator, make_project, make_round, make_user
@@ -177,7 +177,7 @@ def test_the_last_manager_is_told_of_which_projects_and_can_go_once_there_is_ano
     mia = make_user("mia")
     lions, zebras = make_project("lions", manager=mia), make_project("zebras", manager=mia)
     services.add_member(project=zebras, user=make_user(), role=Role.MANAGER)
-    with pytest.raises(services.LastManager, match=r"manages Lions\."):
+    with pytest.raises(services.LastManagerError, match=r"manages Lions\."):
         delete_account(user=mia, now=LATER)
     assert User.objects.get(pk=mia.pk).username == "mia"
     services.add_member(project=lions, user=make_user(), role=Role.MANAGER)
@@ -239,7 +239,9 @@ def test_deleting_while_a_batch_is_handed_in_loses_nothing_that_was_accepted():
     deleted, handed_in = together_with_errors(act, ["delete", "submit"])
     assert deleted is None
     accepted = not isinstance(handed_in, BaseException)
-    assert accepted or isinstance(handed_in, NotQualified | GivenBack | batches.Unfinished), handed_in
+    assert accepted or isinstance(handed_in, NotQualifiedError | BatchReturnedError | batches.IncompleteBatchError), (
+        handed_in
+    )
     captions = Caption.objects.filter(author=ann, state=CaptionState.COUNTED).count()
     assert captions == (2 if accepted else 0)
     assert sum(task.task.places_taken for task in round.tasks.select_related("task")) == captions
@@ -252,5 +254,5 @@ def test_two_managers_who_delete_themselves_at_once_leave_one():
     services.add_member(project=project, user=make_user(), role=Role.MANAGER)
     managers = [membership.user for membership in project.memberships.all()]
     outcomes = together_with_errors(lambda user: delete_account(user=user, now=LATER), managers)
-    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["LastManager", "NoneType"]
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["LastManagerError", "NoneType"]
     assert project.memberships.filter(role=Role.MANAGER).count() == 1

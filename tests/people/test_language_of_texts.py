@@ -14,7 +14,7 @@ from annotation.services.guidelines import publish_guidelines
 from languages.rules import is_english
 from people import audit
 from people.templatetags.written import written
-from sxs_eval.models import Standing, StandingState
+from sxs_eval.models import RaterState, RaterStatus
 from tests.factories import NOW, make_annotator, make_comparison, make_project, make_rater, make_round
 from tests.people.invitations import link_of, make_invitation, publish
 
@@ -128,10 +128,10 @@ def test_reasons_in_the_log_too(client: Client):
 def test_notes_on_raters_too(client: Client):
     comparison = make_comparison()
     project, rater = comparison.project, make_rater(comparison, "ria")
-    Standing.objects.create(
+    RaterStatus.objects.create(
         comparison=comparison,
         person=rater,
-        state=StandingState.EXCLUDED,
+        state=RaterState.EXCLUDED,
         decided_at=NOW,
         decided_by=project.created_by,
         note=ENGLISH,

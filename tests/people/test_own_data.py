@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Caption, Feedback, Rating, Round
-from gapgame.models import Item as Sentence
+from gapgame.models import GapItem as Sentence
 from people import audit, personal, tokens
 from people.models import Consent, Membership, Role, User
 from people.own_data import write_archive

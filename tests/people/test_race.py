@@ -8,7 +8,7 @@ import pytest
 
 from people import services
 from people.models import Invitation, InvitationUse, Membership, Project, Role, User
-from people.services import InvitationClosed
+from people.services import InvitationClosedError
 from tests.concurrency import together
 from tests.factories import NOW, make_project, make_user
 from tests.people.test_services import LATER
@@ -28,7 +28,7 @@ def come_in(invitation: Invitation, user: User) -> bool:
         services.accept_invitation(
             token=invitation.token, user=user, levels={}, reads_english=False, consent_version=1, now=NOW
         )
-    except InvitationClosed:
+    except InvitationClosedError:
         return False
     return True
 
@@ -73,7 +73,7 @@ def test_two_roles_that_conflict_are_not_both_given_at_the_same_moment():
     def give(role: Role) -> bool:
         try:
             services.add_member(project=project, user=user, role=role)
-        except services.RoleConflict:
+        except services.RoleConflictError:
             return False
         return True
 
@@ -87,7 +87,7 @@ def test_two_managers_who_remove_each_other_leave_one():
     def remove(membership: Membership) -> bool:
         try:
             services.remove_member(membership=membership, by=project.created_by, now=NOW)
-        except services.LastManager:
+        except services.LastManagerError:
             return False
         return True
 

@@ -6,7 +6,7 @@ from allauth.account.models import EmailAddress
 
 from people import services
 from people.models import Consent, Invitation, InvitationUse, Level, Membership, Project, Role, User
-from people.services import InvitationClosed
+from people.services import InvitationClosedError
 from people.withdrawal import Withdrawn, withdraw_consent
 from tests.factories import NOW, make_language, make_project, make_user
 
@@ -89,7 +89,7 @@ def test_a_closed_invitation_lets_nobody_in_and_says_which_way_it_is_closed(proj
     expired = make_invitation(project, expires_at=NOW)
     for invitation, state in ((used_up, "used-up"), (revoked, "revoked"), (expired, "expired")):
         late = make_user()
-        with pytest.raises(InvitationClosed) as refusal:
+        with pytest.raises(InvitationClosedError) as refusal:
             accept(invitation, late)
         assert refusal.value.state == state
         assert not Membership.objects.filter(user=late).exists()
@@ -105,7 +105,7 @@ def test_a_second_revocation_keeps_the_time_of_the_first(project: Project):
 
 def test_a_manager_cannot_come_in_as_annotator_and_no_place_is_lost(project: Project):
     invitation = make_invitation(project)
-    with pytest.raises(services.RoleConflict, match="independent"):
+    with pytest.raises(services.RoleConflictError, match="independent"):
         accept(invitation, project.created_by)
     invitation.refresh_from_db()
     assert invitation.places_taken == 0
@@ -115,14 +115,14 @@ def test_the_same_two_roles_in_two_projects_are_fine(project: Project):
     user = make_user()
     services.add_member(project=project, user=user, role=Role.ANNOTATOR)
     services.add_member(project=make_project(), user=user, role=Role.MANAGER)
-    with pytest.raises(services.RoleConflict):
+    with pytest.raises(services.RoleConflictError):
         services.add_member(project=project, user=user, role=Role.RESEARCHER)
 
 
 def test_consent_to_a_version_that_is_no_longer_the_newest_is_not_taken(project: Project):
     invitation, user = make_invitation(project), make_user()
     services.publish_consent_text(project=project, body="New.", by=project.created_by, now=NOW)
-    with pytest.raises(services.ConsentOutdated):
+    with pytest.raises(services.StaleConsentError):
         accept(invitation, user)
     assert not Membership.objects.filter(user=user).exists()
 
@@ -138,7 +138,7 @@ def test_joining_makes_the_account_and_takes_the_place_or_does_neither(project: 
     }
     services.join(username="Ann", email="Ann@Example.org", password="x", **about)
     assert EmailAddress.objects.get(user__username="Ann").email == "ann@example.org"
-    with pytest.raises(InvitationClosed):
+    with pytest.raises(InvitationClosedError):
         services.join(username="bob", email="", password="x", **about)
     assert not User.objects.filter(username="bob").exists()
 
@@ -146,7 +146,7 @@ def test_joining_makes_the_account_and_takes_the_place_or_does_neither(project: 
 def test_joining_under_a_name_that_is_taken_is_refused_in_words(project: Project):
     make_user("ann")
     about: dict[str, Any] = {"levels": {}, "reads_english": True, "consent_version": 1, "now": NOW, "password": "x"}
-    with pytest.raises(services.NameTaken, match="sign in"):
+    with pytest.raises(services.ProjectNameTakenError, match="sign in"):
         services.join(token=make_invitation(project).token, username="ANN", email="", **about)
 
 
@@ -176,7 +176,7 @@ def test_withdrawing_takes_back_every_version_of_that_project_and_of_no_other(pr
 
 def test_the_last_manager_cannot_be_removed_but_one_of_two_can(project: Project):
     first = project.memberships.get()
-    with pytest.raises(services.LastManager):
+    with pytest.raises(services.LastManagerError):
         services.remove_member(membership=first, by=project.created_by, now=NOW)
     services.add_member(project=project, user=make_user(), role=Role.MANAGER)
     services.remove_member(membership=first, by=project.created_by, now=NOW)

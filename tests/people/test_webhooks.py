@@ -55,7 +55,7 @@ def test_a_project_has_at_most_twenty():
     for _ in range(webhooks.MOST_WEBHOOKS):
         make_webhook(project)
     about: dict[str, Any] = {"project": project, "url": "https://hooks.example.org/", "events": [CLOSED]}
-    with pytest.raises(webhooks.Refused, match="at most 20"):
+    with pytest.raises(webhooks.WebhookError, match="at most 20"):
         webhooks.add_webhook(**about, by=project.created_by, now=NOW)
     webhooks.turn_off(webhook=project.webhooks.first(), by=project.created_by, now=NOW)
     assert webhooks.add_webhook(**about, by=project.created_by, now=NOW).secret.startswith("whsec_")
@@ -100,9 +100,9 @@ def test_nothing_goes_to_a_webhook_that_is_turned_off():
     hook.refresh_from_db()
     delivery = send(delivery, Answer(200, "200"))
     assert delivery.state == DeliveryState.FAILED
-    with pytest.raises(webhooks.Refused):
+    with pytest.raises(webhooks.WebhookError):
         webhooks.retry(delivery=delivery, now=NOW)
-    with pytest.raises(webhooks.Refused):
+    with pytest.raises(webhooks.WebhookError):
         webhooks.send_test(webhook=hook, now=NOW)
 
 

@@ -13,7 +13,7 @@ from django.core.management import BaseCommand, CommandError, call_command, load
 from metrics.correlations import Coefficient
 from metrics.undefined import Reason
 from scoring.files.figures_text import rounded
-from scoring.files.tables import TableRefused, parse_table
+from scoring.files.tables import TableError, parse_table
 from scoring.rules.figures import MESSAGES
 from tests.published import published
 from tests.servers import ROOT
@@ -338,7 +338,7 @@ def test_a_column_is_found_whatever_its_capitals_and_blanks_unless_two_could_be_
     read = parse_table("∆ CIDEr,delta cider,Delta_CIDEr\n1,2,3\n".encode(), asked=[])
     assert read.place("δcider") == 0
     assert read.place("delta cider") == 1
-    with pytest.raises(TableRefused, match="any of several"):
+    with pytest.raises(TableError, match="any of several"):
         read.place("DELTA CIDER")
 
 

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from inference.backends.encoders import ExtraMissing
+from inference.backends.encoders import ExtraMissingError
 from inference.models import Precision, Worker
 from inference.projections.folder import Manifest
 from inference.services import text_vectors as services
 from metrics.scoring import Projections, score
 from scoring import tasks
 from scoring.models import Pass, Reference, ReferenceKind, Scoring
-from scoring.rules.metrics import MetricsRefused
+from scoring.rules.metrics import MetricChoiceError
 from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.services.references import put_references
 from scoring.services.scorings import ask_again
@@ -205,7 +205,7 @@ def test_features_of_more_images_take_the_place_of_those_before_and_others_are_r
         make_set(encoder, references.collection, precision=Precision.FLOAT16),
         make_set(make_encoder("Other"), references.collection),
     ):
-        with pytest.raises(MetricsRefused, match="with other features already"):
+        with pytest.raises(MetricChoiceError, match="with other features already"):
             make_scoring(references, features=other, **about)
 
 
@@ -228,7 +228,7 @@ def test_half_precision_stands_in_the_signature(references, encoder, model):
 
 def test_without_the_extra_the_score_says_what_to_install(references, english, encoder, model, monkeypatch):
     def missing(encoder):
-        raise ExtraMissing("This needs PyTorch, which is not installed: pip install …")
+        raise ExtraMissingError("This needs PyTorch, which is not installed: pip install …")
 
     monkeypatch.setattr("scoring.services.visual.load", missing)
     found = run(make_scoring(references, model=model, metrics=["clinrel", "bleu"], encoder=encoder, english=english))
@@ -288,7 +288,7 @@ def test_a_set_of_the_captions_is_used_where_there_is_one(references, encoder, f
 )
 def test_a_metric_that_lacks_something_is_refused_when_it_is_asked_for(request, references, metric, given, said):
     about = {name: request.getfixturevalue(name) for name in given}
-    with pytest.raises(MetricsRefused, match=said):
+    with pytest.raises(MetricChoiceError, match=said):
         make_scoring(references, metrics=[metric], **about)
     assert not Scoring.objects.exists()
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from scoring.files.captions import (
-    CaptionsRefused,
+    CaptionFileError,
     candidates_in,
     read_candidates,
     read_references,
     references_in,
 )
-from scoring.files.pairs import ImagesDiffer, paired
+from scoring.files.pairs import ImagesDifferError, paired
 from tests.published import published
 
 REFERENCES = {"1": ["a cat", "one cat"], "2": ["a dog"]}
@@ -37,7 +37,7 @@ def candidates(text: str, language: str | None = None) -> dict[str, str]:
 
 
 def problems_of(read: Any, text: str | bytes, language: str | None = None) -> str:
-    with pytest.raises(CaptionsRefused) as refused:
+    with pytest.raises(CaptionFileError) as refused:
         read(text, language)
     return str(refused.value)
 
@@ -204,9 +204,9 @@ def test_all_problems_are_told_up_to_a_number():
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(CaptionsRefused, match=r"none\.json: The file cannot be read: No such file"):
+    with pytest.raises(CaptionFileError, match=r"none\.json: The file cannot be read: No such file"):
         references_in(tmp_path / "none.json")
-    with pytest.raises(CaptionsRefused, match="The file cannot be read: Is a directory"):
+    with pytest.raises(CaptionFileError, match="The file cannot be read: Is a directory"):
         candidates_in(tmp_path)
 
 
@@ -233,7 +233,7 @@ def test_captions_stand_beside_their_references_in_the_order_of_their_images():
 def test_images_that_lack_a_caption_are_named_up_to_a_number():
     there = {str(number): ["a"] for number in range(15)}
 
-    with pytest.raises(ImagesDiffer) as refused:
+    with pytest.raises(ImagesDifferError) as refused:
         paired({"3": "a", "x": "b"}, there)
 
     first, second, advice = str(refused.value).splitlines()

@@ -15,7 +15,7 @@ from django.db import connections
 
 from images.models import JobState
 from inference.models import ModelCaption
-from metrics.java import ToolMissing
+from metrics.java import ToolMissingError
 from metrics.scoring import Prepared, Scored, score
 from metrics.undefined import Reason
 from scoring.models import Pass, Reference, ReferenceKind, Score, Scoring
@@ -113,7 +113,9 @@ def test_with_nothing_to_score_the_pass_says_what_is_missing():
 
 @pytest.mark.django_db
 def test_a_metric_that_cannot_be_computed_says_why_and_the_others_go_on(monkeypatch):
-    monkeypatch.setattr("metrics.meteor.meteor", lambda *_args, **_about: fail_with(ToolMissing("There is no Java."))())
+    monkeypatch.setattr(
+        "metrics.meteor.meteor", lambda *_args, **_about: fail_with(ToolMissingError("There is no Java."))()
+    )
     found = run(make_scoring(metrics=["meteor", "rouge-l"]))
 
     assert (found.state, found.done) == (JobState.DONE, 2)
@@ -140,7 +142,7 @@ def test_a_metric_that_nobody_foresaw_would_fail_does_not_take_the_others_with_i
 
 @pytest.mark.django_db
 def test_without_the_tokeniser_the_whole_pass_says_so(monkeypatch):
-    monkeypatch.setattr(passes, "prepare", lambda *_args, **_about: fail_with(ToolMissing("No Java."))())
+    monkeypatch.setattr(passes, "prepare", lambda *_args, **_about: fail_with(ToolMissingError("No Java."))())
     found = run(make_scoring(tokenizer="ptb"))
 
     assert (found.state, found.error) == (JobState.FAILED, "No Java.")

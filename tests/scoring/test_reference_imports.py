@@ -17,7 +17,7 @@ from people.models import Project
 from scoring.models import Reference, ReferenceKind, ReferenceSet
 from scoring.rules.digests import as_digest, image_digest
 from scoring.services import reference_imports
-from scoring.services.references import ReferencesRefused, drop_references, put_references
+from scoring.services.references import ReferenceFileError, drop_references, put_references
 from tests.factories import NOW, make_collection, make_image, make_language, make_project, make_user
 from tests.published import published
 from tests.scoring.scored import make_references, make_scoring
@@ -277,7 +277,7 @@ def test_references_that_scores_stand_on_are_not_dropped():
     used, unused = make_references(), make_references()
     make_scoring(used)
 
-    with pytest.raises(ReferencesRefused):
+    with pytest.raises(ReferenceFileError):
         drop_references(reference_set=used)
     drop_references(reference_set=unused)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from images.models import JobState
 from scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
 from scoring.rules.digests import as_digest, as_total, image_digest
-from scoring.rules.metrics import MetricsRefused
+from scoring.rules.metrics import MetricChoiceError
 from scoring.rules.packing import pack_floats, pack_integers, unpack_floats, unpack_integers
 from scoring.services.scorings import create_scorings
 from tests.factories import NOW, make_captioner, make_collection, make_image
@@ -51,7 +51,7 @@ def test_columns_come_back_as_they_were_from_bytes_and_from_views_of_them():
 @pytest.mark.django_db
 @pytest.mark.parametrize("metrics", [[], ["rouge-l", "spice"], ["wmdrel"], ["rouge-l", "clinrel"]])
 def test_a_scoring_needs_metrics_that_are_known(metrics):
-    with pytest.raises(MetricsRefused):
+    with pytest.raises(MetricChoiceError):
         make_scoring(metrics=metrics)
     assert not Scoring.objects.exists()
 

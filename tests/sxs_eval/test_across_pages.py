@@ -8,7 +8,7 @@ from django.urls import reverse
 from inference.models import ModelCaption
 from metrics.intervals import Interval
 from metrics.undefined import Reason
-from sxs_eval.models import Standing, StandingState
+from sxs_eval.models import RaterState, RaterStatus
 from sxs_eval.rules.figures import Undefined
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
 from tests.sxs_eval.judged import judge_all, keys_of, report, results, text_of
@@ -62,7 +62,7 @@ class TestAcross:
     def test_pooled_figures_say_what_they_are_of_and_what_lacks_judgements(self, client, project):
         french = project.comparisons.get(language="fr")
         rater = french.judgements.earliest("pk").person
-        Standing.objects.create(comparison=french, person=rater, state=StandingState.PAUSED, paused_at=NOW)
+        RaterStatus.objects.create(comparison=french, person=rater, state=RaterState.PAUSED, paused_at=NOW)
         (pooled,) = results(project).pooled
         assert (pooled.pooled.outcomes, pooled.incomplete, pooled.set_aside) == (6, 6, 6)
         client.force_login(project.created_by)

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from allocation.models import AssignmentState, Task
 from inference.models import CaptioningModel, ModelCaption
 from sxs_eval import tasks
-from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Judgement, Kind, Pair, Standing
+from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Judgement, Kind, Pair, RaterStatus
 from sxs_eval.services import comparisons as services
 from sxs_eval.services import judging
 from sxs_eval.services.raters import exclude_rater, restore_rater
@@ -335,7 +335,7 @@ class TestDecisionsAboutRaters:
     def test_a_restored_rater_keeps_all_places(self, comparison):
         rater = make_rater(comparison)
         self.judge(comparison, rater)
-        Standing.objects.create(comparison=comparison, person=rater, paused_at=NOW)
+        RaterStatus.objects.create(comparison=comparison, person=rater, paused_at=NOW)
         restore_rater(comparison=comparison, rater=rater, note="", by=comparison.project.created_by, now=NOW)
         assert self.taken(comparison) == {1: 4}
 
@@ -376,7 +376,7 @@ class TestWhatTheDatabaseRefuses:
             "comparison_of_two_models",
             lambda: Comparison.objects.filter(pk=comparison.pk).update(test=comparison.base_id),
         )
-        with pytest.raises(services.Refused, match="cannot be compared with itself"):
+        with pytest.raises(services.ComparisonError, match="cannot be compared with itself"):
             make_comparison(base=(model := comparison.base), test=model)
 
     def test_a_version_of_instructions_twice(self, comparison):
@@ -425,18 +425,18 @@ class TestWhatTheDatabaseRefuses:
         self.refuses("judgement_of_one_kind", lambda: Judgement.objects.filter(pk=judgement.pk).update(**change))
 
     def test_two_standings_of_one_rater_or_an_unknown_one(self, comparison, judgement):
-        standing = Standing.objects.create(comparison=comparison, person=judgement.person)
+        standing = RaterStatus.objects.create(comparison=comparison, person=judgement.person)
         self.refuses(
             "standing_once_per_rater",
-            lambda: Standing.objects.create(comparison=comparison, person=judgement.person),
+            lambda: RaterStatus.objects.create(comparison=comparison, person=judgement.person),
         )
-        self.refuses("standing_state_known", lambda: Standing.objects.filter(pk=standing.pk).update(state="late"))
+        self.refuses("standing_state_known", lambda: RaterStatus.objects.filter(pk=standing.pk).update(state="late"))
 
     def test_every_named_constraint_is_broken_here(self):
         """A constraint that is added to the models wants a case above."""
         known = {
             constraint.name
-            for model in (Instructions, Comparison, Pair, GoldPair, Judgement, Standing)
+            for model in (Instructions, Comparison, Pair, GoldPair, Judgement, RaterStatus)
             for constraint in model._meta.constraints
         }
         broken = Path(__file__).read_text(encoding="utf-8")

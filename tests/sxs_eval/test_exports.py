@@ -24,7 +24,7 @@ from sxs_eval.downloads import judgements as exports
 from sxs_eval.downloads.judgements import COLUMNS, Layout, export_judgements, export_to_file, file_name
 from sxs_eval.downloads.tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.downloads.tables import TableLayout, table, tex
-from sxs_eval.models import Comparison, Judgement, Kind, Standing, StandingState
+from sxs_eval.models import Comparison, Judgement, Kind, RaterState, RaterStatus
 from tabular import downloads
 from tabular.spreadsheets import plain_cell
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
@@ -90,7 +90,7 @@ class TestRoundTrip:
     def test_so_it_does_where_some_is_set_aside(self, comparison, layout, tmp_path, capsys):
         people = list(Judgement.objects.order_by("pk").values_list("person", flat=True).distinct())
         people = sorted(set(people))
-        Standing.objects.create(comparison=comparison, person_id=people[0], state=StandingState.PAUSED)
+        RaterStatus.objects.create(comparison=comparison, person_id=people[0], state=RaterState.PAUSED)
         late = Judgement.objects.filter(person=people[1], kind=Kind.PAIR)[:2].values_list("pk", flat=True)
         Judgement.objects.filter(pk__in=list(late)).update(is_late=True)
         path = tmp_path / f"judgements.{layout}"
@@ -182,7 +182,7 @@ class TestRows:
     def test_what_does_not_count_says_why_not(self, comparison):
         people = sorted({row.person_id for row in Judgement.objects.all()})
         for person, state in zip(people, ("paused", "excluded"), strict=False):
-            Standing.objects.create(comparison=comparison, person_id=person, state=state)
+            RaterStatus.objects.create(comparison=comparison, person_id=person, state=state)
         last = Judgement.objects.filter(person=people[2], kind=Kind.PAIR).first()
         Judgement.objects.filter(pk=last.pk).update(is_late=True)
         reasons: dict[str, set[str]] = {}

@@ -12,11 +12,11 @@ import pytest
 
 from allocation import services as allocation
 from allocation.models import AssignmentState, Pool, Task
-from allocation.services import GivenBack, TimeRanOut
+from allocation.services import BatchReturnedError, LeaseExpiredError
 from inference.models import ModelCaption
 from people.models import User
-from people.qualification import NotQualified
-from sxs_eval.models import Judgement, JudgingBatch, Kind, Standing, StandingState
+from people.qualification import NotQualifiedError
+from sxs_eval.models import Judgement, JudgingBatch, Kind, RaterState, RaterStatus
 from sxs_eval.services import judging as services
 from sxs_eval.services.comparisons import PoolSettings, change_comparison, change_replication, fill_comparison
 from sxs_eval.services.raters import exclude_rater, restore_rater
@@ -27,15 +27,15 @@ from tests.tiers import runs
 STEPS, IMAGES, DESCRIBED, RATERS = 220, 10, 7, 5
 HOLD = timedelta(minutes=30)
 REFUSALS = (
-    services.MovedOn,
-    TimeRanOut,
-    GivenBack,
-    NotQualified,
-    allocation.NothingFree,
-    allocation.PoolClosed,
-    allocation.PoolBusy,
-    allocation.BatchInHand,
-    Standing.DoesNotExist,
+    services.StaleTrialError,
+    LeaseExpiredError,
+    BatchReturnedError,
+    NotQualifiedError,
+    allocation.NoTasksAvailableError,
+    allocation.PoolClosedError,
+    allocation.PoolBusyError,
+    allocation.OpenBatchExistsError,
+    RaterStatus.DoesNotExist,
 )
 
 
@@ -137,7 +137,7 @@ class Story:
 
     def exclude(self) -> None:
         # Somebody must be left to do the work.
-        if Standing.objects.filter(state=StandingState.EXCLUDED).count() < RATERS - 3:
+        if RaterStatus.objects.filter(state=RaterState.EXCLUDED).count() < RATERS - 3:
             exclude_rater(comparison=self.comparison, rater=self.rater(), note="", by=self.manager, now=self.now)
 
     def restore(self) -> None:
@@ -177,11 +177,11 @@ class Story:
                     self.answer(rater, batch, waiting.position)
 
     def next_batch(self, rater: User) -> JudgingBatch | None:
-        with suppress(Standing.DoesNotExist):
+        with suppress(RaterStatus.DoesNotExist):
             restore_rater(comparison=self.comparison, rater=rater, note="", by=self.manager, now=self.now)
         try:
             return services.take_batch(comparison=self.comparison, rater=rater, now=self.now, rng=self.rng)
-        except NotQualified:
+        except NotQualifiedError:
             return None
 
     def check(self) -> None:
@@ -192,7 +192,7 @@ class Story:
             assert task.places == max(pool.replication, task.places_taken)
         answered = Judgement.objects.filter(choice__isnull=False)
         assert dict(answered.values_list("pk", "choice")) == self.accepted
-        excluded = set(Standing.objects.filter(state=StandingState.EXCLUDED).values_list("person", flat=True))
+        excluded = set(RaterStatus.objects.filter(state=RaterState.EXCLUDED).values_list("person", flat=True))
         counted = defaultdict(list)
         for judgement in Judgement.objects.filter(kind=Kind.PAIR).select_related("assignment", "pair__task"):
             counts = judgement.choice is not None and not judgement.is_late and judgement.person_id not in excluded
@@ -217,7 +217,7 @@ def test_places_and_answers_stay_exact_in_whatever_order_things_happen(seed):
         story.check()
     # A story in which nothing happened would prove nothing.
     assert story.answers > IMAGES
-    assert Standing.objects.exists()
+    assert RaterStatus.objects.exists()
 
 
 @pytest.mark.slow(reason="some hundred steps, each followed by a look at all counts")

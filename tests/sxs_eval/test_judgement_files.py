@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sxs_eval.files.judgements import JudgementFile, JudgementsRefused, read_judgements
+from sxs_eval.files.judgements import JudgementFile, JudgementFileError, read_judgements
 from tabular.spreadsheets import csv_safe
 
 HEADER = "image,rater,score"
@@ -27,7 +27,7 @@ def read(tmp_path):
 @pytest.fixture
 def refusal(read):
     def refusing(text: str | bytes, name: str = "judgements.csv") -> str:
-        with pytest.raises(JudgementsRefused) as refused:
+        with pytest.raises(JudgementFileError) as refused:
             read(text, name)
         return str(refused.value)
 
@@ -173,7 +173,7 @@ def test_a_file_that_cannot_be_read_says_why(refusal, text, name, said):
 def test_a_file_that_is_not_there_and_a_folder_are_refused(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     for name in ("missing.csv", "folder.csv"):
-        with pytest.raises(JudgementsRefused, match="cannot be read"):
+        with pytest.raises(JudgementFileError, match="cannot be read"):
             read_judgements(tmp_path / name)
 
 

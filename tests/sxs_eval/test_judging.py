@@ -12,8 +12,8 @@ from allocation import services as allocation
 from allocation.models import AssignmentState, BatchState, Task
 from annotation.services import batches
 from people.models import Consent, LanguageSkill, Level, Membership, Role
-from people.qualification import NotQualified
-from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, Standing, StandingState
+from people.qualification import NotQualifiedError
+from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, RaterState, RaterStatus
 from sxs_eval.rules import judging as rules
 from sxs_eval.selectors.work import judging_page
 from sxs_eval.services import judging as services
@@ -35,12 +35,12 @@ def answer(batch: JudgingBatch, position: int, choice: int = 2, now=NOW, **more)
     )
 
 
-def answer_all_alike(batch: JudgingBatch) -> NotQualified:
+def answer_all_alike(batch: JudgingBatch) -> NotQualifiedError:
     """Answers "left much better" until no more answer is wanted; returns what was said then."""
     for row in batch.judgements.all():
         try:
             answer(batch, row.position, 3)
-        except NotQualified as stopped:
+        except NotQualifiedError as stopped:
             return stopped
     pytest.fail("Nobody noticed.")
 
@@ -88,7 +88,7 @@ def test_the_same_answer_twice_is_one_and_another_one_is_refused():
     batch = take(comparison, make_rater(comparison))
     first = answer(batch, 1, choice=1)
     assert answer(batch, 1, choice=1, now=NOW + MINUTE).judged_at == first.judged_at
-    with pytest.raises(services.MovedOn):
+    with pytest.raises(services.StaleTrialError):
         answer(batch, 1, choice=-1)
     assert sum(taken(comparison)) == 3
 
@@ -96,7 +96,7 @@ def test_the_same_answer_twice_is_one_and_another_one_is_refused():
 def test_pairs_are_answered_in_their_order():
     comparison = make_comparison(images=3)
     batch = take(comparison, make_rater(comparison))
-    with pytest.raises(services.MovedOn):
+    with pytest.raises(services.StaleTrialError):
         answer(batch, 2)
     assert not Judgement.objects.filter(choice__isnull=False).exists()
 
@@ -105,7 +105,7 @@ def test_pairs_are_answered_in_their_order():
 def test_an_answer_that_the_scale_does_not_have_is_refused(scale, choice):
     comparison = make_comparison(images=2, scale=scale)
     batch = take(comparison, make_rater(comparison))
-    with pytest.raises(services.NotOnScale) as refused:
+    with pytest.raises(services.NotOnScaleError) as refused:
         answer(batch, 1, choice=choice)
     assert refused.value.choices == rules.choices_of(scale)
 
@@ -117,7 +117,7 @@ def test_the_last_answer_can_be_undone_and_only_the_last():
     answer(batch, 1)
     answer(batch, 2)
     who = {"batch_id": batch.pk, "rater": rater, "now": NOW}
-    with pytest.raises(services.MovedOn):
+    with pytest.raises(services.StaleTrialError):
         services.undo(position=1, **who)
     services.undo(position=2, **who)
     services.undo(position=2, **who)  # a double click
@@ -160,7 +160,7 @@ def test_an_answer_whose_place_has_gone_is_kept_as_late_and_never_counted():
     assert Judgement.objects.get(pk=late.pk).assignment.state == AssignmentState.LATE
     answer(other, 1, now=later)
     assert taken(comparison) == [1, 1]
-    with pytest.raises(services.MovedOn):
+    with pytest.raises(services.StaleTrialError):
         services.undo(batch_id=batch.pk, rater=batch.batch.person, position=1, now=later)
 
 
@@ -174,7 +174,7 @@ def test_a_late_answer_stays_late_when_the_rest_is_taken_up_again():
     comparison.pool.is_open = True
     comparison.pool.save()
     services.resume_batch(batch_id=batch.pk, rater=batch.batch.person, now=later)
-    with pytest.raises(services.MovedOn):
+    with pytest.raises(services.StaleTrialError):
         services.undo(batch_id=batch.pk, rater=batch.batch.person, position=1, now=later)
     assert not answer(batch, 2, now=later).is_late
     assert sorted(taken(comparison)) == [0, 1]
@@ -215,11 +215,11 @@ def test_without_role_or_consent_nothing_counts():
     batch = take(comparison, rater)
     consents = Consent.objects.filter(user=rater)
     consents.update(withdrawn_at=NOW)
-    with pytest.raises(NotQualified):
+    with pytest.raises(NotQualifiedError):
         answer(batch, 1)
     consents.update(withdrawn_at=None)
     Membership.objects.filter(user=rater).delete()
-    with pytest.raises(NotQualified):
+    with pytest.raises(NotQualifiedError):
         answer(batch, 1)
     assert not Judgement.objects.filter(choice__isnull=False).exists()
 
@@ -288,9 +288,9 @@ class TestAttention:
         comparison, rater, batch = self.lay_out(checks_before_pause=3, failures_percent=30)
         stopped = answer_all_alike(batch)
         assert [blocker.code for blocker in stopped.blockers] == ["paused"]
-        standing = Standing.objects.get(comparison=comparison, person=rater)
-        assert standing.state == StandingState.PAUSED
-        with pytest.raises(NotQualified):
+        standing = RaterStatus.objects.get(comparison=comparison, person=rater)
+        assert standing.state == RaterState.PAUSED
+        with pytest.raises(NotQualifiedError):
             take(comparison, rater)
         batch.batch.refresh_from_db()
         assert batch.batch.state == BatchState.RETURNED
@@ -308,7 +308,7 @@ class TestAttention:
             # Attentive now: the better one of a gold pair, similar for all else.
             choice = (2 if row.test_is_left else -2) if row.kind == Kind.GOLD else 0
             answer(batch, row.position, choice, now=NOW + 2 * MINUTE)
-        assert Standing.objects.get().state == StandingState.RESTORED
+        assert RaterStatus.objects.get().state == RaterState.RESTORED
 
     def test_leaving_a_rater_out_frees_exactly_their_places(self):
         comparison, rater, batch = self.lay_out()
@@ -327,7 +327,7 @@ class TestAttention:
         assert {task for task in before if after[task] != before[task]} == mine
         assert sum(after.values()) == others.judgements.filter(kind=Kind.PAIR).count()
         assert batch.judgements.filter(choice__isnull=False).count() == 7
-        with pytest.raises(NotQualified):
+        with pytest.raises(NotQualifiedError):
             take(comparison, rater)
 
 

@@ -7,13 +7,13 @@ from datetime import timedelta
 import pytest
 
 from allocation.models import Batch, BatchState, Task
-from allocation.services import GivenBack
+from allocation.services import BatchReturnedError
 from people import personal
 from people.models import Consent, User
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from people.withdrawal import withdraw_consent
 from sxs_eval.downloads.judgements import Layout, export_judgements
-from sxs_eval.models import Comparison, Judgement, Standing, StandingState
+from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.results import evidence_of
 from sxs_eval.services.raters import exclude_rater, restore_rater
 from tests.concurrency import together_with_errors
@@ -53,7 +53,7 @@ def test_judgements_that_are_kept_count_as_before_and_what_is_in_hand_goes_back(
     assert withdraw(comparison, rater, keeps=True) == 0
     assert Batch.objects.get(pk=batch.pk).state == BatchState.RETURNED
     assert counted(comparison) == 1
-    assert not Standing.objects.exists()
+    assert not RaterStatus.objects.exists()
 
 
 def test_judgements_that_are_removed_are_in_no_figure_and_no_file_and_others_get_their_pairs(
@@ -66,7 +66,7 @@ def test_judgements_that_are_removed_are_in_no_figure_and_no_file_and_others_get
     assert counted(comparison) == 3
     assert len(exported(comparison)) == 3
     assert set(Task.objects.filter(pool=comparison.pool).values_list("places_taken", flat=True)) == {1}
-    assert Standing.objects.get(person=rater).state == StandingState.WITHDRAWN
+    assert RaterStatus.objects.get(person=rater).state == RaterState.WITHDRAWN
     assert evidence_of([comparison])[comparison.pk].set_aside.excluded == 3
 
 
@@ -76,9 +76,9 @@ def test_no_manager_brings_them_back_and_agreeing_again_does_not_either(comparis
     manager = comparison.project.created_by
     restore_rater(comparison=comparison, rater=rater, note="", by=manager, now=LATER)
     exclude_rater(comparison=comparison, rater=rater, note="", by=manager, now=LATER)
-    assert Standing.objects.get(person=rater).state == StandingState.WITHDRAWN
+    assert RaterStatus.objects.get(person=rater).state == RaterState.WITHDRAWN
     Consent.objects.create(text=comparison.project.consent_texts.get(), user=rater, given_at=LATER)
-    with pytest.raises(NotQualified, match="which ended your work"):
+    with pytest.raises(NotQualifiedError, match="which ended your work"):
         take(comparison, rater, now=LATER)
     assert counted(comparison) == 0
 
@@ -102,6 +102,6 @@ def test_withdrawing_while_an_answer_comes_in_leaves_nothing_that_counts():
 
     outcomes = together_with_errors(act, ["withdraw", "answer"])
     assert not isinstance(outcomes[0], BaseException)
-    assert isinstance(outcomes[1], Judgement | NotQualified | GivenBack)
+    assert isinstance(outcomes[1], Judgement | NotQualifiedError | BatchReturnedError)
     assert counted(comparison) == 0
     assert sum(Task.objects.values_list("places_taken", flat=True)) == 0

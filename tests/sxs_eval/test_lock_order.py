@@ -12,7 +12,7 @@ from django.db import connection
 
 from people.deletion import delete_account
 from people.withdrawal import withdraw_consent
-from sxs_eval.models import Standing, StandingState
+from sxs_eval.models import RaterState, RaterStatus
 from sxs_eval.services import comparisons, judging
 from sxs_eval.services.comparisons import PoolSettings
 from sxs_eval.services.raters import exclude_rater, restore_rater
@@ -55,7 +55,7 @@ class Judged:
         raise AssertionError("no gold pair was laid out")
 
     def restore(self) -> Callable[[], Any]:
-        Standing.objects.create(comparison=self.comparison, person=self.rater, state=StandingState.PAUSED)
+        RaterStatus.objects.create(comparison=self.comparison, person=self.rater, state=RaterState.PAUSED)
         return partial(restore_rater, **self.about)
 
     def resume(self) -> Callable[[], Any]:

@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from people.models import User
 from sxs_eval.files.scores import MOST_BYTES
 from sxs_eval.forms.planning import MOST_PAIRS
-from sxs_eval.models import Comparison, Judgement, Standing, StandingState
+from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.planning import FEWEST_TIMED, Pace, measured_pace
 from sxs_eval.services.judging import take_batch
 from tests.factories import (
@@ -115,8 +115,8 @@ def test_the_pace_is_that_of_judgements_that_count_and_were_timed(project):
     judged(comparison, *[10.0] * FEWEST_TIMED)
     bob = judged(comparison, *[500.0] * FEWEST_TIMED)
     judged(comparison, *[0.0] * FEWEST_TIMED)
-    standing = Standing.objects.create(comparison=comparison, person=bob)
+    standing = RaterStatus.objects.create(comparison=comparison, person=bob)
 
     assert measured_pace(project) == Pace(10.0, FEWEST_TIMED)
-    Standing.objects.filter(pk=standing.pk).update(state=StandingState.RESTORED)
+    RaterStatus.objects.filter(pk=standing.pk).update(state=RaterState.RESTORED)
     assert measured_pace(project).judgements == 2 * FEWEST_TIMED

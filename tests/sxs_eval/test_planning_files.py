@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from sxs_eval.files.scores import MOST_BYTES, ScoresRefused, parse_scores, read_scores
+from sxs_eval.files.scores import MOST_BYTES, ScoreFileError, parse_scores, read_scores
 from sxs_eval.rules.planning import Score
 
 CSV = "language,model,xm3600,coco\nde,A,50,41.5\nde,B,52.5,−1\nfr,A,,3\n"
@@ -19,7 +19,7 @@ SCORES = (
 
 
 def problems_of(text: str | bytes, **options) -> list[str]:
-    with pytest.raises(ScoresRefused) as refused:
+    with pytest.raises(ScoreFileError) as refused:
         parse_scores(text.encode() if isinstance(text, str) else text, **options)
     return [str(problem) for problem in refused.value.problems]
 
@@ -138,7 +138,7 @@ def test_all_problems_are_told_at_once_in_order_of_lines_and_many_of_them_shorte
         ),
         "Line 4: b is “y”. Give a number, or leave it empty where there is no score.",
     ]
-    with pytest.raises(ScoresRefused) as refused:
+    with pytest.raises(ScoreFileError) as refused:
         parse_scores(b"language,model,a,b\n" + b"de,A,x,2\n" * 30)
     assert len(refused.value.lines()) == 21
     assert refused.value.lines()[-1] == "and 10 more problems."
@@ -179,9 +179,9 @@ def test_other_encodings_and_too_much_are_told():
 
 
 def test_a_file_that_is_not_there_or_of_unknown_kind_is_told(tmp_path):
-    with pytest.raises(ScoresRefused, match="cannot be read: No such file"):
+    with pytest.raises(ScoreFileError, match="cannot be read: No such file"):
         read_scores(tmp_path / "none.csv")
-    with pytest.raises(ScoresRefused, match=r"ends in none of \.csv"):
+    with pytest.raises(ScoreFileError, match=r"ends in none of \.csv"):
         read_scores(tmp_path / "scores.xlsx")
 
 

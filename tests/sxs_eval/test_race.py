@@ -11,9 +11,9 @@ import pytest
 
 from allocation import services as allocation
 from allocation.models import Task
-from allocation.services import GivenBack, TimeRanOut
+from allocation.services import BatchReturnedError, LeaseExpiredError
 from people.models import User
-from people.qualification import NotQualified
+from people.qualification import NotQualifiedError
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind
 from sxs_eval.selectors.work import workable
 from sxs_eval.services import judging as services
@@ -26,13 +26,13 @@ from tests.tiers import runs
 
 RATERS, PAIRS, REPLICATION = 64, 40, 3
 HOLD = timedelta(minutes=30)
-STOPS = (services.MovedOn, TimeRanOut, GivenBack, NotQualified)
+STOPS = (services.StaleTrialError, LeaseExpiredError, BatchReturnedError, NotQualifiedError)
 
 
 def take(comparison: Comparison, rater: User, now: datetime, rng: Random) -> JudgingBatch | None:
     try:
         return services.take_batch(comparison=comparison, rater=rater, now=now, rng=rng)
-    except (allocation.PoolBusy, NotQualified):
+    except (allocation.PoolBusyError, NotQualifiedError):
         return None
 
 
@@ -69,7 +69,7 @@ def work(comparison: Comparison, rater: User, clock: Clock, rng: Random) -> None
             judge_some(batch, rater, clock, rng)
             if rng.random() < 0.3:
                 services.resume_batch(batch_id=batch.pk, rater=rater, now=clock())
-        except (*STOPS, allocation.NothingFree, allocation.BatchInHand):
+        except (*STOPS, allocation.NoTasksAvailableError, allocation.OpenBatchExistsError):
             continue
 
 

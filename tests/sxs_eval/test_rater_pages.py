@@ -17,7 +17,7 @@ from django.utils import timezone
 from allocation.models import Batch
 from allocation.services import lapse_overdue
 from people.models import Consent, User
-from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, Scale, Standing, StandingState
+from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, RaterState, RaterStatus, Scale
 from sxs_eval.selectors.work import work_of
 from sxs_eval.services.judging import LONGEST_COMMENT
 from sxs_eval.views import judging
@@ -338,7 +338,7 @@ def test_an_answer_that_cannot_be_kept_says_why_and_leads_on(comparison, desk, r
     give_back(desk, batch)
     assert answer(desk, batch, 2, headers=JSON).status_code == 410
     resume(desk, batch)
-    Standing.objects.create(comparison=comparison, person=rater, state=StandingState.PAUSED)
+    RaterStatus.objects.create(comparison=comparison, person=rater, state=RaterState.PAUSED)
     paused = answer(desk, batch, 2, headers=JSON)
     assert (paused.status_code, paused.json()["location"]) == (410, "/compare/")
     page = desk.get(reverse("sxs_eval:batch-show", args=[batch.pk]), follow=True)

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from allocation.models import Task
 from people.models import User
-from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, Standing, StandingState
+from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, RaterState, RaterStatus
 from sxs_eval.selectors.raters import MOST_FAILURES_SHOWN, RaterRow, failures_of, raters_of
 from sxs_eval.services import judging
 from tests.factories import NOW, make_comparison, make_project, make_rater, make_user
@@ -89,8 +89,8 @@ def show_again(original: Judgement, *, score: int) -> Judgement:
     )
 
 
-def pause(comparison: Comparison, rater: User) -> Standing:
-    return Standing.objects.create(comparison=comparison, person=rater, paused_at=NOW)
+def pause(comparison: Comparison, rater: User) -> RaterStatus:
+    return RaterStatus.objects.create(comparison=comparison, person=rater, paused_at=NOW)
 
 
 class TestWhatIsShown:
@@ -188,8 +188,8 @@ class TestDeciding:
         pause(comparison, rater)
         page = decide(manager, comparison, rater, "restore", "Knows better.").content.decode()
         assert "zoe goes on" in page
-        standing = Standing.objects.get()
-        assert (standing.state, standing.note) == (StandingState.RESTORED, "Knows better.")
+        standing = RaterStatus.objects.get()
+        assert (standing.state, standing.note) == (RaterState.RESTORED, "Knows better.")
         assert standing.decided_by == comparison.project.created_by
         assert standing.checks_from is not None
         assert "Knows better." in page
@@ -205,7 +205,7 @@ class TestDeciding:
             pause(comparison, rater)
         page = decide(manager, comparison, rater, "exclude").content.decode()
         assert "6 judgements are kept but not counted" in page
-        assert Standing.objects.get().state == StandingState.EXCLUDED
+        assert RaterStatus.objects.get().state == RaterState.EXCLUDED
         assert set(Task.objects.values_list("places_taken", flat=True)) == {1}
         assert Judgement.objects.filter(person=rater, kind=Kind.PAIR).count() == 6
 
@@ -217,7 +217,7 @@ class TestDeciding:
         response = decide(manager, comparison, rater, "exclude", " ")
         assert response.status_code == 422
         assert "Say why this rater is left out" in response.content.decode()
-        assert not Standing.objects.exists()
+        assert not RaterStatus.objects.exists()
 
     @pytest.mark.parametrize("decision", ["", "promote"])
     def test_another_decision_is_refused(self, manager, comparison, rater, decision):
@@ -235,12 +235,12 @@ class TestDeciding:
         decide(manager, comparison, rater, "exclude")
         page = decide(manager, comparison, rater, "restore").content.decode()
         assert "stays so" in page
-        assert Standing.objects.get().state == StandingState.EXCLUDED
+        assert RaterStatus.objects.get().state == RaterState.EXCLUDED
         assert "That cannot be taken back" in manager.get(path_of(comparison), {"rater": rater.pk}).content.decode()
 
     def test_who_was_not_paused_simply_goes_on(self, manager, comparison, rater):
         assert "was not paused" in decide(manager, comparison, rater, "restore").content.decode()
-        assert not Standing.objects.exists()
+        assert not RaterStatus.objects.exists()
 
     def test_somebody_who_judged_nothing_here_is_not_found(self, manager, comparison, rater):
         elsewhere = make_comparison(project=comparison.project)
@@ -248,4 +248,4 @@ class TestDeciding:
         judge_all(elsewhere, make_rater(elsewhere), [0])
         assert decide(manager, comparison, stranger, "exclude").status_code == 404
         assert decide(manager, elsewhere, rater, "exclude").status_code == 404
-        assert not Standing.objects.exists()
+        assert not RaterStatus.objects.exists()

@@ -16,7 +16,7 @@ from images.models import Image
 from inference.models import ModelCaption
 from people.models import Consent, LanguageSkill, Level, Membership, Role
 from people.pseudonyms import pseudonym
-from sxs_eval.models import Comparison, EqualCaptions, Judgement, Scale, Standing, StandingState
+from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, RaterStatus, Scale
 from sxs_eval.rules.figures import Gain, Undefined
 from sxs_eval.selectors.results import evidence_of, rater_rows
 from sxs_eval.services.raters import exclude_rater, restore_rater
@@ -186,7 +186,7 @@ class TestWhatDoesNotCount:
         return comparison.judgements.earliest("pk").person
 
     def test_judgements_of_a_paused_rater_are_set_aside_and_told(self, reader, comparison, rater):
-        Standing.objects.create(comparison=comparison, person=rater, state=StandingState.PAUSED, paused_at=NOW)
+        RaterStatus.objects.create(comparison=comparison, person=rater, state=RaterState.PAUSED, paused_at=NOW)
         found = report(comparison)
         assert (found.judgements, found.set_aside) == (9, 5)
         assert found.outcome.images.complete == 0
@@ -197,7 +197,7 @@ class TestWhatDoesNotCount:
 
     def test_they_count_again_once_the_rater_goes_on(self, comparison, rater):
         before = report(comparison).as_json()
-        Standing.objects.create(comparison=comparison, person=rater, state=StandingState.PAUSED, paused_at=NOW)
+        RaterStatus.objects.create(comparison=comparison, person=rater, state=RaterState.PAUSED, paused_at=NOW)
         manager = comparison.project.created_by
         restore_rater(comparison=comparison, rater=rater, note="", by=manager, now=NOW)
         assert report(comparison).as_json() == before
@@ -306,7 +306,7 @@ class TestPairs:
 
     def test_what_does_not_count_is_shown_as_such_and_decides_nothing(self, reader, comparison):
         rater = comparison.judgements.earliest("pk").person
-        Standing.objects.create(comparison=comparison, person=rater, state=StandingState.EXCLUDED)
+        RaterStatus.objects.create(comparison=comparison, person=rater, state=RaterState.EXCLUDED)
         assert self.outcomes(reader, comparison, "wins") == []
         assert "rater left out, does not count" in text_of(reader.get(address("pair-list", comparison)))
 
@@ -408,7 +408,7 @@ class TestProgress:
 
     def test_a_paused_rater_is_told_of(self, reader, comparison):
         rater = comparison.judgements.earliest("pk").person
-        Standing.objects.create(comparison=comparison, person=rater, state=StandingState.PAUSED, paused_at=NOW)
+        RaterStatus.objects.create(comparison=comparison, person=rater, state=RaterState.PAUSED, paused_at=NOW)
         assert "1 rater failed too many attention items" in text_of(
             reader.get(address("comparison-progress", comparison))
         )

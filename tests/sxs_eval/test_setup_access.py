@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotation.services import batches
 from people.models import Membership, Role
-from sxs_eval.models import Comparison, Standing, StandingState
+from sxs_eval.models import Comparison, RaterState, RaterStatus
 from sxs_eval.services import judging
 from tests.factories import NOW, make_annotator, make_comparison, make_project, make_rater, make_round, make_user
 from tests.sxs_eval.planning import client_of
@@ -63,7 +63,7 @@ class TestWhoSeesThePages:
         )
         assert researcher.get(path).status_code in (404, 405)
         assert researcher.post(path, {"decision": "exclude", "note": "No."}).status_code in (404, 405)
-        assert not Standing.objects.exists()
+        assert not RaterStatus.objects.exists()
         page = researcher.get(path_of("comparison-list", comparison)).content.decode()
         assert path_of("rater-list", comparison) not in page
 
@@ -132,7 +132,7 @@ class TestTheWaysIn:
     )
     def test_rows_are_looked_up_by_the_installer_without_captions_and_not_changed(self, comparison, name):
         judge_all(comparison, make_rater(comparison))
-        Standing.objects.create(comparison=comparison, person=make_rater(comparison), state=StandingState.EXCLUDED)
+        RaterStatus.objects.create(comparison=comparison, person=make_rater(comparison), state=RaterState.EXCLUDED)
         installer = client_of(make_user(is_staff=True, is_superuser=True))
         model = apps.get_model("sxs_eval", name)
         row = reverse(f"admin:sxs_eval_{name}_change", args=[model.objects.first().pk])

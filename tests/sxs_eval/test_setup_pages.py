@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from allocation.models import Pool, Task
 from sxs_eval import defaults
-from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Standing
+from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, RaterStatus
 from sxs_eval.selectors.overview import project_progress
 from sxs_eval.services import judging
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
@@ -82,7 +82,7 @@ class TestTheListOfComparisons:
         assert "and 3 equal" in manager.get(reverse("sxs_eval:comparison-list", args=["lions"])).content.decode()
 
     def test_paused_raters_are_a_notice_with_the_way_to_them_for_managers(self, manager, researcher, comparison):
-        Standing.objects.create(comparison=comparison, person=make_rater(comparison))
+        RaterStatus.objects.create(comparison=comparison, person=make_rater(comparison))
         path = path_of("comparison-list", comparison)
         assert "1 rater failed too many attention items" in manager.get(path).content.decode()
         page = researcher.get(path).content.decode()

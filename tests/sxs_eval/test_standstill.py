@@ -12,7 +12,7 @@ import pytest
 from allocation import services as allocation
 from allocation.models import BatchState, Task
 from people.models import User
-from people.qualification import Blocker, NotQualified
+from people.qualification import Blocker, NotQualifiedError
 from sxs_eval import permissions
 from sxs_eval.models import Comparison, JudgingBatch
 from sxs_eval.services import judging as services
@@ -93,7 +93,7 @@ def test_batches_are_taken_up_again_while_others_lapse(comparison):
     acts += [partial(allocation.lapse_overdue, now=LATER)] * 2
     outcomes = together_with_errors(lambda act: act(), acts)
     # Whoever comes last may find that the places of the lower replication have all gone.
-    expected = (NotQualified, allocation.NothingFree)
+    expected = (NotQualifiedError, allocation.NoTasksAvailableError)
     wrong = [one for one in outcomes if isinstance(one, BaseException) and not isinstance(one, expected)]
     assert not wrong
     assert_exact(comparison.pool)
@@ -114,7 +114,7 @@ def left_out_just_after_the_check(monkeypatch: pytest.MonkeyPatch, comparison: C
 
 def test_who_is_left_out_while_taking_a_batch_gets_none(comparison, monkeypatch):
     left_out_just_after_the_check(monkeypatch, comparison)
-    with pytest.raises(NotQualified):
+    with pytest.raises(NotQualifiedError):
         services.take_batch(comparison=comparison, rater=make_rater(comparison), now=NOW, rng=Random(1))
     assert not Task.objects.filter(places_taken__gt=0).exists()
     assert not JudgingBatch.objects.exists()
@@ -125,6 +125,6 @@ def test_who_is_left_out_while_taking_a_batch_up_again_does_not_get_it(compariso
     batch = services.take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
     services.give_back(batch_id=batch.pk, rater=rater, now=NOW)
     left_out_just_after_the_check(monkeypatch, comparison)
-    with pytest.raises(NotQualified):
+    with pytest.raises(NotQualifiedError):
         services.resume_batch(batch_id=batch.pk, rater=rater, now=NOW)
     assert not Task.objects.filter(places_taken__gt=0).exists()

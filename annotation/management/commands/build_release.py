@@ -14,8 +14,8 @@ from django.utils.dateparse import parse_datetime
 from annotation.files.licences import LICENCES
 from annotation.models import Release
 from annotation.services import releases as services
-from annotation.services.release_changes import CannotRelease
-from annotation.services.releases import ReleaseRefused
+from annotation.services.release_changes import ReleaseNotPossibleError
+from annotation.services.releases import ReleaseSettingsError
 from images.models import JobState
 from people.models import Project, User
 
@@ -92,7 +92,7 @@ class Command(BaseCommand):
                 salt=options["salt"],
                 until=options["until"],
             )
-        except ReleaseRefused as refused:
+        except ReleaseSettingsError as refused:
             raise CommandError(
                 "There can be no release yet:\n" + "\n".join(f"- {one}" for one in refused.problems)
             ) from refused
@@ -120,7 +120,7 @@ class Command(BaseCommand):
         folder.mkdir(parents=True, exist_ok=True)
         try:
             written = services.rebuild(release=release, folder=folder)
-        except CannotRelease as reason:
+        except ReleaseNotPossibleError as reason:
             raise CommandError(str(reason)) from reason
         if written.checksum == release.checksum:
             self.stdout.write(f"The same, byte for byte: {len(written.files)} files in {folder}.")

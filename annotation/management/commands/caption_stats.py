@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.selectors.statistics import project_statistics
-from metrics.caption_stats import COLUMNS, CaptionStatistics, MalformedFile, read_captions, statistics_of
+from metrics.caption_stats import COLUMNS, CaptionStatistics, MalformedFileError, read_captions, statistics_of
 from people.models import Project
 
 
@@ -37,7 +37,7 @@ def _statistics(source: str) -> Mapping[str, CaptionStatistics]:
         try:
             with path.open("rb") as file:
                 return statistics_of(read_captions(file))
-        except MalformedFile as found:
+        except MalformedFileError as found:
             raise CommandError(f"{source}, {found}") from found
         except OSError as error:
             raise CommandError(f"The file {source} cannot be read: {error.strerror}.") from error

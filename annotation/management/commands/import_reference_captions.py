@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from annotation.services.caption_imports import ImportRefused, import_captions, look_through
+from annotation.services.caption_imports import ImportRefusedError, import_captions, look_through
 from images.management.arguments import collection_named
 from images.models import Collection, JobState
 from people.models import Project, User
@@ -47,7 +47,7 @@ class Command(BaseCommand):
                     self._as_captions(opened, into, images, source.strip(), by)
                 else:
                     self._as_references(opened, file, into, images, references.strip(), source.strip())
-        except ImportRefused as refused:
+        except ImportRefusedError as refused:
             more = refused.count - len(refused.problems)
             told = [*refused.problems, *([f"and {more} more"] if more else [])]
             raise CommandError("Nothing was imported:\n" + "\n".join(f"- {problem}" for problem in told)) from refused

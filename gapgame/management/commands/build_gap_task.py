@@ -9,9 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from gapgame.files.problems import LinesRefused
+from gapgame.files.problems import GapFileError
 from gapgame.files.tasks import build_task
-from gapgame.rules.task import HELD_OUT_SPLIT, TEST, VALID, TooFewInstances
+from gapgame.rules.task import HELD_OUT_SPLIT, TEST, VALID, TooFewInstancesError
 from people.management.arguments import whole_number
 
 
@@ -33,9 +33,9 @@ class Command(BaseCommand):
         sizes = {VALID: options["valid"], TEST: options["test"]}
         try:
             built = build_task(corpus, folder, sizes=sizes, reserve_percent=options["reserve"], seed=options["seed"])
-        except LinesRefused as refused:
+        except GapFileError as refused:
             raise CommandError(str(refused)) from refused
-        except TooFewInstances as few:
+        except TooFewInstancesError as few:
             raise CommandError(
                 _(
                     "%(part)s is to have %(wanted)s instances, but only %(found)s could be drawn: of the corpus "

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from gapgame.models import ItemSet
-from gapgame.services.representatives import SetClosed, choose_again
+from gapgame.services.representatives import ItemSetClosedError, choose_again
 from inference.models import EmbeddingSet
 from inference.selectors.embeddings import whole_sets
 
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         sets = _sets(found, options["embeddings"])
         try:
             chosen = choose_again(item_set=found, sets=sets, is_named_too=options["also_named"], clock=timezone.now)
-        except SetClosed as error:
+        except ItemSetClosedError as error:
             raise CommandError("A season has begun with these items, which stay as they are.") from error
         self.stdout.write(
             f"{chosen.changed:,} items have another picture first, {chosen.same:,} the same, {chosen.named:,} the one "

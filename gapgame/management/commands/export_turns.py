@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from gapgame.downloads.turns import NotClosed, export_to_file, export_turns
+from gapgame.downloads.turns import SeasonNotClosedError, export_to_file, export_turns
 from gapgame.models import Season
 
 
@@ -31,7 +31,7 @@ class Command(BaseCommand):
                 sys.stdout.buffer.flush()
                 return
             export_to_file(chosen, output)
-        except NotClosed as refused:
+        except SeasonNotClosedError as refused:
             raise CommandError(str(refused)) from refused
         except OSError as error:
             raise CommandError(f"The file {output} cannot be written: {error.strerror}.") from error

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from gapgame.files.problems import LinesRefused
+from gapgame.files.problems import GapFileError
 from gapgame.files.report_text import report_lines
 from gapgame.files.turns import read_turns
 from gapgame.rules.report import BY, RESAMPLES, build_report
@@ -38,7 +38,7 @@ class Command(BaseCommand):
     def handle(self, *, turns: Path, for_programs: bool, keep: list[str], by: list[str], **options: Any) -> None:
         try:
             read = read_turns(turns)
-        except LinesRefused as refused:
+        except GapFileError as refused:
             raise CommandError(str(refused)) from refused
         report = build_report(
             read.turns,

@@ -12,14 +12,14 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
 from gapgame.files.predictions import read_filled
-from gapgame.files.problems import LinesRefused
+from gapgame.files.problems import GapFileError
 from gapgame.files.report_text import between, mean_text, share_text
 from gapgame.files.turns import read_turns
 from gapgame.rules.figures import Undefined
 from gapgame.rules.task_scores import BesidePeople, TaskScores, score
 from gapgame.rules.turns import Rule
-from inference.selectors.word_vectors import VectorsUnavailable, vectors_of
-from metrics.word_vectors import BrokenTable, Vectors, open_table
+from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
+from metrics.word_vectors import MalformedTableError, Vectors, open_table
 from people.management.arguments import whole_number
 
 
@@ -48,7 +48,7 @@ class Command(BaseCommand):
         try:
             filled = read_filled(gold, predictions, splits=options["splits"], part=options["part"])
             turns = read_turns(options["people"]).turns if options["people"] else None
-        except LinesRefused as refused:
+        except GapFileError as refused:
             raise CommandError(str(refused)) from refused
         vectors = _vectors(options["vectors"]) if options["vectors"] else None
         scores = score(filled, vectors=vectors, turns=turns, keep=options["keep"], seed=options["seed"])
@@ -62,7 +62,7 @@ class Command(BaseCommand):
 def _vectors(name: str) -> Vectors:
     try:
         return open_table(Path(name)) if Path(name).is_dir() else vectors_of(name)
-    except (BrokenTable, VectorsUnavailable) as error:
+    except (MalformedTableError, WordVectorsUnavailableError) as error:
         raise CommandError(str(error)) from error
 
 

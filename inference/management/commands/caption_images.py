@@ -15,7 +15,7 @@ from inference.backends.captioners import Decoding
 from inference.models import GOING, CaptioningModel, Run, RunState
 from inference.services import running, runs, workers
 from inference.services.heartbeat import heartbeat
-from inference.services.runs import RunRefused
+from inference.services.runs import RunRefusedError
 from inference.services.works import work_of
 from languages.models import Language
 from people.management.arguments import PROJECT_HELP, named, project_of
@@ -66,7 +66,7 @@ class Command(BaseCommand):
                 by=None,
                 now=timezone.now(),
             )
-        except RunRefused as refused:
+        except RunRefusedError as refused:
             raise CommandError(str(refused)) from refused
         heartbeat.start(queues=())
         try:

@@ -9,12 +9,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from images.management.arguments import collection_named
-from inference.backends.encoders import EncoderRefused
+from inference.backends.encoders import EncoderSettingsError
 from inference.backends.mobilenet import NAME as MOBILENET
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, Precision, Run, RunState
 from inference.services import encoders, workers
 from inference.services.running import work_on
-from inference.services.runs import RunRefused, start_embeddings
+from inference.services.runs import RunRefusedError, start_embeddings
 from inference.services.works import work_of
 from languages.models import Language
 from people.management.arguments import PROJECT_HELP, named, project_of
@@ -59,7 +59,7 @@ class Command(BaseCommand):
                 by=None,
                 now=timezone.now(),
             )
-        except (EncoderRefused, RunRefused) as refused:
+        except (EncoderSettingsError, RunRefusedError) as refused:
             raise CommandError(str(refused)) from refused
         self._work(run)
 

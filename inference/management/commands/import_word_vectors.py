@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from inference.models import WordVectorSet
-from inference.rules.word_vectors import PACKAGED, FileFormat, VectorsRefused
-from inference.selectors.word_vectors import VectorsUnavailable
+from inference.rules.word_vectors import PACKAGED, FileFormat, WordVectorFileError
+from inference.selectors.word_vectors import WordVectorsUnavailableError
 from inference.services.word_vectors import ImportedVectors, check_vectors, import_packaged, import_table
 from languages.models import Language
 from people.management.arguments import language_of
@@ -40,7 +40,7 @@ class Command(BaseCommand):
                 imported = import_packaged(name=packaged or "", language=language, now=timezone.now())
             else:
                 imported = _import_file(file, language, options["name"], options["format"])
-        except (VectorsRefused, VectorsUnavailable) as refused:
+        except (WordVectorFileError, WordVectorsUnavailableError) as refused:
             raise CommandError(str(refused)) from refused
         except OSError as error:
             raise CommandError(f"{error.filename or 'The folder of the vectors'}: {error.strerror}") from error

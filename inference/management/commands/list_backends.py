@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from inference.backends import registry
-from inference.backends.captioners import Backend, BackendRefused, Spec, TranslatorBackend
+from inference.backends.captioners import Backend, BackendSettingsError, Spec, TranslatorBackend
 from inference.backends.encoders import HOW
 from inference.rules.endpoints import NO_KEY, key_variable
 
@@ -49,6 +49,6 @@ class Command(BaseCommand):
 def _languages(backend: Backend | TranslatorBackend) -> str:
     try:
         count = len(backend.languages(NOTHING))
-    except BackendRefused:
+    except BackendSettingsError:
         return "languages as its models know them"
     return f"{count} language{'' if count == 1 else 's'} where nothing else is said"

@@ -9,9 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from inference.backends.dual_encoder import DualEncoder
-from inference.backends.encoders import EncoderRefused, ExtraMissing, TextEncoder
+from inference.backends.encoders import EncoderSettingsError, ExtraMissingError, TextEncoder
 from inference.backends.projection import ProjectionEncoder
-from inference.files.pairs import PairsRefused, read_pairs
+from inference.files.pairs import PairFileError, read_pairs
 from inference.management.arguments import check_file_to_write
 from metrics.named_vectors import NamedVectors
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
             images, texts = zip(*read_pairs(captions), strict=True)
             engine = _encoder(encoder)
             found = NamedVectors(images, engine.vectors(texts), engine.signature, engine.space)
-        except (PairsRefused, ExtraMissing, EncoderRefused) as error:
+        except (PairFileError, ExtraMissingError, EncoderSettingsError) as error:
             raise CommandError(str(error)) from error
         found.save(out)
         self.stdout.write(f"Wrote {len(found.keys):,} × {engine.dimensions} to {out}.\nEncoder: {engine.signature}")

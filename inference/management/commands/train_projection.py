@@ -8,13 +8,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from inference.backends.encoders import ExtraMissing
-from inference.files.pairs import PairsRefused, read_pairs
+from inference.backends.encoders import ExtraMissingError
+from inference.files.pairs import PairFileError, read_pairs
 from inference.management.arguments import NO_VECTORS, VECTORS_HELP, named_vectors, word_vectors
-from inference.projections.config import Config, ProjectionRefused
+from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import VECTORS
 from inference.projections.training import Task, train
-from metrics.java import ToolFailed, ToolMissing
+from metrics.java import ToolFailedError, ToolMissingError
 from metrics.text import Tokenizer, text_version, tokenise
 from people.management.arguments import language_of, whole_number
 
@@ -53,7 +53,7 @@ class Command(BaseCommand):
                 normalise=True,
             )
             manifest = train(task, config, out, resume=resume, progress=self._progress(config))
-        except (PairsRefused, ProjectionRefused, ExtraMissing, ToolMissing, ToolFailed) as error:
+        except (PairFileError, ProjectionError, ExtraMissingError, ToolMissingError, ToolFailedError) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt as stopped:
             raise CommandError(f"Interrupted. What is done is in {out}; go on with --resume.") from stopped

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from languages.rules import MalformedScript, MalformedTag
-from languages.services import LanguageExists, add_language
+from languages.rules import MalformedScriptError, MalformedTagError
+from languages.services import LanguageExistsError, add_language
 
 
 class Command(BaseCommand):
@@ -38,7 +38,7 @@ class Command(BaseCommand):
                 spaced=not options["unspaced"],
                 scripts=options["script"],
             )
-        except (MalformedTag, MalformedScript, LanguageExists) as error:
+        except (MalformedTagError, MalformedScriptError, LanguageExistsError) as error:
             raise CommandError(str(error)) from error
         except ValidationError as error:
             fields = (f"{field}: {' '.join(said)}" for field, said in error.message_dict.items())

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from operations.rules.manifest import Refused
+from operations.rules.manifest import BackupError
 from operations.services import backups, stored_files
 
 
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             manifest = backups.back_up(
                 folder=folder, with_files=with_files, previous=previous, now=timezone.now(), say=self.stdout.write
             )
-        except Refused as refused:
+        except BackupError as refused:
             raise CommandError(str(refused)) from refused
         except OSError as error:
             raise CommandError(

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from operations.rules.manifest import Refused
+from operations.rules.manifest import BackupError
 from operations.services import backups
 
 
@@ -29,7 +29,7 @@ class Command(BaseCommand):
                 manifest, _sums = backups.verify(folder)
             else:
                 manifest = backups.restore(folder=folder, force=force, say=self.stdout.write)
-        except Refused as refused:
+        except BackupError as refused:
             raise CommandError(str(refused)) from refused
         took_s = time.monotonic() - began
         done = "is whole" if check else "is restored"

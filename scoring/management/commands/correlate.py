@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from people.management.arguments import whole_number
 from scoring.files.correlations import correlations_of
-from scoring.files.tables import TableRefused, read_table
+from scoring.files.tables import TableError, read_table
 from scoring.management.reports import write_report
 from scoring.rules.correlate import RESAMPLES
 
@@ -66,6 +66,6 @@ class Command(BaseCommand):
                 resamples=None if options["no_intervals"] else options["resamples"],
                 seed=options["seed"],
             )
-        except TableRefused as refused:
+        except TableError as refused:
             raise CommandError(f"{file}:\n{refused}") from refused
         write_report(self.stdout, report, digits=options["digits"], for_programs=for_programs)

@@ -9,10 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from metrics.document_frequencies import DocumentFrequencies
-from metrics.java import ToolFailed, ToolMissing
+from metrics.java import ToolFailedError, ToolMissingError
 from metrics.text import text_version, tokenise_groups
 from people.management.arguments import whole_number
-from scoring.files.captions import CaptionsRefused, references_in
+from scoring.files.captions import CaptionFileError, references_in
 from scoring.management.arguments import DEFAULT_LANGUAGE, add_text_arguments
 
 
@@ -41,7 +41,7 @@ class Command(BaseCommand):
                 text=text_version(options["tokenizer"], options["normalise"]),
             )
             frequencies.save(file)
-        except (CaptionsRefused, ToolMissing, ToolFailed) as error:
+        except (CaptionFileError, ToolMissingError, ToolFailedError) as error:
             raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"The file {file} cannot be written: {error.strerror}.") from error

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from metrics.model_ranks import Ties
 from people.management.arguments import whole_number
 from scoring.files.rankings import rankings_of
-from scoring.files.tables import TableRefused, read_table
+from scoring.files.tables import TableError, read_table
 from scoring.management.reports import write_report
 
 
@@ -49,6 +49,6 @@ class Command(BaseCommand):
                 skip_missing=options["skip_missing"],
                 ties=Ties(options["ties"]),
             )
-        except TableRefused as refused:
+        except TableError as refused:
             raise CommandError(f"{file}:\n{refused}") from refused
         write_report(self.stdout, report, digits=options["digits"], for_programs=for_programs)

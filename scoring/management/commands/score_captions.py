@@ -11,14 +11,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from metrics.document_frequencies import DocumentFrequencies
-from metrics.java import ToolFailed, ToolMissing
-from metrics.meteor import ELSEWHERE, LanguageUnknown, program_language
-from metrics.scoring import METRICS, NotGiven, UnknownMetric, metric_named, score
-from metrics.undefined import UndefinedFigure
-from metrics.word_movers import SolverMissing
+from metrics.java import ToolFailedError, ToolMissingError
+from metrics.meteor import ELSEWHERE, UnknownLanguageError, program_language
+from metrics.scoring import METRICS, MissingInputError, UnknownMetricError, metric_named, score
+from metrics.undefined import UndefinedFigureError
+from metrics.word_movers import SolverMissingError
 from people.management.arguments import whole_number
-from scoring.files.captions import CaptionsRefused, candidates_in, references_in
-from scoring.files.pairs import ImagesDiffer, paired
+from scoring.files.captions import CaptionFileError, candidates_in, references_in
+from scoring.files.pairs import ImagesDifferError, paired
 from scoring.files.score_text import FileScores
 from scoring.management.annotation_free import (
     add_annotation_free_arguments,
@@ -37,7 +37,7 @@ def metric_names(text: str) -> list[str]:
     for name in names:
         try:
             metric_named(name)
-        except UnknownMetric as error:
+        except UnknownMetricError as error:
             raise ArgumentTypeError(f"{name!r} is none of {', '.join(METRICS)}") from error
     if not names:
         raise ArgumentTypeError("names no metric")
@@ -49,7 +49,7 @@ def meteor_language(text: str) -> str:
     tag = language_tag(text)
     try:
         program_language(tag)
-    except LanguageUnknown as error:
+    except UnknownLanguageError as error:
         raise ArgumentTypeError(str(error)) from error
     return tag
 
@@ -101,9 +101,9 @@ class Command(BaseCommand):
                     projections=given_projections(options, pairs.images),
                     meteor_language=options["meteor_language"],
                 )
-        except (CaptionsRefused, ImagesDiffer, ToolMissing, ToolFailed) as error:
+        except (CaptionFileError, ImagesDifferError, ToolMissingError, ToolFailedError) as error:
             raise CommandError(str(error)) from error
-        except (NotGiven, SolverMissing, UndefinedFigure) as error:
+        except (MissingInputError, SolverMissingError, UndefinedFigureError) as error:
             raise CommandError(str(error)) from error
         for note in dict.fromkeys(note for one in scored for note in one.notes):
             self.stderr.write(note)

@@ -14,9 +14,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.utils.translation import gettext as _
 
-from languages.rules import MalformedTag, canonical_tag
+from languages.rules import MalformedTagError, canonical_tag
 from sxs_eval.files.plans import PaceUsed, PlanReport
-from sxs_eval.files.scores import ScoresRefused, read_scores
+from sxs_eval.files.scores import ScoreFileError, read_scores
 from sxs_eval.rules import planning
 from sxs_eval.rules.planning import Thresholds, cost_of_session, plan_sessions
 from sxs_eval.selectors.planning import FEWEST_TIMED, measured_pace
@@ -47,7 +47,7 @@ def whole_number(least: int, most: int) -> Callable[[str], int]:
 def tags(text: str) -> list[str]:
     try:
         return list(dict.fromkeys(canonical_tag(tag) for tag in text.split(",") if tag.strip()))
-    except MalformedTag as error:
+    except MalformedTagError as error:
         raise ArgumentTypeError(str(error)) from error
 
 
@@ -92,7 +92,7 @@ class Command(BaseCommand):
     def handle(self, *, scores: Path, core: list[str], for_programs: bool, **options: Any) -> None:
         try:
             file = read_scores(scores, sets=options["sets"])
-        except ScoresRefused as refused:
+        except ScoreFileError as refused:
             raise CommandError(f"{scores}:\n{refused}") from refused
         thresholds = _thresholds(options["small"], options["small_percent"])
         pace = _pace(options["pace"])

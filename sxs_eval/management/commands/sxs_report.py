@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
 from people.management.arguments import whole_number
-from sxs_eval.files.judgements import JudgementsRefused, read_judgements
+from sxs_eval.files.judgements import JudgementFileError, read_judgements
 from sxs_eval.files.reports import report_on
 
 
@@ -39,7 +39,7 @@ class Command(BaseCommand):
     ) -> None:
         try:
             read = read_judgements(judgements)
-        except JudgementsRefused as refused:
+        except JudgementFileError as refused:
             raise CommandError(str(refused)) from refused
         report = report_on(read, seed=seed, replication=replication, resamples=resamples)
         if for_programs:
