@@ -42,7 +42,7 @@ def is_open_field() -> forms.BooleanField:
 class BatchesForm(forms.Form):
     """Has a `hold_field` of the name `hold_h`."""
 
-    def hold_s(self, *, before: int | None = None) -> int:
+    def lease_s(self, *, before: int | None = None) -> int:
         """In seconds. Left alone it stays as `before`, whatever rounding to hours on the page made of it."""
         if before is not None and "hold_h" not in self.changed_data:
             return before

@@ -23,14 +23,14 @@ class Pool(models.Model):
 
     replication = models.PositiveSmallIntegerField(default=2, help_text="How many different people do each task.")
     batch_size = models.PositiveSmallIntegerField(default=15)
-    hold_s = models.PositiveIntegerField(default=24 * 3600, help_text="Seconds that a batch may be held.")
+    lease_s = models.PositiveIntegerField(default=24 * 3600, help_text="Length of a lease, in seconds.")
     is_open = models.BooleanField(default=True, help_text="Whether new batches are handed out.")
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(condition=Q(replication__gte=1), name="pool_replication_positive"),
             models.CheckConstraint(condition=Q(batch_size__gte=1), name="pool_batch_not_empty"),
-            models.CheckConstraint(condition=Q(hold_s__gte=1), name="pool_hold_positive"),
+            models.CheckConstraint(condition=Q(lease_s__gte=1), name="pool_hold_positive"),
         ]
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class Pool(models.Model):
 
 class TaskQuerySet(models.QuerySet["Task"]):
     def open_for(self, person: User, pool: Pool | models.OuterRef) -> TaskQuerySet:
-        """Tasks with a free place that `person` never held."""
+        """Tasks with a free place that `person` was never assigned."""
         had = Assignment.objects.filter(task=models.OuterRef("pk"), person=person)
         return self.filter(~models.Exists(had), pool=pool, places_taken__lt=F("places"))
 
@@ -71,10 +71,10 @@ class Task(models.Model):
 
 
 class BatchState(models.TextChoices):
-    OPEN = "open", _("In hand")
+    OPEN = "open", _("Open")
     DONE = "done", _("Submitted")
-    RETURNED = "returned", _("Given back")
-    LAPSED = "lapsed", _("Time ran out")
+    RETURNED = "returned", _("Returned")
+    EXPIRED = "expired", _("Expired")
 
 
 class Batch(models.Model):
@@ -83,8 +83,8 @@ class Batch(models.Model):
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="batches")
     state = models.CharField(max_length=8, choices=BatchState.choices, default=BatchState.OPEN)
     taken_at = models.DateTimeField()
-    hold_s = models.PositiveIntegerField(help_text="Seconds of a full lease, as the pool had it then.")
-    due_at = models.DateTimeField(help_text="When the lease runs out.")
+    lease_s = models.PositiveIntegerField(help_text="Seconds of a full lease, as the pool had it then.")
+    deadline = models.DateTimeField(help_text="When the lease runs out.")
     closed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -95,8 +95,8 @@ class Batch(models.Model):
             models.CheckConstraint(condition=Q(state__in=BatchState.values), name="batch_state_known"),
         ]
         indexes: ClassVar[list[models.Index]] = [
-            models.Index(fields=["due_at"], condition=Q(state="open"), name="batch_open_by_due"),
-            models.Index(fields=["pool", "person"], condition=Q(state="lapsed"), name="batch_lapsed"),
+            models.Index(fields=["deadline"], condition=Q(state="open"), name="batch_open_by_due"),
+            models.Index(fields=["pool", "person"], condition=Q(state="expired"), name="batch_expired"),
             models.Index(fields=["person", "-taken_at"], name="batch_of_person"),
         ]
 
@@ -105,26 +105,26 @@ class Batch(models.Model):
 
 
 class AssignmentState(models.TextChoices):
-    HELD = "held", _("In hand")
+    ASSIGNED = "assigned", _("Assigned")
     DONE = "done", _("Done")
-    RETURNED = "returned", _("Given back")
-    LAPSED = "lapsed", _("Time ran out")
-    LATE = "late", _("Came late, not counted")
-    GONE = "gone", _("Went to somebody else")
-    REJECTED = "rejected", _("Set aside by a manager")
+    RETURNED = "returned", _("Returned")
+    EXPIRED = "expired", _("Expired")
+    LATE = "late", _("Late, not counted")
+    REASSIGNED = "reassigned", _("Reassigned")
+    REJECTED = "rejected", _("Excluded by a manager")
 
 
 class Assignment(models.Model):
     """One task in one person's hands, once and for all: a task never comes to the same person a second time.
 
-    HELD and DONE each take one of the task's places; the other states take none.
+    ASSIGNED and DONE each take one of the task's places; the other states take none.
     """
 
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="assignments")
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="assignments")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     position = models.PositiveSmallIntegerField(help_text="From 1, in the order shown.")
-    state = models.CharField(max_length=8, choices=AssignmentState.choices, default=AssignmentState.HELD)
+    state = models.CharField(max_length=10, choices=AssignmentState.choices, default=AssignmentState.ASSIGNED)
 
     class Meta:
         ordering: ClassVar[list[str]] = ["batch", "position"]

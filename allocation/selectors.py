@@ -19,14 +19,14 @@ class PoolProgress:
     tasks: int
     wanted: int
     done: int
-    held: int
-    lapsed: int
+    assigned: int
+    expired: int
     late: int
     at_work: int
 
     @property
     def open(self) -> int:
-        return self.wanted - self.done - self.held
+        return self.wanted - self.done - self.assigned
 
     @property
     def is_finished(self) -> bool:
@@ -41,14 +41,14 @@ def progress_of_pools(pools: Collection[int], *, now: datetime) -> dict[int, Poo
 
 
 def _progress(places: Mapping[str, Any], unfinished: Mapping[str, Any]) -> PoolProgress:
-    in_hand, overdue = unfinished.get("held", 0), unfinished.get("overdue", 0)
+    assigned, overdue = unfinished.get("assigned", 0), unfinished.get("overdue", 0)
     return PoolProgress(
         tasks=places.get("tasks", 0),
         wanted=places.get("wanted", 0),
         # A place is taken by an answer that counts or by somebody who is at it; the latter are the few to count.
-        done=places.get("taken", 0) - in_hand - overdue,
-        held=in_hand,
-        lapsed=unfinished.get("lapsed", 0) + overdue,
+        done=places.get("taken", 0) - assigned - overdue,
+        assigned=assigned,
+        expired=unfinished.get("expired", 0) + overdue,
         late=unfinished.get("late", 0),
         at_work=unfinished.get("at_work", 0),
     )
@@ -64,17 +64,17 @@ def _places(pools: Iterable[int]) -> Iterable[Mapping[str, Any]]:
 
 
 def _unfinished(pools: Iterable[int], now: datetime) -> Iterable[Mapping[str, Any]]:
-    held = Q(state=AssignmentState.HELD)
+    assigned = Q(state=AssignmentState.ASSIGNED)
     # What is done is the bulk; leaving it out leaves little to count.
-    unfinished = [AssignmentState.HELD, AssignmentState.LAPSED, AssignmentState.LATE]
+    unfinished = [AssignmentState.ASSIGNED, AssignmentState.EXPIRED, AssignmentState.LATE]
     return (
         Assignment.objects.filter(state__in=unfinished, batch__pool__in=pools)
         .values("batch__pool")
         .annotate(
-            held=Count("pk", filter=held & Q(batch__due_at__gt=now)),
-            at_work=Count("person", filter=held & Q(batch__due_at__gt=now), distinct=True),
-            overdue=Count("pk", filter=held & Q(batch__due_at__lte=now)),
-            lapsed=Count("pk", filter=Q(state=AssignmentState.LAPSED)),
+            assigned=Count("pk", filter=assigned & Q(batch__deadline__gt=now)),
+            at_work=Count("person", filter=assigned & Q(batch__deadline__gt=now), distinct=True),
+            overdue=Count("pk", filter=assigned & Q(batch__deadline__lte=now)),
+            expired=Count("pk", filter=Q(state=AssignmentState.EXPIRED)),
             late=Count("pk", filter=Q(state=AssignmentState.LATE)),
         )
         .order_by()

@@ -82,7 +82,7 @@ def take_batch(
         Tasks are open, but rivals are taking all of them right now.
     """
     batch = _try_to_take(pool, person, now, rng, prepare, without)
-    if batch is None and lapse_overdue(now=now, pool=pool):
+    if batch is None and expire_overdue(now=now, pool=pool):
         batch = _try_to_take(pool, person, now, rng, prepare, without)
     return batch
 
@@ -96,9 +96,9 @@ def _try_to_take(
         with transaction.atomic(durable=True):
             lock_person(person)
             _hold_pool(pool)
-            in_hand = _open_batch(pool, person, now)
-            if in_hand:
-                return in_hand
+            assigned = _open_batch(pool, person, now)
+            if assigned:
+                return assigned
             if not pool.is_open:
                 raise PoolClosedError
             open_tasks = Task.objects.open_for(person, pool).exclude(without or Q(pk__in=[]))
@@ -143,8 +143,8 @@ def _hold_pool(pool: Pool) -> None:
 
 def _open_batch(pool: Pool, person: User, now: datetime) -> Batch | None:
     batch = _lock_open_batches(pool, person).first()
-    if batch and batch.due_at <= now:
-        _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
+    if batch and batch.deadline <= now:
+        _let_go(batch, BatchState.EXPIRED, AssignmentState.EXPIRED, now)
         return None
     return batch
 
@@ -168,8 +168,8 @@ def _take_free(open_tasks: TaskQuerySet, size: int, rng: Random) -> list[Task]:
 
 def _assign(pool: Pool, person: User, tasks: list[Task], now: datetime, prepare: Prepare) -> Batch:
     Task.objects.filter(pk__in=[task.pk for task in tasks]).update(places_taken=F("places_taken") + 1)
-    due_at = now + timedelta(seconds=pool.hold_s)
-    batch = Batch.objects.create(pool=pool, person=person, taken_at=now, hold_s=pool.hold_s, due_at=due_at)
+    deadline = now + timedelta(seconds=pool.lease_s)
+    batch = Batch.objects.create(pool=pool, person=person, taken_at=now, lease_s=pool.lease_s, deadline=deadline)
     assignments = Assignment.objects.bulk_create(
         Assignment(task=task, batch=batch, person=person, position=position)
         for position, task in enumerate(tasks, start=1)
@@ -179,35 +179,35 @@ def _assign(pool: Pool, person: User, tasks: list[Task], now: datetime, prepare:
 
 
 def is_half_over(*, batch: Batch, now: datetime) -> bool:
-    return batch.due_at - now < timedelta(seconds=batch.hold_s) / 2
+    return batch.deadline - now < timedelta(seconds=batch.lease_s) / 2
 
 
 def renew_lease(*, batch: Batch, now: datetime) -> None:
     """Give a full lease again once half of it is gone: whoever is at work does not lose the batch while at it."""
     if is_half_over(batch=batch, now=now):
-        due_at = now + timedelta(seconds=batch.hold_s)
-        Batch.objects.filter(pk=batch.pk, state=BatchState.OPEN, due_at__gt=now).update(due_at=due_at)
+        deadline = now + timedelta(seconds=batch.lease_s)
+        Batch.objects.filter(pk=batch.pk, state=BatchState.OPEN, deadline__gt=now).update(deadline=deadline)
 
 
 def finish_batch(*, batch: Batch, now: datetime) -> bool:
     """Close a locked batch with its work done. True if that counts; False if the lease ran out before: it came late."""
-    lapse_batch(batch=batch, now=now)
+    expire_batch(batch=batch, now=now)
     if batch.state != BatchState.OPEN:
-        batch.assignments.filter(state=AssignmentState.LAPSED).update(state=AssignmentState.LATE)
+        batch.assignments.filter(state=AssignmentState.EXPIRED).update(state=AssignmentState.LATE)
         return False
-    batch.assignments.filter(state=AssignmentState.HELD).update(state=AssignmentState.DONE)
+    batch.assignments.filter(state=AssignmentState.ASSIGNED).update(state=AssignmentState.DONE)
     _close(batch, BatchState.DONE, now)
     return True
 
 
 def finish_assignment(*, assignment: Assignment) -> None:
     """Count one task of a locked open batch as done, whatever becomes of the rest of the batch."""
-    Assignment.objects.filter(pk=assignment.pk, state=AssignmentState.HELD).update(state=AssignmentState.DONE)
+    Assignment.objects.filter(pk=assignment.pk, state=AssignmentState.ASSIGNED).update(state=AssignmentState.DONE)
 
 
 def reopen_assignment(*, assignment: Assignment) -> None:
     """Undo `finish_assignment` while the batch is still locked and open: the place stays this person's."""
-    Assignment.objects.filter(pk=assignment.pk, state=AssignmentState.DONE).update(state=AssignmentState.HELD)
+    Assignment.objects.filter(pk=assignment.pk, state=AssignmentState.DONE).update(state=AssignmentState.ASSIGNED)
 
 
 def reject_work(*, pool: Pool, person: User, now: datetime) -> int:
@@ -222,9 +222,9 @@ def reject_all_work(*, pools: QuerySet[Pool], person: User, now: datetime) -> in
     """As `reject_work`, in several pools at once."""
     lock_person(person)
     theirs = Assignment.objects.filter(batch__pool__in=pools, person=person)
-    in_hand = _lock_unfinished_batches(pools, person)
-    _lock_tasks(theirs.filter(state__in=[AssignmentState.HELD, AssignmentState.DONE]))
-    for batch in in_hand:
+    assigned = _lock_unfinished_batches(pools, person)
+    _lock_tasks(theirs.filter(state__in=[AssignmentState.ASSIGNED, AssignmentState.DONE]))
+    for batch in assigned:
         _let_go(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
     return set_aside(assignments=theirs)
 
@@ -247,8 +247,8 @@ def set_aside(*, assignments: QuerySet[Assignment]) -> int:
 def return_all_work(*, pools: QuerySet[Pool], person: User, now: datetime) -> int:
     """Give back all that `person` has in hand in `pools`; returns how many batches. Call within a transaction."""
     lock_person(person)
-    in_hand = _lock_unfinished_batches(pools, person)
-    return len(return_batches(batches=Batch.objects.filter(pk__in=[batch.pk for batch in in_hand]), now=now))
+    assigned = _lock_unfinished_batches(pools, person)
+    return len(return_batches(batches=Batch.objects.filter(pk__in=[batch.pk for batch in assigned]), now=now))
 
 
 def _lock_unfinished_batches(pools: QuerySet[Pool], person: User) -> list[Batch]:
@@ -293,7 +293,7 @@ def return_batch(*, batch: Batch, now: datetime) -> None:
 
 
 def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
-    """Take a lapsed or returned batch up again, as far as its places are still free.
+    """Take a expired or returned batch up again, as far as its places are still free.
 
     Raises
     ------
@@ -306,33 +306,33 @@ def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
         batch = Batch.objects.select_for_update(no_key=True).get(pk=batch_id)
         batch.pool = pool
         if batch.state == BatchState.OPEN:
-            if batch.due_at > now:
+            if batch.deadline > now:
                 return batch
-            _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
+            _let_go(batch, BatchState.EXPIRED, AssignmentState.EXPIRED, now)
         if batch.state == BatchState.DONE:
             raise NoTasksAvailableError
         if not batch.pool.is_open:
             raise PoolClosedError
-        let_go = batch.assignments.filter(state__in=[AssignmentState.LAPSED, AssignmentState.RETURNED])
+        let_go = batch.assignments.filter(state__in=[AssignmentState.EXPIRED, AssignmentState.RETURNED])
         overdue = Assignment.objects.filter(
-            batch__in=[other.pk for other in _lock_open_batches(batch.pool, person)], state=AssignmentState.HELD
+            batch__in=[other.pk for other in _lock_open_batches(batch.pool, person)], state=AssignmentState.ASSIGNED
         )
         _lock_tasks(let_go | overdue)
-        in_hand = _open_batch(batch.pool, person, now)
-        if in_hand:
-            raise OpenBatchExistsError(in_hand)
+        assigned = _open_batch(batch.pool, person, now)
+        if assigned:
+            raise OpenBatchExistsError(assigned)
         tasks = Task.objects.filter(assignments__in=let_go).order_by("pk").select_for_update(no_key=True, of=("self",))
         free = [task.pk for task in tasks if task.places_taken < task.places]
         if not free:
             raise NoTasksAvailableError
         Task.objects.filter(pk__in=free).update(places_taken=F("places_taken") + 1)
-        let_go.exclude(task__in=free).update(state=AssignmentState.GONE)
-        let_go.update(state=AssignmentState.HELD)
+        let_go.exclude(task__in=free).update(state=AssignmentState.REASSIGNED)
+        let_go.update(state=AssignmentState.ASSIGNED)
         batch.state = BatchState.OPEN
-        batch.hold_s = batch.pool.hold_s
-        batch.due_at = now + timedelta(seconds=batch.hold_s)
+        batch.lease_s = batch.pool.lease_s
+        batch.deadline = now + timedelta(seconds=batch.lease_s)
         batch.closed_at = None
-        batch.save(update_fields=["state", "hold_s", "due_at", "closed_at"])
+        batch.save(update_fields=["state", "lease_s", "deadline", "closed_at"])
         return batch
 
 
@@ -360,19 +360,19 @@ def move_batch(
         _hold_pool(pool)
         batch = Batch.objects.select_for_update(no_key=True).get(pk=batch_id)
         batch.pool = pool
-        if batch.state != BatchState.OPEN or batch.due_at <= now:
+        if batch.state != BatchState.OPEN or batch.deadline <= now:
             raise BatchClosedError
         if not batch.pool.is_open:
             raise PoolClosedError
-        held = batch.assignments.filter(state=AssignmentState.HELD)
+        assigned = batch.assignments.filter(state=AssignmentState.ASSIGNED)
         overdue = Assignment.objects.filter(
-            batch__in=[other.pk for other in _lock_open_batches(batch.pool, to)], state=AssignmentState.HELD
+            batch__in=[other.pk for other in _lock_open_batches(batch.pool, to)], state=AssignmentState.ASSIGNED
         )
-        _lock_tasks(held | overdue)
-        in_hand = _open_batch(batch.pool, to, now)
-        if in_hand:
-            raise OpenBatchExistsError(in_hand)
-        in_order = list(held.order_by("position").values_list("task_id", flat=True))
+        _lock_tasks(assigned | overdue)
+        there = _open_batch(batch.pool, to, now)
+        if there:
+            raise OpenBatchExistsError(there)
+        in_order = list(assigned.order_by("position").values_list("task_id", flat=True))
         _let_go(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
         # All of them are locked, so that nobody takes one between its being freed and its being taken.
         found = Task.objects.open_for(to, batch.pool).filter(pk__in=in_order).exclude(without or Q(pk__in=[]))
@@ -382,25 +382,25 @@ def move_batch(
         return _assign(batch.pool, to, tasks, now, prepare), len(in_order) - len(tasks)
 
 
-def lapse_batch(*, batch: Batch, now: datetime) -> None:
+def expire_batch(*, batch: Batch, now: datetime) -> None:
     """Give back the places of a locked batch whose lease has run out."""
-    if batch.state == BatchState.OPEN and batch.due_at <= now:
-        _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
+    if batch.state == BatchState.OPEN and batch.deadline <= now:
+        _let_go(batch, BatchState.EXPIRED, AssignmentState.EXPIRED, now)
 
 
-def lapse_overdue(*, now: datetime, pool: Pool | None = None) -> int:
+def expire_overdue(*, now: datetime, pool: Pool | None = None) -> int:
     """Give back the places of every batch whose lease has run out; returns how many batches that were."""
-    overdue = Batch.objects.filter(state=BatchState.OPEN, due_at__lte=now)
+    overdue = Batch.objects.filter(state=BatchState.OPEN, deadline__lte=now)
     if pool:
         overdue = overdue.filter(pool=pool)
-    lapsed = 0
-    for pk in list(overdue.order_by("due_at").values_list("pk", flat=True)[:SWEEP_AT_ONCE]):
+    expired = 0
+    for pk in list(overdue.order_by("deadline").values_list("pk", flat=True)[:SWEEP_AT_ONCE]):
         with transaction.atomic():
             batch = overdue.select_for_update(no_key=True, skip_locked=True).filter(pk=pk).first()
             if batch:
-                _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
-                lapsed += 1
-    return lapsed
+                _let_go(batch, BatchState.EXPIRED, AssignmentState.EXPIRED, now)
+                expired += 1
+    return expired
 
 
 def return_batches(*, batches: QuerySet[Batch], now: datetime) -> list[Batch]:
@@ -408,27 +408,27 @@ def return_batches(*, batches: QuerySet[Batch], now: datetime) -> list[Batch]:
     return _let_all_go(batches.filter(state=BatchState.OPEN), now)
 
 
-def lapse_batches(*, batches: QuerySet[Batch], now: datetime) -> list[Batch]:
+def expire_batches(*, batches: QuerySet[Batch], now: datetime) -> list[Batch]:
     """As `return_batches`, of those whose lease has run out."""
-    return _let_all_go(batches.filter(state=BatchState.OPEN, due_at__lte=now), now)
+    return _let_all_go(batches.filter(state=BatchState.OPEN, deadline__lte=now), now)
 
 
 def _let_all_go(batches: QuerySet[Batch], now: datetime) -> list[Batch]:
     locked = list(batches.order_by("pk").select_for_update(no_key=True, of=("self",)))
-    _lock_tasks(Assignment.objects.filter(batch__in=locked, state=AssignmentState.HELD))
+    _lock_tasks(Assignment.objects.filter(batch__in=locked, state=AssignmentState.ASSIGNED))
     for batch in locked:
-        if batch.due_at <= now:
-            _let_go(batch, BatchState.LAPSED, AssignmentState.LAPSED, now)
+        if batch.deadline <= now:
+            _let_go(batch, BatchState.EXPIRED, AssignmentState.EXPIRED, now)
         else:
             _let_go(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
     return locked
 
 
 def _let_go(batch: Batch, state: BatchState, assignment_state: AssignmentState, now: datetime) -> None:
-    held = batch.assignments.filter(state=AssignmentState.HELD)
-    tasks = list(held.values_list("task_id", flat=True))
+    assigned = batch.assignments.filter(state=AssignmentState.ASSIGNED)
+    tasks = list(assigned.values_list("task_id", flat=True))
     _free_places(batch.pool_id, tasks)
-    held.update(state=assignment_state)
+    assigned.update(state=assignment_state)
     # Where each task is done by itself, nothing of a batch may be left to let go.
     _close(batch, state if tasks else BatchState.DONE, now)
 

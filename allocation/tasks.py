@@ -8,5 +8,5 @@ from allocation import services, sweeps
 
 @shared_task
 def sweep_leases() -> None:
-    services.lapse_overdue(now=timezone.now())
+    services.expire_overdue(now=timezone.now())
     sweeps.note(now=timezone.now())

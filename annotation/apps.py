@@ -8,20 +8,20 @@ class AnnotationConfig(AppConfig):
         from annotation.models import Round
         from annotation.permissions import TO_REWRITE
         from annotation.selectors.corrections import images_to_rewrite
-        from annotation.selectors.own_data import own_data
+        from annotation.selectors.data_export import data_export
         from annotation.selectors.verification import images_being_rated
-        from annotation.selectors.work import images_in_hand
-        from annotation.services import leaving
+        from annotation.selectors.work import assigned_images
+        from annotation.services import withdrawal
         from images.models import Collection
         from inference import exposure
         from inference.models import CaptioningModel
         from people import personal
         from people.ownership import register
 
-        exposure.register("annotation", images_in_hand, images_being_rated)
+        exposure.register("annotation", assigned_images, images_being_rated)
         exposure.register(TO_REWRITE, images_to_rewrite)
         personal.register(
-            "annotation", export=own_data, on_withdrawal=leaving.withdraw_answers, on_deletion=leaving.forget
+            "annotation", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )
         register(Collection, lambda found: Round.objects.filter(collection=found))
         register(CaptioningModel, lambda found: Round.objects.filter(captioners=found))

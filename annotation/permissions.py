@@ -28,7 +28,7 @@ from inference import exposure
 from languages.models import Language
 from people.models import Membership, Project, Role, User
 from people.permissions import project_for
-from people.qualification import Blocker, NotQualifiedError, Work, blockers_of, still_takes_part
+from people.qualification import MissingRequirement, NotQualifiedError, Work, missing_requirements_of, still_takes_part
 
 # Who may rate what others wrote: those who may write, and those who were invited for nothing but judging.
 RATERS = (Role.ANNOTATOR, Role.RATER)
@@ -116,8 +116,8 @@ def caption_sent_back_to(user: User | AnonymousUser, caption_id: int) -> Caption
 
 def readable_feedback(user: User) -> QuerySet[Feedback]:
     """What managers said to `user`, save on pictures that they have in hand: it may tell what others wrote."""
-    in_hand = exposure.in_hand(user, "caption__image", besides=TO_REWRITE)
-    return Feedback.objects.filter(Q(caption=None) | ~in_hand, person=user)
+    assigned = exposure.assigned(user, "caption__image", besides=TO_REWRITE)
+    return Feedback.objects.filter(Q(caption=None) | ~assigned, person=user)
 
 
 def release_for(user: User | AnonymousUser, slug: str, number: int) -> Release:
@@ -126,35 +126,35 @@ def release_for(user: User | AnonymousUser, slug: str, number: int) -> Release:
     return get_object_or_404(Release.objects.select_related("project"), project=project, number=number)
 
 
-def has_pictures_in_hand(user: User, project: Project) -> bool:
+def has_assigned_pictures(user: User, project: Project) -> bool:
     """Whether `user`, in whatever project or kind of work, has yet to finish with pictures that `project` captions."""
-    in_hand = exposure.in_hand(user, "image")
+    assigned = exposure.assigned(user, "image")
     # Captions that came from a file have no task.
-    tasks, from_files = CaptionTask.objects.filter(in_hand), Caption.objects.filter(in_hand, item=None)
+    tasks, from_files = CaptionTask.objects.filter(assigned), Caption.objects.filter(assigned, item=None)
     return any(found.filter(round__project=project).exists() for found in (tasks, from_files))
 
 
-def blockers(user: User, round: Round) -> list[Blocker]:
+def missing_requirements(user: User, round: Round) -> list[MissingRequirement]:
     """All that keeps `user` from getting a batch of `round`: role, languages, consent. Empty for who qualifies.
 
     English is needed where English captions are rated first; whoever rates what others wrote may be a rater as well.
     """
-    return blockers_of_rounds(user, [round])[round.pk]
+    return missing_requirements_of_rounds(user, [round])[round.pk]
 
 
-def blockers_of_rounds(user: User, rounds: list[Round]) -> dict[int, list[Blocker]]:
+def missing_requirements_of_rounds(user: User, rounds: list[Round]) -> dict[int, list[MissingRequirement]]:
     verified = {round.project_id for round in rounds if round.kind == RoundKind.VERIFICATION}
     as_rater = Membership.objects.filter(user=user, role=Role.RATER, project__in=verified)
     rated_in = set(as_rater.values_list("project", flat=True)) if verified else set()
     wanted = [_work_of(round, is_rater=round.project_id in rated_in) for round in rounds]
-    found = dict(zip((round.pk for round in rounds), blockers_of(user, wanted), strict=True))
+    found = dict(zip((round.pk for round in rounds), missing_requirements_of(user, wanted), strict=True))
     waiting = readable_feedback(user).filter(acknowledged_at=None, project__in={round.project_id for round in rounds})
     unread = set(waiting.values_list("project", flat=True))
     stops = _stops(user, rounds)
     for round in rounds:
         if round.project_id in unread:
             message = _("A manager has written to you about your work. Read it first, and say that you have.")
-            found[round.pk].append(Blocker("feedback", message, "annotation:feedback-list"))
+            found[round.pk].append(MissingRequirement("feedback", message, "annotation:feedback-list"))
         if stop := stops[round.pk]:
             found[round.pk].append(stop)
     return found
@@ -173,10 +173,10 @@ def check_not_stopped(user: User, round: Round) -> None:
         raise NotQualifiedError([stop])
     roles = (Role.ANNOTATOR, Role.RATER) if round.kind == RoundKind.VERIFICATION else (Role.ANNOTATOR,)
     if not any(still_takes_part(user, round.project_id, role) for role in roles):
-        raise NotQualifiedError(blockers(user, round))
+        raise NotQualifiedError(missing_requirements(user, round))
 
 
-def _stops(user: User, rounds: list[Round]) -> dict[int, Blocker | None]:
+def _stops(user: User, rounds: list[Round]) -> dict[int, MissingRequirement | None]:
     """What managers decided that keeps `user` from each of `rounds`."""
     projects = {round.project_id for round in rounds}
     standings = {
@@ -198,20 +198,20 @@ def _stops(user: User, rounds: list[Round]) -> dict[int, Blocker | None]:
     }
 
 
-def _stop(round: Round, standing: str | None, *, is_excluded: bool) -> Blocker | None:
+def _stop(round: Round, standing: str | None, *, is_excluded: bool) -> MissingRequirement | None:
     language = {"language": round.language.name}
     if is_excluded:
-        return Blocker(
+        return MissingRequirement(
             "excluded",
             _("A manager decided that your work in %(language)s does not count at present. Ask them about it.")
             % language,
         )
     if standing == AnnotatorState.PAUSED:
-        return Blocker(
+        return MissingRequirement(
             "paused", _("A manager has paused your work in %(language)s. Ask them when it goes on.") % language
         )
     if round.needs_qualification and standing != AnnotatorState.QUALIFIED:
-        return Blocker(
+        return MissingRequirement(
             "qualification",
             _("This round is for people whom a manager has qualified in %(language)s. Ask them about it.") % language,
         )

@@ -9,10 +9,10 @@ from annotation.views import (
     feedback,
     figures,
     guidelines,
-    moving,
     progress,
     projects,
     quality,
+    reassignment,
     releases,
     verification,
     work,
@@ -96,6 +96,6 @@ urlpatterns = [
         "projects/<slug:slug>/captions/<int:caption_id>/send-back/", checks.caption_send_back, name="caption-send-back"
     ),
     path("projects/<slug:slug>/rounds/<int:round_id>/feedback/", checks.feedback_create, name="feedback-create"),
-    path("projects/<slug:slug>/batches/<uuid:batch_id>/move/", moving.batch_move, name="batch-move"),
-    path("projects/<slug:slug>/batches/<uuid:batch_id>/return/", moving.batch_take_back, name="batch-take-back"),
+    path("projects/<slug:slug>/batches/<uuid:batch_id>/move/", reassignment.batch_move, name="batch-move"),
+    path("projects/<slug:slug>/batches/<uuid:batch_id>/return/", reassignment.batch_take_back, name="batch-take-back"),
 ]

@@ -15,7 +15,7 @@ from allocation.models import Assignment, Task
 
 def main() -> None:
     tasks = Task.objects.all()
-    taking = Count("assignments", filter=Q(assignments__state__in=["held", "done"]))
+    taking = Count("assignments", filter=Q(assignments__state__in=["assigned", "done"]))
     twice = Assignment.objects.values("task", "person").annotate(times=Count("pk")).filter(times__gt=1)
     print(
         json.dumps(

@@ -224,7 +224,7 @@ def _write_captions(round: Round, first_person: int, number: int) -> None:
     )
     statements = [
         (
-            "INSERT INTO allocation_batch (id, pool_id, person_id, state, taken_at, hold_s, due_at, closed_at)"
+            "INSERT INTO allocation_batch (id, pool_id, person_id, state, taken_at, lease_s, deadline, closed_at)"
             f" SELECT {batch_id}, %(pool)s, {person}, 'done', %(at)s, 1, %(at)s, %(at)s FROM {tasks}"
             " WHERE k %% %(size)s = 0"
         ),

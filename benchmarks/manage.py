@@ -41,7 +41,7 @@ from benchmarks import seed
 from languages.models import Language
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
 
-BATCH, REPLICATION, OPEN_PER_ROUND, LAPSED_PER_ROUND, DAYS = 15, 2, 5, 20, 40
+BATCH, REPLICATION, OPEN_PER_ROUND, EXPIRED_PER_ROUND, DAYS = 15, 2, 5, 20, 40
 LANGUAGES_EACH = 2
 TEXT = "Ein kleiner Hund läuft über die grüne Wiese und spielt mit einem roten Ball, während zwei Kinder zusehen. " * 2
 
@@ -189,8 +189,8 @@ def _write(round: Round, team: Sequence[User], *, images: int, now: datetime, rn
             state = BatchState.OPEN if is_open else BatchState.DONE
             person = team[(group + copy) % len(team)]
             rows.append((_batch(round, person, state, at, now), group))
-    lapsed = [_batch(round, rng.choice(team), BatchState.LAPSED, now, now) for _ in range(LAPSED_PER_ROUND)]
-    Batch.objects.bulk_create([*(batch for batch, _ in rows), *lapsed], batch_size=1000)
+    expired = [_batch(round, rng.choice(team), BatchState.EXPIRED, now, now) for _ in range(EXPIRED_PER_ROUND)]
+    Batch.objects.bulk_create([*(batch for batch, _ in rows), *expired], batch_size=1000)
     CaptionBatch.objects.bulk_create([_caption_batch(round, batch) for batch, _ in rows], batch_size=1000)
     is_postgres = connection.vendor == "postgresql"
     with transaction.atomic(), connection.cursor() as cursor:
@@ -216,8 +216,8 @@ def _batch(round: Round, person: User, state: BatchState, at: datetime, now: dat
         person=person,
         state=state,
         taken_at=now if is_open else at - timedelta(minutes=40),
-        hold_s=24 * 3600,
-        due_at=now + timedelta(hours=20) if is_open else at + timedelta(hours=20),
+        lease_s=24 * 3600,
+        deadline=now + timedelta(hours=20) if is_open else at + timedelta(hours=20),
         closed_at=None if is_open else at,
     )
 
@@ -238,7 +238,7 @@ def _statements() -> list[str]:
         (
             "INSERT INTO allocation_assignment (task_id, batch_id, person_id, position, state)"
             " SELECT task.id, batch.id, batch.person_id, (task.n - 1) %% %(batch)s + 1,"
-            " CASE WHEN bench_batch.is_open = 1 THEN 'held' ELSE 'done' END FROM"
+            " CASE WHEN bench_batch.is_open = 1 THEN 'assigned' ELSE 'done' END FROM"
             " (SELECT id, row_number() OVER (ORDER BY id) AS n FROM allocation_task WHERE pool_id = %(pool)s) AS task"
             " JOIN bench_batch ON bench_batch.images = (task.n - 1) / %(batch)s"
             " JOIN allocation_batch AS batch ON batch.id = bench_batch.batch_id"

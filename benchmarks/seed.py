@@ -108,7 +108,7 @@ def judge_all(comparison: Comparison, *, raters: int, replication: int) -> int:
     instructions = Instructions.objects.get(project=comparison.project)
     now = datetime(2026, 1, 1, tzinfo=UTC)
     batches = {
-        user.pk: Batch(pool=comparison.pool, person=user, state=BatchState.DONE, taken_at=now, hold_s=1, due_at=now)
+        user.pk: Batch(pool=comparison.pool, person=user, state=BatchState.DONE, taken_at=now, lease_s=1, deadline=now)
         for user in people
     }
     Batch.objects.bulk_create(batches.values())

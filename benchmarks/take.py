@@ -39,7 +39,7 @@ def time_takes(images: int) -> dict[str, float]:
         times.append(1000 * (time.perf_counter() - began))
         if batch is None:
             break
-        batches.give_back(batch_id=batch.pk, annotator=person, now=timezone.now())
+        batches.return_batch(batch_id=batch.pk, annotator=person, now=timezone.now())
     times.sort()
     return {
         "takes": len(times),

@@ -13,7 +13,7 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
-from allocation.services import lapse_overdue
+from allocation.services import expire_overdue
 from annotation.models import CaptionBatch, CaptionItem, Rating, Round, RoundKind
 from annotation.services import batches
 from annotation.services.campaign import Beginning
@@ -140,7 +140,7 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
     references.load(project=project, collection=collection, manager=people[MANAGER], folder=folder.parent, clock=clock)
     runs.load(collection=collection, captioned_by=model, manager=people[MANAGER], clock=clock)
     games.load(project=project, people=people, manager=people[MANAGER], unpacked=folder, clock=clock, say=say)
-    lapse_overdue(now=clock())
+    expire_overdue(now=clock())
     return sign_ins()
 
 
@@ -202,7 +202,7 @@ def _project(people: dict[str, User], collection: Collection, model: CaptioningM
             captioners=[model],
             languages=[NewRound(Language.objects.get(pk=tag), REPLICATION) for tag in LANGUAGES],
             batch_size=len(photographs.PHOTOGRAPHS),
-            hold_s=int(HOLD.total_seconds()),
+            lease_s=int(HOLD.total_seconds()),
             seed=SEED,
             beginning=Beginning(why_no_pilot=WHY_NO_PILOT),
             now=now,

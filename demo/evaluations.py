@@ -25,7 +25,7 @@ from sxs_eval.services.comparisons import Setting, create_comparison, fill_compa
 from sxs_eval.services.gold import use_gold_pair
 
 SEED = 3600
-SETTING = Setting(seed=SEED, batch_size=8, hold_s=3 * 24 * 3600, gold_percent=20, repeat_percent=20)
+SETTING = Setting(seed=SEED, batch_size=8, lease_s=3 * 24 * 3600, gold_percent=20, repeat_percent=20)
 STARTED, GAVE_BACK, IN_THE_MIDDLE = RATERS = ("jonas-de", "greta-de", "emil-de")
 MORE_PAIRS = {STARTED: 0, GAVE_BACK: 2, IN_THE_MIDDLE: 4}
 """How many pairs beyond their first batch each of them has answered in the comparison that is half judged."""
@@ -141,7 +141,7 @@ def _sit(comparison: Comparison, rater: User, pairs: int | None, *, now: datetim
         return now
     end = _answer(batch, rater, HALF_JUDGED, now=now, rng=rng, pairs=pairs)
     if pairs and rater.username == GAVE_BACK:
-        judging.give_back(batch_id=batch.pk, rater=rater, now=end)
+        judging.return_batch(batch_id=batch.pk, rater=rater, now=end)
     return end
 
 

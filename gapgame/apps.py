@@ -7,16 +7,16 @@ class GapgameConfig(AppConfig):
 
     def ready(self) -> None:
         from gapgame.models import ItemSet
-        from gapgame.selectors.hand import images_in_hand
-        from gapgame.selectors.own_data import own_data
-        from gapgame.services import leaving
+        from gapgame.selectors.data_export import data_export
+        from gapgame.selectors.hand import assigned_images
+        from gapgame.services import withdrawal
         from images.models import Collection
         from inference import exposure
         from people import personal
         from people.ownership import register
 
-        exposure.register("gapgame", images_in_hand)
+        exposure.register("gapgame", assigned_images)
         personal.register(
-            "gapgame", export=own_data, on_withdrawal=leaving.withdraw_answers, on_deletion=leaving.forget
+            "gapgame", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )
         register(Collection, lambda found: ItemSet.objects.filter(collection=found))

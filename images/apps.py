@@ -5,7 +5,7 @@ class ImagesConfig(AppConfig):
     name = "images"
 
     def ready(self) -> None:
-        from images.selectors import own_data
+        from images.selectors import data_export
         from people import personal
 
-        personal.register("images", export=own_data)
+        personal.register("images", export=data_export)

@@ -152,7 +152,7 @@ def report_table(job: ImportJob) -> Iterator[list[object]]:
         yield csv_safe([row.number, row.name, row.outcome, row.reason])
 
 
-def own_data(person: User) -> Iterator[Part]:
+def data_export(person: User) -> Iterator[Part]:
     """What a person brought in."""
     collections = Collection.objects.filter(created_by=person).order_by("created_at", "pk")
     yield Part("collections", _("Collections that you made."), collections.values("slug", "name", "created_at"))

@@ -5,9 +5,9 @@ class InferenceConfig(AppConfig):
     name = "inference"
 
     def ready(self) -> None:
-        from inference.selectors.own_data import own_data
+        from inference.selectors.data_export import data_export
         from inference.selectors.users import register_users
         from people import personal
 
-        personal.register("inference", export=own_data)
+        personal.register("inference", export=data_export)
         register_users()

@@ -18,15 +18,15 @@ ImagesInHand = Callable[[User], "QuerySet[Any, Any]"]
 _kinds: dict[str, tuple[ImagesInHand, ...]] = {}
 
 
-def register(kind: str, *images_in_hand: ImagesInHand) -> None:
-    """Each of `images_in_hand` gives a query of primary keys of images; call this when the app `kind` is ready."""
-    _kinds[kind] = images_in_hand
+def register(kind: str, *assigned_images: ImagesInHand) -> None:
+    """Each of `assigned_images` gives a query of primary keys of images; call this when the app `kind` is ready."""
+    _kinds[kind] = assigned_images
 
 
-def in_hand(person: User, image: str, *, besides: str = "") -> Q:
+def assigned(person: User, image: str, *, besides: str = "") -> Q:
     """That the image at the path `image` is in the hands of `person`, in any kind of work but `besides`."""
     found = Q(pk__in=[])
     for kind, queries in _kinds.items():
-        for images_in_hand in queries if kind != besides else ():
-            found |= Q(**{f"{image}__in": images_in_hand(person)})
+        for assigned_images in queries if kind != besides else ():
+            found |= Q(**{f"{image}__in": assigned_images(person)})
     return found

@@ -25,7 +25,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Blocker:
+class MissingRequirement:
     """Why a person gets no batch, and the name of the address where that can be mended ("" where a manager must)."""
 
     code: str
@@ -34,21 +34,21 @@ class Blocker:
 
 
 class NotQualifiedError(Exception):
-    """The person may not do the work, for the reasons in `blockers`."""
+    """The person may not do the work, for the reasons in `missing_requirements`."""
 
-    def __init__(self, found: list[Blocker]) -> None:
-        super().__init__("; ".join(blocker.message for blocker in found))
-        self.blockers = found
+    def __init__(self, found: list[MissingRequirement]) -> None:
+        super().__init__("; ".join(missing_requirement.message for missing_requirement in found))
+        self.missing_requirements = found
 
 
-def blockers_of(user: User, wanted: Sequence[Work]) -> list[list[Blocker]]:
+def missing_requirements_of(user: User, wanted: Sequence[Work]) -> list[list[MissingRequirement]]:
     """All that keeps `user` from each of `wanted`, in its order; an empty list for what they qualify for."""
     projects = {work.project_id for work in wanted}
     roles = set(Membership.objects.filter(user=user, project__in=projects).values_list("project", "role"))
     levels = dict(LanguageSkill.objects.filter(user=user).values_list("language", "level"))
     unconsented = _without_consent(user, projects)
     return [
-        _blockers(
+        _missing_requirements(
             user,
             work,
             has_role=(work.project_id, work.role) in roles,
@@ -92,21 +92,25 @@ def _without_consent(user: User, projects: set[int]) -> set[int]:
     return unconsented
 
 
-def _blockers(user: User, work: Work, *, has_role: bool, level: str | None, has_consented: bool) -> list[Blocker]:
+def _missing_requirements(
+    user: User, work: Work, *, has_role: bool, level: str | None, has_consented: bool
+) -> list[MissingRequirement]:
     found = []
     if not has_role:
         missing = {
             Role.ANNOTATOR: _("You are not an annotator of this project; ask its manager for an invitation."),
             Role.RATER: _("You are not a rater of this project; ask its manager for an invitation."),
         }
-        found.append(Blocker("role", missing[work.role]))
+        found.append(MissingRequirement("role", missing[work.role]))
     if work.needs_english and not user.reads_english:
         found.append(
-            Blocker("english", _("Your profile does not say that you read English well."), "people:profile-show")
+            MissingRequirement(
+                "english", _("Your profile does not say that you read English well."), "people:profile-show"
+            )
         )
     if level not in WORKING_LEVELS:
         found.append(
-            Blocker(
+            MissingRequirement(
                 "language",
                 _("Your profile does not say that you are a native or fluent speaker of %(language)s.")
                 % {"language": work.language.name},
@@ -115,6 +119,8 @@ def _blockers(user: User, work: Work, *, has_role: bool, level: str | None, has_
         )
     if not has_consented:
         found.append(
-            Blocker("consent", _("You have not agreed to this project's consent text yet."), "people:consent-give")
+            MissingRequirement(
+                "consent", _("You have not agreed to this project's consent text yet."), "people:consent-give"
+            )
         )
     return found

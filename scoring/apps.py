@@ -12,9 +12,9 @@ class ScoringConfig(AppConfig):
         from people import personal
         from people.ownership import register
         from scoring.models import ReferenceSet, Scoring
-        from scoring.selectors.own_data import own_data
+        from scoring.selectors.data_export import data_export
 
-        personal.register("scoring", export=own_data)
+        personal.register("scoring", export=data_export)
         register(Collection, lambda found: ReferenceSet.objects.filter(collection=found))
         register(CaptioningModel, lambda found: Scoring.objects.filter(model=found))
         register(Encoder, lambda found: Scoring.objects.filter(Q(encoder=found) | Q(english_encoder=found)))

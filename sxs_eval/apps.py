@@ -15,15 +15,15 @@ class SxsEvalConfig(AppConfig):
         from people.ownership import register
         from scoring import verdicts
         from sxs_eval.models import Comparison
-        from sxs_eval.selectors.own_data import own_data
+        from sxs_eval.selectors.data_export import data_export
         from sxs_eval.selectors.verdicts import verdicts_of
-        from sxs_eval.selectors.work import images_in_hand, images_of_worse_captions
-        from sxs_eval.services import leaving
+        from sxs_eval.selectors.work import assigned_images, images_of_worse_captions
+        from sxs_eval.services import withdrawal
 
-        exposure.register("sxs_eval", images_in_hand, images_of_worse_captions)
+        exposure.register("sxs_eval", assigned_images, images_of_worse_captions)
         verdicts.register("sxs_eval", verdicts_of)
         personal.register(
-            "sxs_eval", export=own_data, on_withdrawal=leaving.withdraw_answers, on_deletion=leaving.forget
+            "sxs_eval", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )
         register(Collection, lambda found: Comparison.objects.filter(collection=found))
         register(CaptioningModel, lambda found: Comparison.objects.filter(Q(base=found) | Q(test=found)))

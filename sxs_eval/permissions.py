@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from inference import exposure
 from people.models import Membership, Role, User
 from people.permissions import project_for
-from people.qualification import Blocker, Work, blockers_of, still_takes_part
+from people.qualification import MissingRequirement, Work, missing_requirements_of, still_takes_part
 from sxs_eval.models import Comparison, GoldPair, JudgingBatch, Pair, RaterState, RaterStatus
 
 READERS = (Role.MANAGER, Role.RESEARCHER)
@@ -56,43 +56,46 @@ def check_reader(user: User | AnonymousUser) -> None:
         raise PermissionDenied(_("Only managers and researchers see this page. Ask a manager to invite you as one."))
 
 
-def has_pictures_in_hand(user: User, comparisons: list[Comparison]) -> bool:
+def has_assigned_pictures(user: User, comparisons: list[Comparison]) -> bool:
     """Whether `user` writes about or judges a picture of `comparisons` right now: they must read no more of it then."""
     shown = ((Pair, "image"), (GoldPair, "image"), (GoldPair, "other_image"))
     return any(
-        kind.objects.filter(exposure.in_hand(user, image), comparison__in=comparisons).exists() for kind, image in shown
+        kind.objects.filter(exposure.assigned(user, image), comparison__in=comparisons).exists()
+        for kind, image in shown
     )
 
 
-def blockers(user: User, comparison: Comparison) -> list[Blocker]:
+def missing_requirements(user: User, comparison: Comparison) -> list[MissingRequirement]:
     """All that keeps `user` from getting a batch of `comparison`. Empty for who qualifies."""
-    return blockers_of_comparisons(user, [comparison])[comparison.pk]
+    return missing_requirements_of_comparisons(user, [comparison])[comparison.pk]
 
 
-def blockers_of_comparisons(user: User, comparisons: list[Comparison]) -> dict[int, list[Blocker]]:
+def missing_requirements_of_comparisons(
+    user: User, comparisons: list[Comparison]
+) -> dict[int, list[MissingRequirement]]:
     wanted = [Work(found.project_id, Role.RATER, found.language, needs_english=False) for found in comparisons]
-    stops = dict(zip((found.pk for found in comparisons), blockers_of(user, wanted), strict=True))
+    stops = dict(zip((found.pk for found in comparisons), missing_requirements_of(user, wanted), strict=True))
     standings = RaterStatus.objects.filter(person=user, comparison__in=comparisons)
     for standing in standings.exclude(state=RaterState.RESTORED):
-        stops[standing.comparison_id].append(_standing_blocker(standing))
+        stops[standing.comparison_id].append(_standing_missing_requirement(standing))
     return stops
 
 
 def is_still_welcome(user: User, comparison: Comparison) -> bool:
-    """Whether what `user` answers may count: the same as `blockers`, but for the language, in fewer queries."""
+    """Whether what `user` answers may count: as by `missing_requirements` without the language, in fewer queries."""
     stopped = RaterStatus.objects.filter(comparison=comparison, person=user).exclude(state=RaterState.RESTORED)
     return still_takes_part(user, comparison.project_id, Role.RATER) and not stopped.exists()
 
 
-def _standing_blocker(standing: RaterStatus) -> Blocker:
+def _standing_missing_requirement(standing: RaterStatus) -> MissingRequirement:
     if standing.state == RaterState.PAUSED:
-        return Blocker(
+        return MissingRequirement(
             "paused",
             _("Some of your answers did not fit together. A manager of the project looks at it before you go on."),
         )
     if standing.state == RaterState.WITHDRAWN:
-        return Blocker(
+        return MissingRequirement(
             "withdrawn",
             _("You withdrew your consent together with your answers, which ended your work on this comparison."),
         )
-    return Blocker("excluded", _("A manager of the project has ended your work on this comparison."))
+    return MissingRequirement("excluded", _("A manager of the project has ended your work on this comparison."))

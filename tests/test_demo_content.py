@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from allocation.models import BatchState, Task
 from annotation.models import Caption, CaptionBatch, CaptionItem, Stage
-from annotation.permissions import blockers
+from annotation.permissions import missing_requirements
 from annotation.rules import text_checks
 from annotation.services import batches
 from demo import comparison_texts, content, evaluations, games, references
@@ -135,7 +135,7 @@ class TestContent:
         project = Project.objects.get(name=content.PROJECT_NAME)
         for round in project.rounds.all():
             writers = project_people(project, Role.ANNOTATOR).filter(language_skills__language=round.language)
-            assert [blockers(writer, round) for writer in writers] == [[], []]
+            assert [missing_requirements(writer, round) for writer in writers] == [[], []]
 
     def test_manager_and_researcher_do_not_annotate(self, loaded):
         for user in User.objects.all():
@@ -160,7 +160,7 @@ class TestContent:
             "anna-de": (Stage.SUBMITTED, BatchState.DONE),
             "bernd-de": (Stage.WRITE, BatchState.OPEN),
             "lucia-es": (Stage.RATE, BatchState.OPEN),
-            "neema-sw": (Stage.RATE, BatchState.LAPSED),
+            "neema-sw": (Stage.RATE, BatchState.EXPIRED),
         }
         assert Caption.objects.filter(state="counted", warnings=[]).count() == len(KEYS)
         written = CaptionItem.objects.filter(person__username="bernd-de").exclude(text="")
@@ -309,7 +309,7 @@ class TestComparisons:
             "meera-hi": 1,
             "yuki-ja": 1,
         }
-        assert not [item.blockers for work in seen.values() for item in work if item.blockers]
+        assert not [item.missing_requirements for work in seen.values() for item in work if item.missing_requirements]
         halfway = next(item for item in seen["emil-de"] if item.open_batch)
         assert halfway.comparison == compared(evaluations.HALF_JUDGED)
         assert 0 < halfway.open_batch.answered < halfway.open_batch.size

@@ -213,7 +213,7 @@ def test_a_demo_made_before_there_was_more_to_load_gets_it(tmp_path, settings, m
     assert done == ["migrate", "load", "collectstatic"]
 
 
-def test_a_load_that_was_broken_off_is_taken_up_again(tmp_path, settings, monkeypatch):
+def test_a_load_that_was_broken_off_is_resumed(tmp_path, settings, monkeypatch):
     settings.VAR = tmp_path
     loads: list[bool] = []
 

@@ -133,7 +133,7 @@ def test_a_demo_made_before_there_were_comparisons_gets_them(db, drawn, monkeypa
 
 
 @pytest.mark.slow(reason="the demo is loaded twice")
-def test_a_load_that_broke_off_is_taken_up(db, drawn, monkeypatch):
+def test_a_load_that_broke_off_is_resumed(db, drawn, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(content, "create_project", lambda **fields: 1 / 0)
         with pytest.raises(ZeroDivisionError):

@@ -21,7 +21,7 @@ from django.utils import timezone
 from annotation.models import Round
 from people.models import User
 from tests import factories, servers
-from tests.annotation.handing_in import take, write
+from tests.annotation.submitting import take, write
 
 ROOT = Path(settings.BASE_DIR)
 CATALOGUE = ROOT / "locale" / "ar" / "LC_MESSAGES" / "django.po"

@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                     models.PositiveSmallIntegerField(default=2, help_text="How many different people do each task."),
                 ),
                 ("batch_size", models.PositiveSmallIntegerField(default=15)),
-                ("hold_s", models.PositiveIntegerField(default=86400, help_text="Seconds that a batch may be held.")),
+                ("lease_s", models.PositiveIntegerField(default=86400, help_text="Length of a lease, in seconds.")),
                 ("is_open", models.BooleanField(default=True, help_text="Whether new batches are handed out.")),
             ],
             options={
@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
                         condition=models.Q(("replication__gte", 1)), name="pool_replication_positive"
                     ),
                     models.CheckConstraint(condition=models.Q(("batch_size__gte", 1)), name="pool_batch_not_empty"),
-                    models.CheckConstraint(condition=models.Q(("hold_s__gte", 1)), name="pool_hold_positive"),
+                    models.CheckConstraint(condition=models.Q(("lease_s__gte", 1)), name="pool_hold_positive"),
                 ],
             },
         ),
@@ -85,25 +85,25 @@ class Migration(migrations.Migration):
                     "state",
                     models.CharField(
                         choices=[
-                            ("open", "In hand"),
+                            ("open", "Open"),
                             ("done", "Submitted"),
-                            ("returned", "Given back"),
-                            ("lapsed", "Time ran out"),
+                            ("returned", "Returned"),
+                            ("expired", "Expired"),
                         ],
                         default="open",
                         max_length=8,
                     ),
                 ),
                 ("taken_at", models.DateTimeField()),
-                ("hold_s", models.PositiveIntegerField(help_text="Seconds of a full lease, as the pool had it then.")),
-                ("due_at", models.DateTimeField(help_text="When the lease runs out.")),
+                ("lease_s", models.PositiveIntegerField(help_text="Seconds of a full lease, as the pool had it then.")),
+                ("deadline", models.DateTimeField(help_text="When the lease runs out.")),
                 ("closed_at", models.DateTimeField(blank=True, null=True)),
             ],
             options={
                 "indexes": [
-                    models.Index(condition=models.Q(("state", "open")), fields=["due_at"], name="batch_open_by_due"),
+                    models.Index(condition=models.Q(("state", "open")), fields=["deadline"], name="batch_open_by_due"),
                     models.Index(
-                        condition=models.Q(("state", "lapsed")), fields=["pool", "person"], name="batch_lapsed"
+                        condition=models.Q(("state", "expired")), fields=["pool", "person"], name="batch_expired"
                     ),
                     models.Index(fields=["person", "-taken_at"], name="batch_of_person"),
                 ],
@@ -114,7 +114,7 @@ class Migration(migrations.Migration):
                         name="batch_one_open_per_person_and_pool",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("state__in", ["open", "done", "returned", "lapsed"])),
+                        condition=models.Q(("state__in", ["open", "done", "returned", "expired"])),
                         name="batch_state_known",
                     ),
                 ],
@@ -147,16 +147,16 @@ class Migration(migrations.Migration):
                     "state",
                     models.CharField(
                         choices=[
-                            ("held", "In hand"),
+                            ("assigned", "Assigned"),
                             ("done", "Done"),
-                            ("returned", "Given back"),
-                            ("lapsed", "Time ran out"),
-                            ("late", "Came late, not counted"),
-                            ("gone", "Went to somebody else"),
-                            ("rejected", "Set aside by a manager"),
+                            ("returned", "Returned"),
+                            ("expired", "Expired"),
+                            ("late", "Late, not counted"),
+                            ("reassigned", "Reassigned"),
+                            ("rejected", "Excluded by a manager"),
                         ],
-                        default="held",
-                        max_length=8,
+                        default="assigned",
+                        max_length=10,
                     ),
                 ),
             ],
@@ -167,7 +167,7 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=("batch", "position"), name="assignment_one_per_position"),
                     models.CheckConstraint(
                         condition=models.Q(
-                            ("state__in", ["held", "done", "returned", "lapsed", "late", "gone", "rejected"])
+                            ("state__in", ["assigned", "done", "returned", "expired", "late", "reassigned", "rejected"])
                         ),
                         name="assignment_state_known",
                     ),

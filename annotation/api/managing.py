@@ -24,7 +24,7 @@ from rest_framework.views import APIView
 
 from allocation.models import AssignmentState
 from annotation.api import shapes
-from annotation.api.refusals import check_no_pictures_in_hand
+from annotation.api.refusals import check_no_assigned_pictures
 from annotation.downloads.captions import Layout, export_captions, file_name
 from annotation.models import Caption, Feedback, Round, RoundKind, Verdict
 from annotation.selectors import overview
@@ -224,7 +224,7 @@ def managed(request: Request, slug: str) -> Project:
 def with_words(request: Request, slug: str) -> Project:
     """A project whose captions the asker may read, now."""
     project = managed(request, slug)
-    check_no_pictures_in_hand(asker(request), project)
+    check_no_assigned_pictures(asker(request), project)
     return project
 
 

@@ -20,7 +20,7 @@ from rest_framework.views import APIView
 from allocation.models import BatchState
 from annotation import tasks
 from annotation.api.refusals import nothing_left, refusals
-from annotation.api.working import BlockerSerializer, RatedSerializer, RateSerializer, given
+from annotation.api.working import MissingRequirementSerializer, RatedSerializer, RateSerializer, given
 from annotation.models import Rating
 from annotation.permissions import ratings_for, round_to_rate
 from annotation.selectors import verification
@@ -40,7 +40,7 @@ class RatingHeadSerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(BatchState.choices)
     is_open = serializers.BooleanField(help_text="Whether what is handed in now counts.")
     is_late = serializers.BooleanField()
-    due_at = serializers.DateTimeField(help_text="When the lease runs out; work renews it.")
+    deadline = serializers.DateTimeField(help_text="When the lease runs out; work renews it.")
     submitted_at = serializers.DateTimeField(allow_null=True)
     guidelines_version = serializers.IntegerField()
 
@@ -63,7 +63,7 @@ class RatingRoundSerializer(serializers.Serializer[Any]):
     open_batch = RatingHeadSerializer(allow_null=True)
     resumable = RatingHeadSerializer(many=True)
     finished = serializers.IntegerField(help_text="Batches handed in.")
-    blockers = BlockerSerializer(many=True)
+    missing_requirements = MissingRequirementSerializer(many=True)
     is_anything_left = serializers.BooleanField()
 
 
@@ -165,7 +165,7 @@ class RatingBatchReturn(APIView):
     def post(self, request: Request, batch_id: UUID) -> Response:
         ratings_for(asker(request), batch_id)
         with refusals():
-            services.give_back(batch_id=batch_id, rater=asker(request), now=timezone.now())
+            services.return_batch(batch_id=batch_id, rater=asker(request), now=timezone.now())
         return answer(request, batch_id)
 
 

@@ -17,7 +17,7 @@ from allocation.services import (
     PoolClosedError,
 )
 from annotation.models import CaptionBatch, CaptionItem, Feedback, Verdict, VerificationBatch
-from annotation.permissions import has_pictures_in_hand
+from annotation.permissions import has_assigned_pictures
 from annotation.rules.text_checks import COPIED
 from annotation.services import batches
 from annotation.services.releases import ReleaseSettingsError
@@ -46,7 +46,7 @@ explain(
     }
 )
 
-GONE = (CaptionBatch.DoesNotExist, CaptionItem.DoesNotExist, VerificationBatch.DoesNotExist, Verdict.DoesNotExist)
+REASSIGNED = (CaptionBatch.DoesNotExist, CaptionItem.DoesNotExist, VerificationBatch.DoesNotExist, Verdict.DoesNotExist)
 
 
 @contextmanager
@@ -55,15 +55,20 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except NotQualifiedError as stopped:
-        why = {blocker.code: [blocker.message] for blocker in stopped.blockers}
-        raise ApiError(403, "not-qualified", " ".join(str(b.message) for b in stopped.blockers), why) from None
+        why = {
+            missing_requirement.code: [missing_requirement.message]
+            for missing_requirement in stopped.missing_requirements
+        }
+        raise ApiError(
+            403, "not-qualified", " ".join(str(b.message) for b in stopped.missing_requirements), why
+        ) from None
     except PoolClosedError:
         said = _("This round is closed at present; its manager opens it again.")
         raise ApiError(409, "round-closed", said) from None
     except PoolBusyError:
         said = _("Others are taking the last images this very moment. Try again in a few seconds.")
         raise ApiError(409, "busy", said) from None
-    except GONE:
+    except REASSIGNED:
         raise Http404(_("This image is not in your hands.")) from None
     except Feedback.DoesNotExist:
         raise Http404(_("There is no such feedback for you.")) from None
@@ -107,14 +112,14 @@ def nothing_left(sentence: str) -> ApiError:
     return ApiError(409, "nothing-left", sentence)
 
 
-def check_no_pictures_in_hand(user: User, project: Project) -> None:
+def check_no_assigned_pictures(user: User, project: Project) -> None:
     """What others wrote is not for who has yet to write, judge or guess about the same pictures.
 
     Raises
     ------
     ApiError
     """
-    if has_pictures_in_hand(user, project):
+    if has_assigned_pictures(user, project):
         raise ApiError(
             409,
             "pictures-in-hand",

@@ -46,7 +46,7 @@ class RoundSerializer(serializers.ModelSerializer[Round]):
     title = serializers.CharField(help_text="As pages call it.")
     replication = serializers.IntegerField(source="pool.replication")
     batch_size = serializers.IntegerField(source="pool.batch_size")
-    hold_s = serializers.IntegerField(source="pool.hold_s", help_text="Seconds that a batch may be held.")
+    lease_s = serializers.IntegerField(source="pool.lease_s", help_text="Length of a lease, in seconds.")
     is_handing_out = serializers.SerializerMethodField()
     guidelines_version = serializers.IntegerField(source="guidelines.version")
 
@@ -62,7 +62,7 @@ class RoundSerializer(serializers.ModelSerializer[Round]):
             "verifies",
             "replication",
             "batch_size",
-            "hold_s",
+            "lease_s",
             "is_handing_out",
             "sample_size",
             "needs_qualification",
@@ -87,8 +87,8 @@ class RoundProgressSerializer(serializers.Serializer[Any]):
     tasks = serializers.IntegerField(help_text="Images, or captions to be rated.")
     wanted = serializers.IntegerField(help_text="Tasks times the answers that each is to get.")
     done = serializers.IntegerField(help_text="Answers that were handed in and count.")
-    in_hand = serializers.IntegerField(source="held")
-    lapsed = serializers.IntegerField()
+    assigned = serializers.IntegerField()
+    expired = serializers.IntegerField()
     late = serializers.IntegerField(help_text="Handed in after the lease was over: kept, not counted.")
 
 

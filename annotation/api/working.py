@@ -36,7 +36,7 @@ MS_PER_DAY = 24 * 3600 * 1000
 TAGS = ["work"]
 
 
-class BlockerSerializer(serializers.Serializer[Any]):
+class MissingRequirementSerializer(serializers.Serializer[Any]):
     code = serializers.CharField()
     message = serializers.CharField()
 
@@ -57,7 +57,7 @@ class HeadSerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(BatchState.choices)
     is_open = serializers.BooleanField(help_text="Whether what is handed in now counts.")
     is_late = serializers.BooleanField()
-    due_at = serializers.DateTimeField(help_text="When the lease runs out; work renews it.")
+    deadline = serializers.DateTimeField(help_text="When the lease runs out; work renews it.")
     submitted_at = serializers.DateTimeField(allow_null=True)
     guidelines_version = serializers.IntegerField()
 
@@ -85,7 +85,7 @@ class RoundWorkSerializer(serializers.Serializer[Any]):
     open_batch = HeadSerializer(allow_null=True)
     resumable = HeadSerializer(many=True)
     finished = serializers.IntegerField(help_text="Batches handed in.")
-    blockers = BlockerSerializer(many=True)
+    missing_requirements = MissingRequirementSerializer(many=True)
     is_anything_left = serializers.BooleanField()
 
 
@@ -253,7 +253,7 @@ class BatchReturn(APIView):
     def post(self, request: Request, batch_id: UUID) -> Response:
         batch_for(asker(request), batch_id)
         with refusals():
-            batches.give_back(batch_id=batch_id, annotator=asker(request), now=timezone.now())
+            batches.return_batch(batch_id=batch_id, annotator=asker(request), now=timezone.now())
         return answer(request, batch_id)
 
 
@@ -371,7 +371,7 @@ def _items(batch: CaptionBatch, user: User) -> Sequence[dict[str, Any]]:
             _item(item.position, item.picture, english=item.english, rating=item.rating or None)
             for item in work.rate_page(batch, user, timezone.now()).items
         ]
-    written = work.handed_in if batch.stage == Stage.SUBMITTED else work.own_captions
+    written = work.submitted if batch.stage == Stage.SUBMITTED else work.own_captions
     return [
         _item(item.position, item.picture, text=item.text, revision=item.revision, warnings=item.warnings)
         for item in written(batch, user)

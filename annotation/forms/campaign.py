@@ -22,7 +22,7 @@ class StepForm(forms.Form):
 
     reason = forms.CharField(required=False, max_length=LONGEST_REASON)
     needs_qualification = forms.BooleanField(required=False)
-    in_hand = forms.ChoiceField(required=False, choices=InHand.choices)
+    assigned = forms.ChoiceField(required=False, choices=InHand.choices)
 
     def __init__(self, data: Mapping[str, Any], *, action: Action) -> None:
         super().__init__(data)
@@ -35,7 +35,7 @@ class StepForm(forms.Form):
         return reason
 
     def choice(self) -> InHand | None:
-        value = self.cleaned_data["in_hand"]
+        value = self.cleaned_data["assigned"]
         return InHand(value) if value else None
 
 

@@ -185,7 +185,7 @@ class RoundForm(_Batches):
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, round: Round) -> None:
         settings = {name: value for name, value in asdict(settings_of(round)).items() if value is not None}
-        super().__init__(data, initial=settings | {"hold_h": hours(settings.pop("hold_s"))})
+        super().__init__(data, initial=settings | {"hold_h": hours(settings.pop("lease_s"))})
         self.round = round
         if round.state != RoundState.OPEN:
             del self.fields["is_open"]
@@ -206,7 +206,7 @@ class RoundForm(_Batches):
         return RoundSettings(
             replication=said["replication"],
             batch_size=said["batch_size"],
-            hold_s=self.hold_s(before=self.round.pool.hold_s),
+            lease_s=self.lease_s(before=self.round.pool.lease_s),
             is_open=said.get("is_open", before.is_open),
             needs_qualification=said["needs_qualification"],
             sample_size=said.get("sample_size", before.sample_size),

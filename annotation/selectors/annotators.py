@@ -12,10 +12,10 @@ from annotation.models import AnnotatorState, AnnotatorStatus, Exclusion, Round,
 from annotation.rules.pace import Pace, pace
 from annotation.rules.tallies import Sums, total
 from annotation.selectors.figures import (
-    InHand,
+    AssignedWork,
     Shared,
+    assigned_work,
     computed_figures,
-    in_hand,
     sent_back,
     shared_by,
     shared_in,
@@ -40,7 +40,7 @@ class AnnotatorRow:
     language: Language
     sums: Sums
     rated: int
-    hand: InHand
+    hand: AssignedWork
     sent_back: int
     pace: Pace
     shared: Shared | None
@@ -55,7 +55,7 @@ class RoundOfOne:
 
     round: Round
     sums: Sums
-    hand: InHand
+    hand: AssignedWork
     sent_back: int
     shared: Shared | None
     shared_by_all: Shared | None
@@ -77,7 +77,7 @@ def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
     wrote: dict[tuple[int, str], list[Sums]] = defaultdict(list)
     rated: dict[tuple[int, str], list[Sums]] = defaultdict(list)
     shared: dict[tuple[int, str], list[Shared]] = defaultdict(list)
-    hands: dict[tuple[int, str], list[InHand]] = defaultdict(list)
+    hands: dict[tuple[int, str], list[AssignedWork]] = defaultdict(list)
     back: dict[tuple[int, str], int] = defaultdict(int)
     for (round_id, person_id), sums in tallies_of(project.rounds.all(), columns=LIST_COLUMNS):
         round = rounds[round_id]
@@ -85,7 +85,7 @@ def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
         (rated if round.kind == RoundKind.VERIFICATION else wrote)[key].append(sums)
         if (one := shared_by(kept.get(round_id), person_id)) is not None:
             shared[key].append(one)
-    for (round_id, person_id), hand in in_hand(project, now=now).items():
+    for (round_id, person_id), hand in assigned_work(project, now=now).items():
         hands[person_id, rounds[round_id].language_id].append(hand)
     for (round_id, person_id), number in sent_back(project).items():
         back[person_id, rounds[round_id].language_id] += number
@@ -105,7 +105,7 @@ def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
                 language=languages[tag],
                 sums=written,
                 rated=given.captions,
-                hand=sum(hands[key], InHand()),
+                hand=sum(hands[key], AssignedWork()),
                 sent_back=back[key],
                 pace=pace(written.days, today=today),
                 shared=_together(shared[key]),
@@ -153,7 +153,7 @@ def is_of_project(person: User, project: Project) -> bool:
 
 def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[RoundOfOne]:
     """The rounds in which somebody has done or has something, beside what everybody did in them."""
-    hands = {key: hand for key, hand in in_hand(project, now=now).items() if key[1] == person.pk}
+    hands = {key: hand for key, hand in assigned_work(project, now=now).items() if key[1] == person.pk}
     theirs = {round for round, _ in hands} | set(
         Tally.objects.filter(round__project=project, person=person).values_list("round", flat=True)
     )
@@ -169,7 +169,7 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
         RoundOfOne(
             round=round,
             sums=own.get(round.pk, Sums()),
-            hand=hands.get((round.pk, person.pk), InHand()),
+            hand=hands.get((round.pk, person.pk), AssignedWork()),
             sent_back=back.get((round.pk, person.pk), 0),
             shared=shared_by(kept.get(round.pk), person.pk),
             shared_by_all=shared_in(kept.get(round.pk)),

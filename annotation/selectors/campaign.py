@@ -24,7 +24,7 @@ from annotation.models import (
 from annotation.permissions import RATERS
 from annotation.rules import campaign as rules
 from annotation.rules.campaign import Action, Step
-from annotation.selectors.figures import InHand, in_hand, tallies_of
+from annotation.selectors.figures import AssignedWork, assigned_work, tallies_of
 from annotation.selectors.overview import coverage_of
 from inference.permissions import models_in
 from languages.models import Language
@@ -40,7 +40,7 @@ class RoundStep:
     hint: str
     wanted: int
     done: int
-    held: int
+    assigned: int
     batches: int
     may_be_verified: bool
     is_next: bool
@@ -132,24 +132,29 @@ def language_page(project: Project, language: Language, *, now: datetime) -> Lan
     work = tallies_of(Round.objects.filter(project=project, language=language), columns=("captions",))
     for (round_id, person), sums in work:
         done[round_id][person] += sums.captions
-    held = {key: hand for key, hand in in_hand(project, now=now).items() if key[0] in {each.pk for each in rounds}}
+    assigned = {
+        key: hand for key, hand in assigned_work(project, now=now).items() if key[0] in {each.pk for each in rounds}
+    }
     steps = steps_of(rounds)
     return LanguagePage(
         language=language,
-        steps=_steps(rounds, steps, {pk: sum(by.values()) for pk, by in done.items()}, held),
+        steps=_steps(rounds, steps, {pk: sum(by.values()) for pk, by in done.items()}, assigned),
         why_no_pilot=rules.why_no_pilot(steps),
         newest_guidelines=Guidelines.objects.filter(project=project).latest("version").version,
-        people=people_of(project, language, rounds, done, held),
+        people=people_of(project, language, rounds, done, assigned),
     )
 
 
 def _steps(
-    rounds: Sequence[Round], steps: Sequence[Step], done: Mapping[int, int], held: Mapping[tuple[int, int], InHand]
+    rounds: Sequence[Round],
+    steps: Sequence[Step],
+    done: Mapping[int, int],
+    assigned: Mapping[tuple[int, int], AssignedWork],
 ) -> list[RoundStep]:
     kept = RoundFigures.objects.in_bulk([each.pk for each in rounds])
     rows, is_next_found = [], False
     for round, step in zip(rounds, steps, strict=True):
-        hands = [hand for (round_id, _person), hand in held.items() if round_id == round.pk]
+        hands = [hand for (round_id, _person), hand in assigned.items() if round_id == round.pk]
         figures = kept.get(round.pk)
         count = done.get(round.pk, 0)
         if round.source and figures:
@@ -166,7 +171,7 @@ def _steps(
                 hint=_hint(step, steps, is_complete=is_complete, missing=wanted - count),
                 wanted=wanted,
                 done=count,
-                held=sum(hand.pictures for hand in hands),
+                assigned=sum(hand.pictures for hand in hands),
                 batches=sum(hand.batches for hand in hands),
                 may_be_verified=rules.why_no_verification(step, steps) is None,
                 is_next=is_next,
@@ -213,11 +218,11 @@ def people_of(
     language: Language,
     rounds: Sequence[Round],
     done: Mapping[int, Mapping[int, int]],
-    held: Mapping[tuple[int, int], InHand],
+    assigned: Mapping[tuple[int, int], AssignedWork],
 ) -> list[PersonRow]:
     """Who works or worked in a language, or could, by name."""
     members = set(_members(project, language).values_list("user", flat=True))
-    took_part = {person for by in done.values() for person in by} | {person for _round, person in held}
+    took_part = {person for by in done.values() for person in by} | {person for _round, person in assigned}
     standings = {one.person_id: one for one in AnnotatorStatus.objects.filter(project=project, language=language)}
     exclusions = {
         one.person_id: one for one in Exclusion.objects.filter(project=project, language=language, undone_at=None)
@@ -231,7 +236,7 @@ def people_of(
             exclusion=exclusions.get(person.pk),
             captions=sum(by.get(person.pk, 0) for pk, by in done.items() if pk not in rating),
             ratings=sum(by.get(person.pk, 0) for pk, by in done.items() if pk in rating),
-            batches=sum(hand.batches for (_round, who), hand in held.items() if who == person.pk),
+            batches=sum(hand.batches for (_round, who), hand in assigned.items() if who == person.pk),
             is_member=person.pk in members,
         )
         for person in people.order_by("username")

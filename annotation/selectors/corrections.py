@@ -61,7 +61,7 @@ def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.CaptionPro
 def rewriting(caption: Caption, author: User) -> Rewriting:
     """What the page of one caption that was sent back shows its author."""
     last = caption.sent_back.latest("at")
-    is_hidden = Caption.objects.filter(exposure.in_hand(author, "image", besides=TO_REWRITE), pk=caption.pk).exists()
+    is_hidden = Caption.objects.filter(exposure.assigned(author, "image", besides=TO_REWRITE), pk=caption.pk).exists()
     return Rewriting(
         caption_id=caption.pk,
         project=caption.round.project,

@@ -20,15 +20,15 @@ Key = tuple[int, int]
 
 
 @dataclass
-class InHand:
+class AssignedWork:
     """What somebody has of a round: batches and pictures in time, and batches whose time ran out."""
 
     batches: int = 0
     pictures: int = 0
-    lapsed: int = 0
+    expired: int = 0
 
-    def __add__(self, other: InHand) -> InHand:
-        return InHand(self.batches + other.batches, self.pictures + other.pictures, self.lapsed + other.lapsed)
+    def __add__(self, other: AssignedWork) -> AssignedWork:
+        return AssignedWork(self.batches + other.batches, self.pictures + other.pictures, self.expired + other.expired)
 
 
 @dataclass(frozen=True)
@@ -50,23 +50,23 @@ def tallies_of(rounds: QuerySet[Round], *, columns: tuple[str, ...] = COLUMNS) -
         yield (round, person), Sums(**dict(zip(columns, values, strict=True)))
 
 
-def in_hand(project: Project, *, now: datetime) -> dict[Key, InHand]:
-    """Batches that are open are few, and so are those that lapsed and were not handed in after all."""
-    found: dict[Key, InHand] = defaultdict(InHand)
+def assigned_work(project: Project, *, now: datetime) -> dict[Key, AssignedWork]:
+    """Batches that are open are few, and so are those that expired and were not handed in after all."""
+    found: dict[Key, AssignedWork] = defaultdict(AssignedWork)
     batches = Batch.objects.filter(pool__round__project=project).order_by()
-    held = Count("assignments", filter=Q(assignments__state=AssignmentState.HELD))
-    open_ones = batches.filter(state=BatchState.OPEN).annotate(held=held)
-    for round, person, due_at, pictures in open_ones.values_list("pool__round", "person", "due_at", "held"):
+    assigned = Count("assignments", filter=Q(assignments__state=AssignmentState.ASSIGNED))
+    open_ones = batches.filter(state=BatchState.OPEN).annotate(assigned=assigned)
+    for round, person, deadline, pictures in open_ones.values_list("pool__round", "person", "deadline", "assigned"):
         one = found[round, person]
-        if due_at > now:
+        if deadline > now:
             one.batches += 1
             one.pictures += pictures
         else:
-            one.lapsed += 1
+            one.expired += 1
     late = Q(caption_batch__stage=Stage.SUBMITTED) | Q(verification_batch__submitted_at__isnull=False)
-    lapsed = batches.filter(state=BatchState.LAPSED).exclude(late)
-    for round, person, number in lapsed.values_list("pool__round", "person").annotate(number=Count("pk")):
-        found[round, person].lapsed += number
+    expired = batches.filter(state=BatchState.EXPIRED).exclude(late)
+    for round, person, number in expired.values_list("pool__round", "person").annotate(number=Count("pk")):
+        found[round, person].expired += number
     return found
 
 

@@ -108,7 +108,7 @@ def _visible(guidelines: Guidelines, viewer: User) -> QuerySet[GuidelineExample]
         collection__entries__image=OuterRef("image"),
     ).exclude(Exists(Caption.objects.filter(round=OuterRef("pk"), image=OuterRef(OuterRef("image")), author=viewer)))
     examples = GuidelineExample.objects.filter(guidelines=guidelines)
-    return examples.exclude(exposure.in_hand(viewer, "image")).exclude(Exists(to_come))
+    return examples.exclude(exposure.assigned(viewer, "image")).exclude(Exists(to_come))
 
 
 def _not_over() -> Q:

@@ -14,10 +14,10 @@ from annotation.models import Round, RoundFigures, RoundKind, RoundState, Tally
 from annotation.rules.pace import Pace, pace
 from annotation.rules.tallies import Sums, total
 from annotation.selectors.figures import (
-    InHand,
+    AssignedWork,
     Shared,
+    assigned_work,
     computed_figures,
-    in_hand,
     sent_back,
     shared_in,
     tallies_of,
@@ -32,18 +32,18 @@ ENGLISH = "en"
 
 @dataclass(frozen=True, kw_only=True)
 class RoundProgress:
-    """How far one round is: wanted, done, held, late and sent back count captions, or ratings of them.
+    """How far one round is: wanted, done, assigned, late and sent back count captions, or ratings of them.
 
-    `at_work`, `qualified` and `invited` count people, `lapsed` batches; images `left_out` have no English caption.
+    `at_work`, `qualified` and `invited` count people, `expired` batches; images `left_out` have no English caption.
     """
 
     round: Round
     tasks: int
     wanted: int
     done: int
-    held: int
+    assigned: int
     at_work: int
-    lapsed: int
+    expired: int
     late: int
     sent_back: int
     left_out: int
@@ -61,7 +61,7 @@ class RoundProgress:
 
     @property
     def open(self) -> int:
-        return max(0, self.wanted - self.done - self.held - self.sent_back)
+        return max(0, self.wanted - self.done - self.assigned - self.sent_back)
 
     @property
     def is_finished(self) -> bool:
@@ -115,9 +115,9 @@ def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
     work = defaultdict(list)
     for (round_id, _), sums in tallies_of(project.rounds.all(), columns=PROGRESS_COLUMNS):
         work[round_id].append(sums)
-    held: dict[int, list[InHand]] = defaultdict(list)
-    for (round_id, _), hand in in_hand(project, now=now).items():
-        held[round_id].append(hand)
+    assigned: dict[int, list[AssignedWork]] = defaultdict(list)
+    for (round_id, _), hand in assigned_work(project, now=now).items():
+        assigned[round_id].append(hand)
     back: Counter[int] = Counter()
     for (round_id, _), number in sent_back(project).items():
         back[round_id] += number
@@ -129,7 +129,7 @@ def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
                 round,
                 kept.get(round.pk),
                 total(work[round.pk]),
-                held[round.pk],
+                assigned[round.pk],
                 sent_back=back[round.pk],
                 size=sizes.get(round.collection_id, 0),
                 qualified=qualified.get(round.language_id, 0),
@@ -145,7 +145,7 @@ def _progress(
     round: Round,
     kept: RoundFigures | None,
     sums: Sums,
-    held: Sequence[InHand],
+    assigned: Sequence[AssignedWork],
     *,
     sent_back: int,
     size: int,
@@ -158,7 +158,7 @@ def _progress(
         # Captions that came from a file have no author, and so no tally.
         done = kept.figures.get("captions", 0)
         wanted = max(wanted, done)
-    hand = sum(held, InHand())
+    hand = sum(assigned, AssignedWork())
     how_fast = pace(sums.days, today=today)
     is_worked_on = round.state in (RoundState.OPEN, RoundState.CLOSED)
     # Images are laid out when a round is opened.
@@ -168,9 +168,9 @@ def _progress(
         tasks=tasks,
         wanted=wanted,
         done=done,
-        held=hand.pictures,
-        at_work=sum(1 for one in held if one.batches),
-        lapsed=hand.lapsed,
+        assigned=hand.pictures,
+        at_work=sum(1 for one in assigned if one.batches),
+        expired=hand.expired,
         late=sums.late,
         sent_back=sent_back,
         left_out=max(0, size - tasks) if has_images else 0,

@@ -47,7 +47,7 @@ def lacking(project: Project) -> list[str]:
     captions = Caption.objects.counted().filter(round__in=rounds)
     if not captions.exists():
         return [_("No caption counts in the rounds that were accepted, so there is nothing to release.")]
-    return [*_in_the_making(project), *_in_hand(rounds), *_without_credit(rounds)]
+    return [*_in_the_making(project), *_assigned(rounds), *_without_credit(rounds)]
 
 
 def _in_the_making(project: Project) -> list[str]:
@@ -57,7 +57,7 @@ def _in_the_making(project: Project) -> list[str]:
     return [_("Release %(number)d is still being made. Wait until it is done.") % {"number": going.number}]
 
 
-def _in_hand(rounds: list[Round]) -> list[str]:
+def _assigned(rounds: list[Round]) -> list[str]:
     concerned = Round.objects.filter(Q(pk__in=[round.pk for round in rounds]) | Q(verifies__in=rounds))
     concerned = concerned.select_related("language", "verifies")
     by_pool = {round.pool_id: round for round in concerned}

@@ -23,14 +23,14 @@ from annotation.models import (
     Verdict,
     VerificationBatch,
 )
-from annotation.permissions import RATERS, blockers_of_rounds
+from annotation.permissions import RATERS, missing_requirements_of_rounds
 from annotation.selectors.work import LevelChoice, level_choices
 from images.models import CollectionImage
 from images.selectors import Picture, picture_of
 from inference import exposure
 from languages.models import Language
 from people.models import Membership, Project, User
-from people.qualification import Blocker
+from people.qualification import MissingRequirement
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class RatingsHead:
     round: Round
     size: int
     state: BatchState
-    due_at: datetime
+    deadline: datetime
     submitted_at: datetime | None
     guidelines_version: int
     is_late: bool
@@ -83,7 +83,7 @@ class RatingWork:
     open_batch: RatingsHead | None
     resumable: Sequence[RatingsHead]
     finished: int
-    blockers: Sequence[Blocker]
+    missing_requirements: Sequence[MissingRequirement]
     is_anything_left: bool
 
     @property
@@ -112,7 +112,9 @@ def captions_by_image(round: Round) -> dict[str, list[int]]:
 
 def to_rate(batch: VerificationBatch) -> QuerySet[Verdict]:
     """What is worked on: of a batch taken up again, the captions whose place was still free."""
-    return Verdict.objects.filter(batch=batch).exclude(assignment__state=AssignmentState.GONE).order_by("position")
+    return (
+        Verdict.objects.filter(batch=batch).exclude(assignment__state=AssignmentState.REASSIGNED).order_by("position")
+    )
 
 
 def images_being_rated(person: User) -> QuerySet[Verdict, int]:
@@ -124,7 +126,7 @@ def images_being_rated(person: User) -> QuerySet[Verdict, int]:
 def images_to_write_about(person: User) -> QuerySet[CaptionItem, int]:
     """Images that `person` writes about, or may take up again: others' captions of them are not for them."""
     unfinished = CaptionItem.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED)
-    let_go = Q(batch__batch__state__in=(BatchState.RETURNED, BatchState.LAPSED))
+    let_go = Q(batch__batch__state__in=(BatchState.RETURNED, BatchState.EXPIRED))
     is_over = let_go & Q(batch__round__state__in=(RoundState.CLOSED, *DECIDED))
     return unfinished.exclude(is_over).values_list("image", flat=True)
 
@@ -140,7 +142,7 @@ def not_for(rater: User) -> Q:
         Q(verification_task__caption__author=rater)
         | ~Q(verification_task__caption__state=CaptionState.COUNTED)
         | Q(**{f"{image}__in": images_to_write_about(rater)})
-        | exposure.in_hand(rater, image, besides="annotation")
+        | exposure.assigned(rater, image, besides="annotation")
     )
 
 
@@ -152,12 +154,12 @@ def ratings_head(batch: VerificationBatch, *, size: int, now: datetime) -> Ratin
         round=batch.round,
         size=size,
         state=BatchState(lease.state),
-        due_at=lease.due_at,
+        deadline=lease.deadline,
         submitted_at=batch.submitted_at,
         guidelines_version=batch.guidelines.version,
         is_late=was_late
-        or lease.state == BatchState.LAPSED
-        or (lease.state == BatchState.OPEN and lease.due_at <= now),
+        or lease.state == BatchState.EXPIRED
+        or (lease.state == BatchState.OPEN and lease.deadline <= now),
     )
 
 
@@ -186,17 +188,17 @@ def rating_work_of(rater: User, now: datetime) -> list[RatingWork]:
         .annotate(size=Count("verdicts"))
         .order_by("-batch__taken_at")
     )
-    in_hand: dict[int, RatingsHead] = {}
+    assigned: dict[int, RatingsHead] = {}
     resumable: dict[int, list[RatingsHead]] = defaultdict(list)
     for batch in unfinished:
         head = ratings_head(batch, size=batch.size, now=now)
         if head.is_open:
-            in_hand[batch.round_id] = head
+            assigned[batch.round_id] = head
         elif batch.round.state == RoundState.OPEN:
             resumable[batch.round_id].append(head)
     rounds = list(
         Round.objects.filter(kind=RoundKind.VERIFICATION, project__in=projects)
-        .filter(Q(state=RoundState.OPEN, language__in=rater.language_skills.values("language")) | Q(pk__in=in_hand))
+        .filter(Q(state=RoundState.OPEN, language__in=rater.language_skills.values("language")) | Q(pk__in=assigned))
         .select_related("project", "language", "pool", "verifies")
     )
     finished = dict(
@@ -205,15 +207,15 @@ def rating_work_of(rater: User, now: datetime) -> list[RatingWork]:
         .annotate(Count("pk"))
         .order_by()
     )
-    stops = blockers_of_rounds(rater, rounds)
+    stops = missing_requirements_of_rounds(rater, rounds)
     hidden = not_for(rater)
     return [
         RatingWork(
             round=round,
-            open_batch=in_hand.get(round.pk),
+            open_batch=assigned.get(round.pk),
             resumable=resumable[round.pk],
             finished=finished.get(round.pk, 0),
-            blockers=stops[round.pk],
+            missing_requirements=stops[round.pk],
             is_anything_left=(
                 round.pool.is_open
                 and round.state == RoundState.OPEN

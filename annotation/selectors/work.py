@@ -13,13 +13,13 @@ from django.urls import reverse
 
 from allocation.models import AssignmentState, BatchState, Task
 from annotation.models import CaptionBatch, CaptionItem, Rating, Round, RoundKind, RoundState, Stage
-from annotation.permissions import blockers_of_rounds
+from annotation.permissions import missing_requirements_of_rounds
 from annotation.rules import text_checks
 from annotation.selectors.guidelines import News, news_for
 from images.selectors import Picture, picture_of
 from languages.models import Language
 from people.models import Project, Role, User
-from people.qualification import Blocker
+from people.qualification import MissingRequirement
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class BatchHead:
     size: int
     stage: Stage
     state: BatchState
-    due_at: datetime
+    deadline: datetime
     submitted_at: datetime | None
     guidelines_version: int
     is_late: bool
@@ -107,7 +107,7 @@ class RoundWork:
     open_batch: BatchHead | None
     resumable: Sequence[BatchHead]
     finished: int
-    blockers: Sequence[Blocker]
+    missing_requirements: Sequence[MissingRequirement]
     is_anything_left: bool
     news: News | None = None
 
@@ -122,7 +122,11 @@ class RoundWork:
 
 def workable(batch: CaptionBatch) -> QuerySet[CaptionItem]:
     """The items that are worked on: of a batch taken up again, those whose place was still free."""
-    return CaptionItem.objects.filter(batch=batch).exclude(assignment__state=AssignmentState.GONE).order_by("position")
+    return (
+        CaptionItem.objects.filter(batch=batch)
+        .exclude(assignment__state=AssignmentState.REASSIGNED)
+        .order_by("position")
+    )
 
 
 @lru_cache(maxsize=10_000)
@@ -163,10 +167,10 @@ def batch_head(batch: CaptionBatch, *, size: int, now: datetime) -> BatchHead:
         size=size,
         stage=Stage(batch.stage),
         state=BatchState(lease.state),
-        due_at=lease.due_at,
+        deadline=lease.deadline,
         submitted_at=batch.submitted_at,
         guidelines_version=batch.guidelines.version,
-        is_late=lease.state == BatchState.LAPSED or (lease.state == BatchState.OPEN and lease.due_at <= now),
+        is_late=lease.state == BatchState.EXPIRED or (lease.state == BatchState.OPEN and lease.deadline <= now),
     )
 
 
@@ -252,7 +256,7 @@ def own_captions(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
     ]
 
 
-def handed_in(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
+def submitted(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
     items = CaptionItem.objects.filter(batch=batch, caption__isnull=False).select_related("image", "caption")
     return [
         WriteItem(item.position, number, picture_of(item.image, viewer), item.caption.text, item.revision, ())
@@ -266,7 +270,7 @@ def batches_of(annotator: User) -> QuerySet[CaptionBatch]:
     )
 
 
-def images_in_hand(person: User) -> QuerySet[CaptionItem, int]:
+def assigned_images(person: User) -> QuerySet[CaptionItem, int]:
     """Images whose English captions must not reach `person` by another way, until the batch is handed in."""
     return (
         CaptionItem.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED).values_list("image", flat=True)
@@ -294,12 +298,12 @@ def work_of(annotator: User, now: datetime) -> list[RoundWork]:
         .annotate(size=Count("items"))
         .order_by("-batch__taken_at")
     )
-    in_hand: dict[int, BatchHead] = {}
+    assigned: dict[int, BatchHead] = {}
     resumable: dict[int, list[BatchHead]] = {round.pk: [] for round in rounds}
     for batch in unfinished:
         head = batch_head(batch, size=batch.size, now=now)
         if head.is_open:
-            in_hand[batch.round_id] = head
+            assigned[batch.round_id] = head
         else:
             resumable[batch.round_id].append(head)
     finished = dict(
@@ -307,19 +311,19 @@ def work_of(annotator: User, now: datetime) -> list[RoundWork]:
         .values_list("round")
         .annotate(Count("pk"))
     )
-    stops = blockers_of_rounds(annotator, rounds)
+    stops = missing_requirements_of_rounds(annotator, rounds)
     news = news_for(annotator, rounds)
     return [
         RoundWork(
             round=round,
-            open_batch=in_hand.get(round.pk),
+            open_batch=assigned.get(round.pk),
             resumable=resumable[round.pk],
             finished=finished.get(round.pk, 0),
-            blockers=stops[round.pk],
+            missing_requirements=stops[round.pk],
             is_anything_left=round.pool.is_open and Task.objects.open_for(annotator, round.pool).exists(),
-            news=None if round.pk in in_hand else news.get(round.pk),
+            news=None if round.pk in assigned else news.get(round.pk),
         )
         for round in rounds
         # Of a round that is closed only what is in hand can still be done.
-        if round.state == RoundState.OPEN or round.pk in in_hand
+        if round.state == RoundState.OPEN or round.pk in assigned
     ]

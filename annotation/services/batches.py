@@ -25,13 +25,13 @@ from annotation.models import (
     RoundKind,
     Stage,
 )
-from annotation.permissions import blockers, check_not_stopped
+from annotation.permissions import check_not_stopped, missing_requirements
 from annotation.rules import text_checks
-from annotation.selectors.meetings import met_before
+from annotation.selectors.previously_seen import previously_seen
 from annotation.selectors.work import language_of, warnings_by_position, workable
 from annotation.services import tallies
 from people.models import User
-from people.qualification import Blocker, NotQualifiedError
+from people.qualification import MissingRequirement, NotQualifiedError
 
 # (ours) Longer than this between two signs of life of one image is not time on task, whatever a browser says.
 LONGEST_SITTING = timedelta(minutes=30)
@@ -88,13 +88,13 @@ def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> 
     ------
     NotQualifiedError, allocation.services.PoolClosedError, allocation.services.PoolBusyError
     """
-    found = blockers(annotator, round)
+    found = missing_requirements(annotator, round)
     if found:
         raise NotQualifiedError(found)
 
-    lots = [met_before(annotator, round)]
+    lots = [previously_seen(annotator, round)]
     if round.kind == RoundKind.MAIN:
-        lots.append(met_before(annotator, round, besides_pilots=True))
+        lots.append(previously_seen(annotator, round, besides_pilots=True))
     for without in lots:
         batch = allocation.take_batch(
             pool=round.pool,
@@ -247,7 +247,7 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime, copies_seen:
             raise IncompleteBatchError(problems)
         copied = [] if copies_seen else _told_of_copies(batch, items)
         if not copied:
-            _hand_in(batch, items, annotator=annotator, now=now)
+            _submit(batch, items, annotator=annotator, now=now)
     if copied:
         # After the transaction, which keeps what was told.
         raise NearCopyError(copied)
@@ -267,7 +267,7 @@ def _told_of_copies(batch: CaptionBatch, items: list[CaptionItem]) -> list[int]:
     return [item.position for item in items if item.copied_revision == item.revision]
 
 
-def _hand_in(batch: CaptionBatch, items: list[CaptionItem], *, annotator: User, now: datetime) -> None:
+def _submit(batch: CaptionBatch, items: list[CaptionItem], *, annotator: User, now: datetime) -> None:
     warnings = warnings_by_position(items, language_of(batch.round_id))
     counts = allocation.finish_batch(batch=batch.batch, now=now)
     captions = Caption.objects.bulk_create(
@@ -287,7 +287,7 @@ def _hand_in(batch: CaptionBatch, items: list[CaptionItem], *, annotator: User, 
     )
     batch.stage, batch.submitted_at = Stage.SUBMITTED, now
     batch.save(update_fields=["stage", "submitted_at"])
-    tallies.handed_in(batch=batch, captions=captions)
+    tallies.submitted(batch=batch, captions=captions)
 
 
 def _codes(warnings: list[text_checks.CaptionProblem], item: CaptionItem) -> list[str]:
@@ -295,7 +295,7 @@ def _codes(warnings: list[text_checks.CaptionProblem], item: CaptionItem) -> lis
     return [*codes, text_checks.COPIED.code] if text_checks.is_copied(item.text, item.english.text) else codes
 
 
-def give_back(*, batch_id: UUID, annotator: User, now: datetime) -> None:
+def return_batch(*, batch_id: UUID, annotator: User, now: datetime) -> None:
     """Return a batch's places to the round. What was rated and written stays with the batch."""
     with transaction.atomic():
         batch = _locked_batch(batch_id, annotator)
@@ -303,7 +303,7 @@ def give_back(*, batch_id: UUID, annotator: User, now: datetime) -> None:
 
 
 def resume_batch(*, batch_id: UUID, annotator: User, now: datetime) -> Batch:
-    """Take a lapsed or returned batch up again, as far as its images are still free.
+    """Take a expired or returned batch up again, as far as its images are still free.
 
     Raises
     ------
@@ -314,7 +314,7 @@ def resume_batch(*, batch_id: UUID, annotator: User, now: datetime) -> Batch:
     )
     if batch.stage == Stage.SUBMITTED:
         raise StaleStateError
-    found = blockers(annotator, batch.round)
+    found = missing_requirements(annotator, batch.round)
     if found:
         raise NotQualifiedError(found)
     with transaction.atomic():
@@ -339,9 +339,9 @@ def _locked_batch(batch_id: UUID, annotator: User) -> CaptionBatch:
     )
 
 
-def _gone_since(annotator: User, batch: CaptionBatch) -> list[Blocker]:
+def _gone_since(annotator: User, batch: CaptionBatch) -> list[MissingRequirement]:
     """Whether the role or the consent that the batch was taken with is gone: nothing counts without them."""
-    return [found for found in blockers(annotator, batch.round) if found.code in ("role", "consent")]
+    return [found for found in missing_requirements(annotator, batch.round) if found.code in ("role", "consent")]
 
 
 def _is_forgotten(annotator: User, batch: CaptionBatch) -> bool:
@@ -360,7 +360,7 @@ def _must_be_in_screen_1(batch: CaptionBatch, now: datetime) -> None:
         raise StaleStateError
     if batch.batch.state == BatchState.RETURNED:
         raise BatchReturnedError
-    if batch.batch.state != BatchState.OPEN or batch.batch.due_at <= now:
+    if batch.batch.state != BatchState.OPEN or batch.batch.deadline <= now:
         raise LeaseExpiredError
 
 

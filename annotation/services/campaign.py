@@ -65,7 +65,7 @@ def begin_language(
     captioners: Sequence[CaptioningModel],
     replication: int,
     batch_size: int,
-    hold_s: int,
+    lease_s: int,
     seed: int,
     beginning: Beginning,
     by: User,
@@ -79,7 +79,7 @@ def begin_language(
         "captioners": captioners,
         "replication": replication,
         "batch_size": batch_size,
-        "hold_s": hold_s,
+        "lease_s": lease_s,
         "seed": seed,
         "with_tasks": False,
         "by": by,
@@ -189,27 +189,27 @@ def open_round(*, round: Round, by: User, now: datetime, needs_qualification: bo
     return round
 
 
-def close_round(*, round: Round, by: User, now: datetime, in_hand: InHand | None = None) -> Round:
-    """Hand out nothing more. Where work is in hand, `in_hand` says what becomes of it.
+def close_round(*, round: Round, by: User, now: datetime, assigned: InHand | None = None) -> Round:
+    """Hand out nothing more. Where work is in hand, `assigned` says what becomes of it.
 
     Raises
     ------
     StepNotAllowedError
     WorkInHand
-        Batches are in hand, and `in_hand` was not given.
+        Batches are in hand, and `assigned` was not given.
     """
     with transaction.atomic():
         round, _rounds = _locked(round, Action.CLOSE)
         allocation.stop_handing_out(pool=round.pool)
-        batches = _in_hand(round, now)
-        if batches and in_hand is None:
+        batches = _assigned(round, now)
+        if batches and assigned is None:
             raise WorkInHand(batches, _("Say whether they are finished first or taken back."))
         round.state, round.closed_at = RoundState.CLOSED, now
         round.save(update_fields=["state", "closed_at"])
-        if in_hand == InHand.TAKE_BACK:
+        if assigned == InHand.TAKE_BACK:
             allocation.return_batches(batches=Batch.objects.filter(pool=round.pool_id), now=now)
-        choice = str(in_hand) if batches and in_hand else ""
-        record_of_round(round, "closed", by=by, now=now, batches=len(batches), in_hand=choice)
+        choice = str(assigned) if batches and assigned else ""
+        record_of_round(round, "closed", by=by, now=now, batches=len(batches), assigned=choice)
         _tell(round, WebhookEvent.ROUND_CLOSED, now)
     return round
 
@@ -320,7 +320,7 @@ def _next_pilot(
         captioners=list(like.captioners.all()),
         replication=replication or like.pool.replication,
         batch_size=like.pool.batch_size,
-        hold_s=like.pool.hold_s,
+        lease_s=like.pool.lease_s,
         seed=seed,
         kind=RoundKind.PILOT,
         number=_next_number(rounds, RoundKind.PILOT),
@@ -351,7 +351,7 @@ def _create_verification(
         captioners=(),
         replication=raters,
         batch_size=of.pool.batch_size,
-        hold_s=of.pool.hold_s,
+        lease_s=of.pool.lease_s,
         seed=of.seed if seed is None else seed,
         kind=RoundKind.VERIFICATION,
         number=number,
@@ -389,10 +389,10 @@ def _refuse(why: str | None) -> None:
         raise StepNotAllowedError(why)
 
 
-def _in_hand(round: Round, now: datetime) -> list[Batch]:
+def _assigned(round: Round, now: datetime) -> list[Batch]:
     """Batches in hand; those whose time ran out are let go."""
     batches = Batch.objects.filter(pool=round.pool_id)
-    allocation.lapse_batches(batches=batches, now=now)
+    allocation.expire_batches(batches=batches, now=now)
     return list(batches.filter(state=BatchState.OPEN).select_related("person"))
 
 
@@ -400,7 +400,7 @@ def _decide(round: Round, rounds: Sequence[Round], state: RoundState, reason: st
     rating = next((each for each in rounds if each.verifies_id == round.pk and each.state == RoundState.CLOSED), None)
     is_pilot = round.kind == RoundKind.PILOT
     for each in (round, rating) if rating and is_pilot else (round,):
-        if batches := _in_hand(each, now):
+        if batches := _assigned(each, now):
             raise WorkInHand(batches, _("Wait until they are handed in, or take them back."))
     if is_pilot:
         for each in rounds:

@@ -55,7 +55,7 @@ def stale_rounds(*, now: datetime) -> list[int]:
     # What is written while figures are computed may be dated before.
     left = Batch.objects.filter(
         pool=OuterRef("pool"),
-        state__in=[BatchState.RETURNED, BatchState.LAPSED],
+        state__in=[BatchState.RETURNED, BatchState.EXPIRED],
         closed_at__gt=OuterRef("figures__computed_at") - REST,
     )
     is_odd = ~Q(figures__wanted=F("figures__tasks") * F("pool__replication"))

@@ -53,7 +53,7 @@ class RoundSettings:
 
     replication: int
     batch_size: int
-    hold_s: int
+    lease_s: int
     is_open: bool
     needs_qualification: bool = False
     sample_size: int | None = None
@@ -67,7 +67,7 @@ def create_project(
     captioners: Sequence[CaptioningModel],
     languages: Iterable[NewRound],
     batch_size: int,
-    hold_s: int,
+    lease_s: int,
     seed: int,
     beginning: Beginning,
     now: datetime,
@@ -86,7 +86,7 @@ def create_project(
             captioners=captioners,
             languages=languages,
             batch_size=batch_size,
-            hold_s=hold_s,
+            lease_s=lease_s,
             seed=seed,
             beginning=beginning,
             by=creator,
@@ -116,7 +116,7 @@ def add_languages(
     captioners: Sequence[CaptioningModel],
     languages: Iterable[NewRound],
     batch_size: int,
-    hold_s: int,
+    lease_s: int,
     seed: int,
     beginning: Beginning,
     by: User,
@@ -147,7 +147,7 @@ def add_languages(
                     captioners=captioners,
                     replication=new.replication,
                     batch_size=batch_size,
-                    hold_s=hold_s,
+                    lease_s=lease_s,
                     seed=seed,
                     beginning=beginning,
                     by=by,
@@ -168,7 +168,7 @@ def change_round(*, round: Round, settings: RoundSettings, by: User, now: dateti
         before = settings_of(round)
         is_open = settings.is_open and round.state == RoundState.OPEN
         Pool.objects.filter(pk=round.pool_id).update(
-            batch_size=settings.batch_size, hold_s=settings.hold_s, is_open=is_open
+            batch_size=settings.batch_size, lease_s=settings.lease_s, is_open=is_open
         )
         round.needs_qualification = settings.needs_qualification
         if round.state == RoundState.PLANNED and round.kind != RoundKind.MAIN:
@@ -184,7 +184,7 @@ def settings_of(round: Round) -> RoundSettings:
     return RoundSettings(
         replication=round.pool.replication,
         batch_size=round.pool.batch_size,
-        hold_s=round.pool.hold_s,
+        lease_s=round.pool.lease_s,
         is_open=round.pool.is_open,
         needs_qualification=round.needs_qualification,
         sample_size=round.sample_size,

@@ -143,10 +143,10 @@ def _mark(release: Release, rounds: list[Round]) -> list[Any]:
 
 
 def _verdicts(release: Release, rounds: list[Round]) -> Any:
-    return _handed_in(release, rounds).filter(assignment__state=AssignmentState.DONE)
+    return _submitted(release, rounds).filter(assignment__state=AssignmentState.DONE)
 
 
-def _handed_in(release: Release, rounds: list[Round]) -> Any:
+def _submitted(release: Release, rounds: list[Round]) -> Any:
     return Verdict.objects.filter(batch__submitted_at__lte=release.until, batch__round__verifies__in=rounds)
 
 
@@ -298,7 +298,7 @@ class _Walk:
 
     def _look_at_the_rest(self) -> None:
         """Captions that were handed in and are not in it: how many, and why; in whatever main round. And ratings."""
-        rejected = _handed_in(self.release, self.rounds).filter(assignment__state=AssignmentState.REJECTED)
+        rejected = _submitted(self.release, self.rounds).filter(assignment__state=AssignmentState.REJECTED)
         self.found.verdicts_left_out = rejected.filter(caption__state=CaptionState.COUNTED).count()
         rest = Caption.objects.exclude(state=CaptionState.COUNTED).filter(
             round__project=self.release.project_id,
@@ -336,8 +336,8 @@ class Pseudonyms:
         self._salt = release.salt.encode()
         known: dict[int, str] = {}
         for batches in (CaptionBatch, VerificationBatch):
-            handed_in = batches.objects.filter(round__project=release.project_id, submitted_at__lte=release.until)
-            for person, batch in handed_in.values_list("batch__person_id", "batch_id").iterator():
+            submitted = batches.objects.filter(round__project=release.project_id, submitted_at__lte=release.until)
+            for person, batch in submitted.values_list("batch__person_id", "batch_id").iterator():
                 known[person] = min(known.get(person, batch.hex), batch.hex)
         self._names = {person: self._name(batch) for person, batch in known.items()}
 

@@ -39,12 +39,12 @@ class Difference:
     counted: Any
 
 
-def handed_in(*, batch: CaptionBatch, captions: Iterable[Caption]) -> None:
+def submitted(*, batch: CaptionBatch, captions: Iterable[Caption]) -> None:
     """Add the captions of a batch just handed in; call within its transaction. Their items are at hand."""
     _add(batch.round_id, batch.batch.person_id, sums_of(map(_answer_of_caption, captions)))
 
 
-def verdicts_handed_in(*, batch: VerificationBatch, verdicts: Iterable[Verdict], counts: bool) -> None:
+def verdicts_submitted(*, batch: VerificationBatch, verdicts: Iterable[Verdict], counts: bool) -> None:
     """Add the verdicts of a verification batch just handed in (`submitted_at` is set); call within its transaction."""
     answers = (_answer_of_verdict(batch, verdict, counts=counts, is_late=not counts) for verdict in verdicts)
     _add(batch.round_id, batch.batch.person_id, sums_of(answers))

@@ -27,13 +27,13 @@ from annotation.models import (
     VerificationBatch,
     VerificationTask,
 )
-from annotation.permissions import blockers, check_not_stopped
+from annotation.permissions import check_not_stopped, missing_requirements
 from annotation.rules.drawing import Drawn, draw_captions
 from annotation.selectors.verification import captions_by_image, not_for, to_rate
 from annotation.services import figures, tallies
 from annotation.services.batches import StaleStateError, UnratedImagesError, credible_ms
 from people.models import User
-from people.qualification import Blocker, NotQualifiedError
+from people.qualification import MissingRequirement, NotQualifiedError
 
 TASKS_PER_INSERT = 5000
 
@@ -111,7 +111,7 @@ def take_batch(*, round: Round, rater: User, now: datetime, rng: Random) -> Veri
     ------
     NotQualifiedError, PoolClosedError, allocation.services.PoolBusyError
     """
-    found = blockers(rater, round)
+    found = missing_requirements(rater, round)
     if found:
         raise NotQualifiedError(found)
 
@@ -156,7 +156,7 @@ def save_verdict(
     """
     with transaction.atomic():
         batch = _locked_batch(batch_id, rater)
-        _must_be_in_hand(batch)
+        _must_be_assigned(batch)
         verdict = to_rate(batch).get(position=position)
         verdict.rating_ms += credible_ms(active_ms, since=verdict.rated_at or batch.batch.taken_at, now=now)
         verdict.rating, verdict.rated_at = rating, now
@@ -176,7 +176,7 @@ def save_verdicts(*, batch_id: UUID, rater: User, ratings: Mapping[int, Rating],
     """
     with transaction.atomic():
         batch = _locked_batch(batch_id, rater)
-        _must_be_in_hand(batch)
+        _must_be_assigned(batch)
         changed = []
         for verdict in to_rate(batch).filter(position__in=ratings):
             if verdict.rating != ratings[verdict.position]:
@@ -199,7 +199,7 @@ def submit_batch(*, batch_id: UUID, rater: User, now: datetime) -> VerificationB
         batch = _locked_batch(batch_id, rater)
         if batch.submitted_at:
             return batch
-        _must_be_in_hand(batch)
+        _must_be_assigned(batch)
         stops = _gone_since(rater, batch)
         if stops:
             raise NotQualifiedError(stops)
@@ -210,11 +210,11 @@ def submit_batch(*, batch_id: UUID, rater: User, now: datetime) -> VerificationB
         counts = allocation.finish_batch(batch=batch.batch, now=now)
         batch.submitted_at = now
         batch.save(update_fields=["submitted_at"])
-        tallies.verdicts_handed_in(batch=batch, verdicts=verdicts, counts=counts)
+        tallies.verdicts_submitted(batch=batch, verdicts=verdicts, counts=counts)
     return batch
 
 
-def give_back(*, batch_id: UUID, rater: User, now: datetime) -> None:
+def return_batch(*, batch_id: UUID, rater: User, now: datetime) -> None:
     """Return a batch's places to the round. What was rated stays with the batch."""
     with transaction.atomic():
         batch = _locked_batch(batch_id, rater)
@@ -222,7 +222,7 @@ def give_back(*, batch_id: UUID, rater: User, now: datetime) -> None:
 
 
 def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
-    """Take a lapsed or returned batch up again, as far as its captions are still free.
+    """Take a expired or returned batch up again, as far as its captions are still free.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
     )
     if batch.submitted_at:
         raise StaleStateError
-    found = blockers(rater, batch.round)
+    found = missing_requirements(rater, batch.round)
     if found:
         raise NotQualifiedError(found)
     with transaction.atomic():
@@ -252,7 +252,7 @@ def _locked_batch(batch_id: UUID, rater: User) -> VerificationBatch:
     )
 
 
-def _must_be_in_hand(batch: VerificationBatch) -> None:
+def _must_be_assigned(batch: VerificationBatch) -> None:
     if batch.submitted_at:
         raise StaleStateError
     if batch.batch.state == BatchState.RETURNED:
@@ -260,12 +260,12 @@ def _must_be_in_hand(batch: VerificationBatch) -> None:
 
 
 def _is_over(batch: VerificationBatch, now: datetime) -> bool:
-    return batch.batch.state != BatchState.OPEN or batch.batch.due_at <= now
+    return batch.batch.state != BatchState.OPEN or batch.batch.deadline <= now
 
 
-def _gone_since(rater: User, batch: VerificationBatch) -> list[Blocker]:
+def _gone_since(rater: User, batch: VerificationBatch) -> list[MissingRequirement]:
     """Whether the role or the consent that the batch was taken with is gone: nothing counts without them."""
-    return [found for found in blockers(rater, batch.round) if found.code in ("role", "consent")]
+    return [found for found in missing_requirements(rater, batch.round) if found.code in ("role", "consent")]
 
 
 def _renew_lease(batch: VerificationBatch, rater: User, now: datetime) -> None:

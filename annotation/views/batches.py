@@ -23,10 +23,10 @@ from annotation.rules import text_checks
 from annotation.selectors.work import (
     batch_head,
     first_to_write,
-    handed_in,
     language_of,
     own_captions,
     rate_page,
+    submitted,
     warnings_of,
     workable,
     write_page,
@@ -45,7 +45,7 @@ def _standing(request: HttpRequest, batch_id: UUID, stage: Stage) -> tuple[Capti
     """The batch, and where to go instead where it does not stand at `stage`."""
     batch = batch_for(user_of(request), batch_id)
     is_away = batch.batch.state == BatchState.RETURNED or (
-        stage == Stage.RATE and (batch.batch.state != BatchState.OPEN or batch.batch.due_at <= timezone.now())
+        stage == Stage.RATE and (batch.batch.state != BatchState.OPEN or batch.batch.deadline <= timezone.now())
     )
     if batch.stage == stage and not is_away:
         return batch, None
@@ -259,8 +259,8 @@ def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
         # What was told stands there from now on; the back button leads to a page that is no form sent.
         return redirect("annotation:batch-review", batch_id)
     except NotQualifiedError as stopped:
-        for blocker in stopped.blockers:
-            messages.error(request, blocker.message)
+        for missing_requirement in stopped.missing_requirements:
+            messages.error(request, missing_requirement.message)
         return redirect("annotation:work-show")
     except (services.StaleStateError, BatchReturnedError):
         return redirect("annotation:batch-show", batch_id)
@@ -273,7 +273,7 @@ def batch_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch, elsewhere = _standing(request, batch_id, Stage.SUBMITTED)
     if elsewhere:
         return elsewhere
-    items = handed_in(batch, user_of(request))
+    items = submitted(batch, user_of(request))
     head = batch_head(batch, size=len(items), now=timezone.now())
     context = {"batch": head, "items": items, "late": head.is_late, "language": batch.round.language}
     return render(request, "annotation/done.html", context)

@@ -166,7 +166,7 @@ def _page(
         "pilot_form": PilotForm(initial={"sample_size": page.pilot_images}),
         "skip_form": ReasonForm(),
         "sample_form": SampleForm(initial={"sample_size": VERIFIED_CAPTIONS}),
-        "in_hand_choices": InHand,
+        "assigned_choices": InHand,
     }
     return render(request, "annotation/language.html", context | forms, status=422 if is_refused else status)
 
@@ -205,7 +205,7 @@ def _open(round: Round, form: StepForm, who: dict[str, Any]) -> Round:
 
 
 def _close(round: Round, form: StepForm, who: dict[str, Any]) -> Round:
-    return services.close_round(round=round, in_hand=form.choice(), **who)
+    return services.close_round(round=round, assigned=form.choice(), **who)
 
 
 def _reopen(round: Round, form: StepForm, who: dict[str, Any]) -> Round:

@@ -53,10 +53,10 @@ def feedback_acknowledge(request: HttpRequest, feedback_id: int) -> HttpResponse
 @login_required
 def caption_rewrite(request: HttpRequest, caption_id: int) -> HttpResponse:
     caption = caption_sent_back_to(request.user, caption_id)
-    return _hand_in(request, caption) if request.method == "POST" else _page(request, caption)
+    return _submit(request, caption) if request.method == "POST" else _page(request, caption)
 
 
-def _hand_in(request: HttpRequest, caption: Caption) -> HttpResponse:
+def _submit(request: HttpRequest, caption: Caption) -> HttpResponse:
     text, author = request.POST.get("text", ""), user_of(request)
     if rewriting(caption, author).picture is None:
         return _page(request, caption, 409, typed=text)

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms.guidelines import Examples, GuidelinesForm, too_many
 from annotation.models import Guidelines
-from annotation.permissions import has_pictures_in_hand
+from annotation.permissions import has_assigned_pictures
 from annotation.selectors import guidelines as selectors
 from annotation.services.guidelines import StaleGuidelinesError, publish_guidelines
 from people.markdown import to_html
@@ -146,7 +146,7 @@ def _version(request: HttpRequest, project: Project, name: str) -> Guidelines | 
 
 def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:
     """Examples may be captions of pictures that the manager has to write about in another project."""
-    if not has_pictures_in_hand(user_of(request), project):
+    if not has_assigned_pictures(user_of(request), project):
         return None
     messages.error(
         request,

@@ -17,8 +17,8 @@ from annotation.pages.annotators import annotators_page, round_lines
 from annotation.pages.plots import plots_of_one
 from annotation.pages.progress import progress_page
 from annotation.selectors import annotators as selectors
-from annotation.selectors.moving import open_batches
 from annotation.selectors.overview import project_progress as progress_of
+from annotation.selectors.reassignment import open_batches
 from people.models import Project, Role, User
 from people.permissions import project_for
 

@@ -20,7 +20,7 @@ from annotation import tasks
 from annotation.downloads.captions import Layout, export_captions, file_name
 from annotation.forms.projects import CollectionForm, LanguagesForm, ProjectForm, RoundForm
 from annotation.models import Round
-from annotation.permissions import has_pictures_in_hand, round_managed_by
+from annotation.permissions import has_assigned_pictures, round_managed_by
 from annotation.selectors import overview
 from annotation.services import projects as services
 from annotation.services.campaign import Beginning
@@ -46,7 +46,7 @@ class SettingUp(TypedDict):
     captioners: list[CaptioningModel]
     languages: list[services.NewRound]
     batch_size: int
-    hold_s: int
+    lease_s: int
     seed: int
     beginning: Beginning
     now: datetime
@@ -156,7 +156,7 @@ def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpRespons
     project = project_for(request.user, slug, Role.MANAGER)
     if layout not in Layout.values:
         raise Http404(_("There is no such format. Those there are: %(known)s.") % {"known": ", ".join(Layout.values)})
-    if has_pictures_in_hand(user_of(request), project):
+    if has_assigned_pictures(user_of(request), project):
         messages.error(
             request,
             _("You have a batch with pictures of this project to finish yourself, and the file says what others wrote "
@@ -182,7 +182,7 @@ def _setting_up(form: LanguagesForm, collection: Collection) -> SettingUp:
         "captioners": list(form.cleaned_data["captioners"]),
         "languages": form.new_rounds(),
         "batch_size": form.cleaned_data["batch_size"],
-        "hold_s": form.hold_s(),
+        "lease_s": form.lease_s(),
         "seed": SystemRandom().getrandbits(SEED_BITS),
         "beginning": form.beginning(),
         "now": timezone.now(),

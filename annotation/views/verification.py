@@ -128,7 +128,7 @@ def verification_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 def verification_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = ratings_for(request.user, batch_id)
     if request.method == "POST":
-        services.give_back(batch_id=batch_id, rater=user_of(request), now=timezone.now())
+        services.return_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now())
         messages.success(request, _("The batch was given back. Others can rate its captions now."))
         return redirect("annotation:work-show")
     if batch.submitted_at:
@@ -161,5 +161,5 @@ def verification_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 def _say(request: HttpRequest, stopped: NotQualifiedError) -> None:
-    for blocker in stopped.blockers:
-        messages.error(request, blocker.message)
+    for missing_requirement in stopped.missing_requirements:
+        messages.error(request, missing_requirement.message)

@@ -47,8 +47,8 @@ def batch_take(request: HttpRequest, round_id: int) -> HttpResponse:
     try:
         batch = services.take_batch(round=round, annotator=user_of(request), now=timezone.now(), rng=rng)
     except NotQualifiedError as stopped:
-        for blocker in stopped.blockers:
-            messages.error(request, blocker.message)
+        for missing_requirement in stopped.missing_requirements:
+            messages.error(request, missing_requirement.message)
     except PoolClosedError:
         messages.info(request, _("This round is closed at present; its manager opens it again."))
     except PoolBusyError:
@@ -74,7 +74,7 @@ def history_show(request: HttpRequest) -> HttpResponse:
 def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_for(user_of(request), batch_id)
     if request.method == "POST":
-        services.give_back(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
+        services.return_batch(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
         messages.success(request, _("The batch was given back. Others can take its images now."))
         return redirect("annotation:work-show")
     if batch.stage == Stage.SUBMITTED:
@@ -90,8 +90,8 @@ def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     try:
         services.resume_batch(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
     except NotQualifiedError as stopped:
-        for blocker in stopped.blockers:
-            messages.error(request, blocker.message)
+        for missing_requirement in stopped.missing_requirements:
+            messages.error(request, missing_requirement.message)
     except NoTasksAvailableError:
         messages.info(request, _("All images of this batch have gone to others since. What you wrote is kept."))
     except PoolClosedError:

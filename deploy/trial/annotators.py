@@ -56,7 +56,7 @@ class Annotator:
             self.saves.append((time.monotonic(), time.monotonic() - began))
             self.texts.append(text)
             time.sleep(PAUSE_S)
-        self._again(lambda: self._hand_in(batch))
+        self._again(lambda: self._submit(batch))
         self.batches.append(found[1])
         return True
 
@@ -69,7 +69,7 @@ class Annotator:
         fields = {"text": text, "revision": revision[1] if revision else "0", "active_ms": "2000", "go": "following"}
         self.browser.post(path, fields)
 
-    def _hand_in(self, batch: str) -> None:
+    def _submit(self, batch: str) -> None:
         """A try whose answer was lost may have succeeded: then the batch says that it is done."""
         where = self.browser.post(f"{batch}/submit/", {}).location
         if not where.endswith("/done/"):

@@ -81,6 +81,6 @@ def missing(confirmed: list[str], submitted: list[str]) -> dict[str, int]:
     return {
         "lost": len(set(confirmed) - set(stored)),
         "double": len(stored) - len(set(stored)),
-        "not_handed_in": open_still.count(),
+        "not_submitted": open_still.count(),
         "captions": Caption.objects.filter(item__batch__in=numbers).count(),
     }

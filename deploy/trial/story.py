@@ -205,7 +205,7 @@ class Story:
         texts = [text for each in self.annotators for text in each.texts]
         batches = [batch for each in self.annotators for batch in each.batches]
         told = self.site.inside(f"missing({texts!r}, {batches!r})")
-        lost = {name: told[name] for name in ("lost", "double", "not_handed_in")}
+        lost = {name: told[name] for name in ("lost", "double", "not_submitted")}
         _require(not any(lost.values()), f"of {len(texts)} confirmed captions: {lost}")
         return f"all {len(texts)} captions whose saving was confirmed, and all {len(batches)} batches, are there once"
 

@@ -107,11 +107,11 @@ def _matches(turns: Sequence[Turn]) -> dict[Rule, NDArray[np.bool_]]:
         Rule.SCRIPTED: column(turn.is_marked for turn in turns),
         Rule.SET_ASIDE: column(turn.is_set_aside for turn in turns),
         Rule.NO_ATTEMPT: column(turn.similarities == () for turn in turns),
-        Rule.DUPLICATE: _met_before(turns),
+        Rule.DUPLICATE: _previously_seen(turns),
     }
 
 
-def _met_before(turns: Sequence[Turn]) -> NDArray[np.bool_]:
+def _previously_seen(turns: Sequence[Turn]) -> NDArray[np.bool_]:
     """Turns on an item that their player had already met, by the time of opening where all tell it, else in order."""
     order = range(len(turns))
     opened = [turn.opened_at for turn in turns]

@@ -8,7 +8,7 @@ from gapgame.models import UNFINISHED, ItemImage, Turn
 from people.models import User
 
 
-def images_in_hand(person: User) -> QuerySet[ItemImage, int]:
+def assigned_images(person: User) -> QuerySet[ItemImage, int]:
     """Pictures of sentences that `person` has yet to guess: what is said of them elsewhere may tell the word.
 
     Without those of seasons that are closed: they never come back.

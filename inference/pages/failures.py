@@ -26,7 +26,7 @@ class FailureLine:
 class FailuresPage:
     lines: Sequence[FailureLine]
     reasons: Sequence[tuple[str, int]]
-    in_hand: int
+    assigned: int
     """How many are of pictures that the viewer works on; they are not shown."""
 
 
@@ -42,5 +42,5 @@ def failures_page(run: Run, page: Iterable[RunFailure], shown: QuerySet[RunFailu
             for failure in failures
         ],
         reasons=reasons_of(shown),
-        in_hand=max(0, run.failures.count() - shown.count()),
+        assigned=max(0, run.failures.count() - shown.count()),
     )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from images.models import CollectionImage
 from images.selectors import Picture, picture_of
-from inference.exposure import in_hand
+from inference.exposure import assigned
 from inference.models import EmbeddingSet, Encoder, ModelCaption, Precision
 from inference.permissions import embedding_sets_for, encoders_for
 from inference.selectors.embeddings import BLOCK_NUMBERS, Embeddings, nearest, open_set
@@ -87,15 +87,15 @@ def neighbours(found: EmbeddingSet, image_id: int, viewer: User) -> list[SetImag
     """
     if hidden_from(viewer, [image_id]):
         return []
-    held = in_hand_of(viewer, found)
+    held = assigned_of(viewer, found)
     near = nearest(open_set(found), image_id, count=NEIGHBOURS + len(held))
     similarity = {one.image: one.similarity for one in near if one.image not in held}
     return set_images(found, list(similarity)[:NEIGHBOURS], viewer, similarity=similarity)
 
 
-def in_hand_of(viewer: User, found: EmbeddingSet) -> set[int]:
+def assigned_of(viewer: User, found: EmbeddingSet) -> set[int]:
     """The images of the set's collection that `viewer` has in hand."""
-    held = CollectionImage.objects.filter(in_hand(viewer, "image"), collection=found.run.collection_id)
+    held = CollectionImage.objects.filter(assigned(viewer, "image"), collection=found.run.collection_id)
     return set(held.values_list("image_id", flat=True))
 
 

@@ -12,7 +12,7 @@ from images.models import Image
 from images.rules.derive import upright
 from images.rules.sizes import SIZES
 from images.services import files
-from inference.exposure import in_hand
+from inference.exposure import assigned
 from people.models import User
 
 SIDE = 16
@@ -20,9 +20,9 @@ SAME_WITHIN = 6.0
 """Mean difference of the colours, of 255: compressing and scaling make 1 or 2, another photograph tens."""
 
 
-def is_like_one_in_hand(picture: IO[bytes], viewer: User) -> bool:
+def is_like_one_assigned(picture: IO[bytes], viewer: User) -> bool:
     """`picture` is one that can be read; images in hand of which no size was made yet are not looked at."""
-    held = list(Image.objects.filter(in_hand(viewer, "pk")).values_list("public_id", flat=True))
+    held = list(Image.objects.filter(assigned(viewer, "pk")).values_list("public_id", flat=True))
     if not held:
         return False
     look = _look(picture)

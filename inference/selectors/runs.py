@@ -111,7 +111,7 @@ def gone_through(run: Run) -> int:
 
 def failures_of(run: Run, viewer: User) -> QuerySet[RunFailure]:
     """Without those of images that `viewer` has in hand."""
-    found = run.failures.exclude(exposure.in_hand(viewer, "image"))
+    found = run.failures.exclude(exposure.assigned(viewer, "image"))
     return found.select_related("image", "language").order_by("pk")
 
 

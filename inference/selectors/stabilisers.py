@@ -13,7 +13,7 @@ from django.db.models import Count, QuerySet
 
 from images.models import Collection, CollectionImage
 from images.permissions import collections_to_use
-from inference.exposure import in_hand
+from inference.exposure import assigned
 from inference.models import CaptioningModel, ModelCaption
 from people.models import User
 from tabular.downloads import in_pieces
@@ -75,19 +75,19 @@ def tallies(model: CaptioningModel, viewer: User) -> list[Tally]:
 
 def stabilisers_table(model: CaptioningModel, collection: Collection, viewer: User) -> Iterator[bytes]:
     """A CSV file with a line for each image: never the words. Of those that `viewer` has in hand, figures neither."""
-    entries = CollectionImage.objects.filter(in_hand(viewer, "image"), collection=collection)
+    entries = CollectionImage.objects.filter(assigned(viewer, "image"), collection=collection)
     held = set(entries.values_list("image_id", flat=True))
     counted = _per_image(model, "image__entries__key").filter(image__entries__collection=collection)
     rows = counted.order_by("image__entries__key").iterator(chunk_size=2000)
     lines = (
-        csv_line([collection.slug, row["image__entries__key"], *_figures(row, is_in_hand=row["image_id"] in held)])
+        csv_line([collection.slug, row["image__entries__key"], *_figures(row, is_assigned=row["image_id"] in held)])
         for row in rows
     )
     return in_pieces(line for part in ([BYTE_ORDER_MARK + csv_line(COLUMNS)], lines) for line in part)
 
 
-def _figures(row: dict[str, Any], *, is_in_hand: bool) -> list[object]:
-    return ["", ""] if is_in_hand else [row["languages"], row["stabilisers"]]
+def _figures(row: dict[str, Any], *, is_assigned: bool) -> list[object]:
+    return ["", ""] if is_assigned else [row["languages"], row["stabilisers"]]
 
 
 def _counted(model: CaptioningModel) -> list[tuple[int, int, int, int]]:

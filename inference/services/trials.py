@@ -23,7 +23,7 @@ from images.services import files
 from images.services.images import sha256_of
 from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, OutOfMemoryError, Said
 from inference.models import IMPORTED, CaptioningModel, ModelCaption, Trial
-from inference.selectors.likeness import is_like_one_in_hand
+from inference.selectors.likeness import is_like_one_assigned
 from inference.services import loading, workers
 from inference.services.captioning import ENGLISH, checked
 from inference.services.chunks import LEASE, NUDGE_AFTER, RENEW_EVERY_S, LeaseLostError
@@ -101,7 +101,7 @@ def _keep_upload(upload: IO[bytes], name: str, by: User) -> str:
         inspect(upload, name=name, size_bytes=upload.tell())
     except ImageRefusedError as refused:
         raise RunRefusedError(str(refused)) from refused
-    if is_like_one_in_hand(upload, by):
+    if is_like_one_assigned(upload, by):
         raise RunRefusedError(
             _("This is like a picture in a batch of your own. Hand that in first, or take another picture.")
         )

@@ -17,9 +17,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from people import selectors, services
 from people.accounts import keep_language
+from people.data_export import FILE_NAME, write_archive
 from people.deletion import delete_account
 from people.forms import DeletionForm, ProfileForm
-from people.own_data import FILE_NAME, write_archive
 from people.requests import user_of
 
 

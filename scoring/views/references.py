@@ -20,7 +20,7 @@ from people.requests import user_of
 from scoring import tasks
 from scoring.forms import ReferencesForm
 from scoring.pages.images import references_page
-from scoring.permissions import READERS, has_pictures_in_hand, reference_set_for
+from scoring.permissions import READERS, has_assigned_pictures, reference_set_for
 from scoring.selectors.setup import reference_sets
 from scoring.services import references as services
 from scoring.services.reference_imports import start_upload
@@ -76,7 +76,7 @@ def _form_page(request: HttpRequest, project: Project, form: ReferencesForm, **e
 def reference_show(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     found = reference_set_for(request.user, slug, set_id)
     context = head(request, found.project) | {"references": found}
-    if has_pictures_in_hand(user_of(request), [found]):
+    if has_assigned_pictures(user_of(request), [found]):
         return render(request, "scoring/reference_set.html", context | {"is_closed": True})
     page, shown = references_page(found, user_of(request), number=request.GET.get("page", "1"))
     return render(request, "scoring/reference_set.html", context | {"page": page, "images": shown})

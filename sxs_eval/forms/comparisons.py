@@ -232,7 +232,7 @@ class ComparisonForm(_Judging):
             equal_captions=EqualCaptions(given["equal_captions"]),
             replication=given["replication"],
             batch_size=given["batch_size"],
-            hold_s=self.hold_s(),
+            lease_s=self.lease_s(),
             gold_percent=given["gold_percent"],
             repeat_percent=given["repeat_percent"],
             checks_before_pause=given["checks_before_pause"],
@@ -248,7 +248,7 @@ class SettingsForm(_Judging):
         initial = {
             "replication": pool.replication,
             "batch_size": pool.batch_size,
-            "hold_h": hours(pool.hold_s),
+            "hold_h": hours(pool.lease_s),
             "gold_percent": comparison.gold_percent,
             "repeat_percent": comparison.repeat_percent,
             "checks_before_pause": comparison.checks_before_pause,
@@ -265,7 +265,7 @@ class SettingsForm(_Judging):
         given = self.cleaned_data
         return PoolSettings(
             batch_size=given["batch_size"],
-            hold_s=self.hold_s(before=self.comparison.pool.hold_s),
+            lease_s=self.lease_s(before=self.comparison.pool.lease_s),
             is_open=given["is_open"],
             gold_percent=given["gold_percent"],
             repeat_percent=given["repeat_percent"],

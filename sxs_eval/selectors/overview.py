@@ -144,9 +144,9 @@ def evaluations_of(reader: User) -> list[EvaluationRow]:
         .annotate(wanted=Sum("places"), taken=Sum("places_taken"))
         .order_by()
     }
-    held = _by_project(
+    assigned = _by_project(
         Assignment.objects.filter(
-            state=AssignmentState.HELD, batch__state=BatchState.OPEN, batch__pool__comparison__project__in=projects
+            state=AssignmentState.ASSIGNED, batch__state=BatchState.OPEN, batch__pool__comparison__project__in=projects
         ),
         "batch__pool__comparison__project",
     )
@@ -160,7 +160,7 @@ def evaluations_of(reader: User) -> list[EvaluationRow]:
             comparisons=sizes[project.pk]["rows"] if project.pk in sizes else 0,
             languages=sizes[project.pk]["languages"] if project.pk in sizes else 0,
             wanted=places.get(project.pk, nothing)["wanted"],
-            done=places.get(project.pk, nothing)["taken"] - held.get(project.pk, 0),
+            done=places.get(project.pk, nothing)["taken"] - assigned.get(project.pk, 0),
             paused=paused.get(project.pk, 0),
         )
         for project in projects

@@ -19,9 +19,9 @@ from images.models import Image
 from images.selectors import Picture, picture_of
 from languages.models import Language
 from people.models import Project, Role, User
-from people.qualification import Blocker
+from people.qualification import MissingRequirement
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, JudgingBatch, RaterStatus
-from sxs_eval.permissions import blockers_of_comparisons
+from sxs_eval.permissions import missing_requirements_of_comparisons
 from sxs_eval.rules.judging import choices_of
 
 LABELS: dict[int, tuple[Promise, Promise]] = {
@@ -36,14 +36,14 @@ LABELS: dict[int, tuple[Promise, Promise]] = {
 """Each answer in the rater's view, whole and short."""
 
 
-NOT_GONE = [state for state in AssignmentState.values if state != AssignmentState.GONE]
-STILL_SHOWN = (Q(judgements__assignment=None) | Q(judgements__assignment__state__in=NOT_GONE)) & (
-    Q(judgements__repeated=None) | Q(judgements__repeated__assignment__state__in=NOT_GONE)
+NOT_REASSIGNED = [state for state in AssignmentState.values if state != AssignmentState.REASSIGNED]
+STILL_SHOWN = (Q(judgements__assignment=None) | Q(judgements__assignment__state__in=NOT_REASSIGNED)) & (
+    Q(judgements__repeated=None) | Q(judgements__repeated__assignment__state__in=NOT_REASSIGNED)
 )
 """Of the showings of a batch: the same as `workable`."""
 
-FREE_AGAIN = Q(judgements__assignment__state=AssignmentState.HELD) | Q(
-    judgements__assignment__state__in=[AssignmentState.LAPSED, AssignmentState.RETURNED],
+FREE_AGAIN = Q(judgements__assignment__state=AssignmentState.ASSIGNED) | Q(
+    judgements__assignment__state__in=[AssignmentState.EXPIRED, AssignmentState.RETURNED],
     judgements__assignment__task__places_taken__lt=F("judgements__assignment__task__places"),
 )
 """Of the showings of a batch that is not in hand: what taking it up again would bring back."""
@@ -68,7 +68,7 @@ class BatchHead:
     size: int
     answered: int
     state: BatchState
-    due_at: datetime
+    deadline: datetime
     instructions_version: int
     is_open: bool
 
@@ -118,7 +118,7 @@ class ComparisonWork:
     open_batch: BatchHead | None
     resumable: Sequence[BatchHead]
     judged: int
-    blockers: Sequence[Blocker]
+    missing_requirements: Sequence[MissingRequirement]
     is_anything_left: bool
 
     @property
@@ -130,7 +130,7 @@ class ComparisonWork:
         return self.comparison.language
 
 
-def images_in_hand(person: User) -> QuerySet[Judgement, int]:
+def assigned_images(person: User) -> QuerySet[Judgement, int]:
     """Images of batches that `person` has not finished: those could still be shown, with what models say of them."""
     shown = _unfinished(person).annotate(shown=Coalesce("pair__image", "gold__image"))
     return shown.values_list("shown", flat=True)
@@ -150,8 +150,8 @@ def _unfinished(person: User) -> QuerySet[Judgement]:
 
 def workable(batch: JudgingBatch) -> QuerySet[Judgement]:
     """The showings of a batch; of one taken up again, without those whose place had gone, and their repeats."""
-    here = Q(assignment=None) | ~Q(assignment__state=AssignmentState.GONE)
-    original = Q(repeated=None) | ~Q(repeated__assignment__state=AssignmentState.GONE)
+    here = Q(assignment=None) | ~Q(assignment__state=AssignmentState.REASSIGNED)
+    original = Q(repeated=None) | ~Q(repeated__assignment__state=AssignmentState.REASSIGNED)
     return Judgement.objects.filter(here, original, batch=batch).order_by("position")
 
 
@@ -159,7 +159,7 @@ def showings_of(batch: JudgingBatch) -> list[Showing]:
     """As `workable`, but in one plain query: it is asked with every answer."""
     columns = ("position", "choice", "judged_at", "is_late", "assignment__state", "repeated__assignment__state")
     rows = Judgement.objects.filter(batch=batch).order_by("position").values_list(*columns)
-    return [Showing(*row[:4]) for row in rows if AssignmentState.GONE not in row[4:]]
+    return [Showing(*row[:4]) for row in rows if AssignmentState.REASSIGNED not in row[4:]]
 
 
 def last_answered(showings: Iterable[Showing]) -> Showing | None:
@@ -181,9 +181,9 @@ def batch_head(batch: JudgingBatch, *, size: int, answered: int, now: datetime) 
         size=size,
         answered=answered,
         state=BatchState(lease.state),
-        due_at=lease.due_at,
+        deadline=lease.deadline,
         instructions_version=batch.instructions.version,
-        is_open=lease.state == BatchState.OPEN and lease.due_at > now,
+        is_open=lease.state == BatchState.OPEN and lease.deadline > now,
     )
 
 
@@ -263,12 +263,12 @@ def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
         .annotate(free=Count("judgements", filter=FREE_AGAIN))
         .order_by("-batch__taken_at")
     )
-    in_hand: dict[int, BatchHead] = {}
+    assigned: dict[int, BatchHead] = {}
     resumable: dict[int, list[BatchHead]] = defaultdict(list)
     for batch in unfinished:
         head = batch_head(batch, size=batch.size, answered=batch.answered, now=now)
         if head.is_open:
-            in_hand[batch.comparison_id] = head
+            assigned[batch.comparison_id] = head
         elif batch.free:
             resumable[batch.comparison_id].append(head)
     judged = dict(
@@ -276,15 +276,15 @@ def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
         .values_list("comparison")
         .annotate(Count("pk"))
     )
-    stops = blockers_of_comparisons(rater, comparisons)
+    stops = missing_requirements_of_comparisons(rater, comparisons)
     waiting = _with_something_left(rater, comparisons)
     return [
         ComparisonWork(
             comparison=comparison,
-            open_batch=in_hand.get(comparison.pk),
+            open_batch=assigned.get(comparison.pk),
             resumable=resumable[comparison.pk],
             judged=judged.get(comparison.pk, 0),
-            blockers=stops[comparison.pk],
+            missing_requirements=stops[comparison.pk],
             is_anything_left=comparison.pk in waiting,
         )
         for comparison in comparisons

@@ -45,7 +45,7 @@ class Setting:
     equal_captions: EqualCaptions = EqualCaptions.SHOWN
     replication: int = 3
     batch_size: int = 20
-    hold_s: int = 4 * 3600
+    lease_s: int = 4 * 3600
     gold_percent: int = 0
     repeat_percent: int = 0
     checks_before_pause: int = 5
@@ -57,7 +57,7 @@ class PoolSettings:
     """What may be changed of a comparison while it is judged."""
 
     batch_size: int
-    hold_s: int
+    lease_s: int
     is_open: bool
     gold_percent: int
     repeat_percent: int
@@ -89,7 +89,7 @@ def create_comparison(
         if not Instructions.objects.filter(project=project).exists():
             Instructions.objects.create(project=project, version=1, body=defaults.instructions(), created_by=by)
         pool = Pool.objects.create(
-            replication=setting.replication, batch_size=setting.batch_size, hold_s=setting.hold_s
+            replication=setting.replication, batch_size=setting.batch_size, lease_s=setting.lease_s
         )
         made = Comparison.objects.create(
             project=project,
@@ -287,7 +287,7 @@ def change_comparison(*, comparison: Comparison, settings: PoolSettings, by: Use
     with transaction.atomic():
         comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
         Pool.objects.filter(pk=comparison.pool_id).update(
-            batch_size=settings.batch_size, hold_s=settings.hold_s, is_open=settings.is_open
+            batch_size=settings.batch_size, lease_s=settings.lease_s, is_open=settings.is_open
         )
         needs_gold = settings.gold_percent and not comparison.gold_pairs.exists()
         for name in ("gold_percent", "repeat_percent", "checks_before_pause", "failures_percent"):

@@ -31,7 +31,7 @@ from sxs_eval.models import (
     RaterState,
     RaterStatus,
 )
-from sxs_eval.permissions import blockers, is_still_welcome
+from sxs_eval.permissions import is_still_welcome, missing_requirements
 from sxs_eval.rules import judging as rules
 from sxs_eval.selectors.work import last_answered, showings_of, workable
 
@@ -63,7 +63,7 @@ def take_batch(*, comparison: Comparison, rater: User, now: datetime, rng: Rando
     ------
     NotQualifiedError, allocation.services.PoolClosedError, allocation.services.PoolBusyError
     """
-    found = blockers(rater, comparison)
+    found = missing_requirements(rater, comparison)
     if found:
         raise NotQualifiedError(found)
     _close_if_answered(comparison, rater, now)
@@ -82,7 +82,7 @@ def take_batch(*, comparison: Comparison, rater: User, now: datetime, rng: Rando
         rng=rng,
         prepare=prepare,
         # What models say of a picture stays away from whoever is writing about it.
-        without=exposure.in_hand(rater, "pair__image", besides="sxs_eval"),
+        without=exposure.assigned(rater, "pair__image", besides="sxs_eval"),
     )
     return JudgingBatch.objects.select_related("batch", "comparison").get(pk=batch.pk) if batch else None
 
@@ -146,7 +146,7 @@ def _golds_for(comparison: Comparison, rater: User) -> list[GoldPair]:
     met = Judgement.objects.filter(person=rater, gold__comparison=comparison).values("gold")
     found = GoldPair.objects.filter(comparison=comparison, is_used=True).exclude(pk__in=met)
     for image in ("image", "other_image"):
-        found = found.exclude(exposure.in_hand(rater, image, besides="sxs_eval"))
+        found = found.exclude(exposure.assigned(rater, image, besides="sxs_eval"))
     return list(found.order_by("pk"))
 
 
@@ -162,7 +162,7 @@ def _unrepeated(comparison: Comparison, rater: User) -> list[Judgement]:
         choice__isnull=False,
         is_late=False,
     )
-    return list(found.exclude(exposure.in_hand(rater, "pair__image", besides="sxs_eval")).order_by("pk"))
+    return list(found.exclude(exposure.assigned(rater, "pair__image", besides="sxs_eval")).order_by("pk"))
 
 
 def judge(
@@ -190,11 +190,11 @@ def judge(
     try:
         return _judge(batch_id, rater, given, now, is_last_chance=False)
     except LeaseExpiredError:
-        _take_up(batch_id, rater, now)
+        _resume(batch_id, rater, now)
         return _judge(batch_id, rater, given, now, is_last_chance=True)
 
 
-def _take_up(batch_id: UUID, rater: User, now: datetime) -> None:
+def _resume(batch_id: UUID, rater: User, now: datetime) -> None:
     try:
         resume_batch(batch_id=batch_id, rater=rater, now=now)
     except (allocation.NoTasksAvailableError, allocation.PoolClosedError, allocation.OpenBatchExistsError):
@@ -249,11 +249,11 @@ def _is_late(batch: JudgingBatch, judgement: Judgement, now: datetime, *, is_las
     """
     if batch.batch.state == BatchState.RETURNED:
         raise BatchReturnedError
-    if batch.batch.state == BatchState.OPEN and batch.batch.due_at > now:
-        return judgement.assignment is not None and judgement.assignment.state != AssignmentState.HELD
+    if batch.batch.state == BatchState.OPEN and batch.batch.deadline > now:
+        return judgement.assignment is not None and judgement.assignment.state != AssignmentState.ASSIGNED
     if not is_last_chance:
         raise LeaseExpiredError
-    allocation.lapse_batch(batch=batch.batch, now=now)
+    allocation.expire_batch(batch=batch.batch, now=now)
     return True
 
 
@@ -282,7 +282,7 @@ def undo(*, batch_id: UUID, rater: User, position: int, now: datetime) -> Judgem
     with transaction.atomic():
         batch = _locked_batch(batch_id, rater)
         _must_still_be_welcome(rater, batch.comparison)
-        if batch.batch.state != BatchState.OPEN or batch.batch.due_at <= now:
+        if batch.batch.state != BatchState.OPEN or batch.batch.deadline <= now:
             raise StaleTrialError
         judgement = Judgement.objects.select_related("assignment").get(batch=batch, position=position)
         judgement.batch = batch
@@ -299,7 +299,7 @@ def undo(*, batch_id: UUID, rater: User, position: int, now: datetime) -> Judgem
     return judgement
 
 
-def give_back(*, batch_id: UUID, rater: User, now: datetime) -> bool:
+def return_batch(*, batch_id: UUID, rater: User, now: datetime) -> bool:
     """Return what is not judged of a batch to the comparison; False where all was judged. What is judged counts."""
     with transaction.atomic():
         batch = _locked_batch(batch_id, rater).batch
@@ -308,14 +308,14 @@ def give_back(*, batch_id: UUID, rater: User, now: datetime) -> bool:
 
 
 def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
-    """Take a lapsed or returned batch up again, as far as its pairs are still free.
+    """Take a expired or returned batch up again, as far as its pairs are still free.
 
     Raises
     ------
     NotQualifiedError, and those of allocation.services.resume_batch
     """
     batch = JudgingBatch.objects.select_related("comparison__language").get(pk=batch_id, batch__person=rater)
-    found = blockers(rater, batch.comparison)
+    found = missing_requirements(rater, batch.comparison)
     if found:
         raise NotQualifiedError(found)
     with transaction.atomic():
@@ -326,7 +326,7 @@ def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
 
 def _must_still_be_welcome(rater: User, comparison: Comparison) -> None:
     if not is_still_welcome(rater, comparison):
-        raise NotQualifiedError(blockers(rater, comparison))
+        raise NotQualifiedError(missing_requirements(rater, comparison))
 
 
 def _locked_batch(batch_id: UUID, rater: User) -> JudgingBatch:

@@ -27,7 +27,7 @@ from people.permissions import project_for
 from people.qualification import NotQualifiedError
 from people.requests import user_of
 from sxs_eval.models import Instructions, Judgement, JudgingBatch
-from sxs_eval.permissions import batch_for, blockers, comparison_to_judge
+from sxs_eval.permissions import batch_for, comparison_to_judge, missing_requirements
 from sxs_eval.selectors.work import is_anything_left, judging_page, work_of
 from sxs_eval.services import judging as services
 
@@ -76,7 +76,7 @@ def batch_take(request: HttpRequest, comparison_id: int) -> HttpResponse:
 def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """The pair that is next, or what became of the batch."""
     batch = batch_for(user_of(request), batch_id)
-    if stops := blockers(user_of(request), batch.comparison):
+    if stops := missing_requirements(user_of(request), batch.comparison):
         _say(request, NotQualifiedError(stops))
         return redirect("sxs_eval:work-show")
     page = judging_page(batch, user_of(request), timezone.now())
@@ -126,7 +126,7 @@ def judgement_undo(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
 def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_for(user_of(request), batch_id)
     if request.method == "POST":
-        if services.give_back(batch_id=batch_id, rater=user_of(request), now=timezone.now()):
+        if services.return_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now()):
             messages.success(request, _("What you had not judged was given back. All that you judged counts."))
         else:
             messages.success(request, _("Thank you! All that you judged counts."))
@@ -192,8 +192,8 @@ def _stopped(request: HttpRequest, batch_id: UUID, stopped: Exception) -> HttpRe
 
 
 def _say(request: HttpRequest, stopped: NotQualifiedError) -> None:
-    for blocker in stopped.blockers:
-        messages.error(request, blocker.message)
+    for missing_requirement in stopped.missing_requirements:
+        messages.error(request, missing_requirement.message)
 
 
 def _next(request: HttpRequest, batch: JudgingBatch) -> HttpResponse:

@@ -21,7 +21,7 @@ HOLD_S = 3600
 
 
 def make_pool(tasks: int, *, places: int = 2, batch_size: int = 15) -> Pool:
-    pool = Pool.objects.create(replication=max(places, 1), batch_size=batch_size, hold_s=HOLD_S)
+    pool = Pool.objects.create(replication=max(places, 1), batch_size=batch_size, lease_s=HOLD_S)
     rng = Random(tasks)
     Task.objects.bulk_create(
         Task(pool=pool, shuffle_key=rng.randrange(services.SHUFFLE_KEYS), places=places) for _ in range(tasks)
@@ -44,7 +44,7 @@ def finish(batch: Batch, now=NOW) -> bool:
         return services.finish_batch(batch=locked(batch), now=now)
 
 
-def give_back(batch: Batch, now=NOW) -> None:
+def return_batch(batch: Batch, now=NOW) -> None:
     with transaction.atomic():
         services.return_batch(batch=locked(batch), now=now)
 
@@ -52,7 +52,7 @@ def give_back(batch: Batch, now=NOW) -> None:
 def assert_exact(pool: Pool) -> None:
     """Every place that is taken belongs to one assignment that holds it, and no person has two of one task."""
     taking = Assignment.objects.filter(
-        task__pool=pool, state__in=[AssignmentState.HELD, AssignmentState.DONE]
+        task__pool=pool, state__in=[AssignmentState.ASSIGNED, AssignmentState.DONE]
     ).values_list("task", "person")
     assert len(set(taking)) == len(taking)
     per_task = Counter(task for task, _ in taking)
@@ -67,7 +67,7 @@ class TestOnePersonAtATime:
 
         assert batch.assignments.count() == 15
         assert [one.position for one in batch.assignments.all()] == list(range(1, 16))
-        assert batch.due_at == NOW + timedelta(seconds=HOLD_S)
+        assert batch.deadline == NOW + timedelta(seconds=HOLD_S)
 
     def test_who_asks_again_gets_the_same_batch(self):
         pool, person = make_pool(40), make_user()
@@ -86,7 +86,7 @@ class TestOnePersonAtATime:
 
     def test_a_task_never_comes_to_the_same_person_twice(self):
         pool, person = make_pool(3, places=2), make_user()
-        give_back(take(pool, person))
+        return_batch(take(pool, person))
 
         assert take(pool, person) is None
         assert take(pool, make_user()).assignments.count() == 3
@@ -96,60 +96,60 @@ class TestOnePersonAtATime:
         batch = take(pool, late)
         assert take(pool, next_one) is None
 
-        after = batch.due_at
+        after = batch.deadline
         assert take(pool, next_one, now=after).assignments.count() == 3
         batch.refresh_from_db()
-        assert batch.state == BatchState.LAPSED
+        assert batch.state == BatchState.EXPIRED
         assert_exact(pool)
 
     def test_work_after_the_lease_does_not_count(self):
         pool = make_pool(3, places=1)
         batch = take(pool, make_user())
 
-        assert finish(batch, now=batch.due_at) is False
+        assert finish(batch, now=batch.deadline) is False
         assert set(batch.assignments.values_list("state", flat=True)) == {AssignmentState.LATE}
         assert_exact(pool)
 
     def test_work_just_before_the_lease_ends_counts(self):
         batch = take(make_pool(3, places=1), make_user())
 
-        assert finish(batch, now=batch.due_at - timedelta(milliseconds=1)) is True
+        assert finish(batch, now=batch.deadline - timedelta(milliseconds=1)) is True
 
-    def test_the_sweep_lapses_only_what_is_overdue(self):
+    def test_the_sweep_expires_only_what_is_overdue(self):
         pool = make_pool(6, places=1, batch_size=3)
         old, new = take(pool, make_user()), take(pool, make_user(), now=NOW + 30 * MINUTE)
 
-        assert services.lapse_overdue(now=old.due_at) == 1
+        assert services.expire_overdue(now=old.deadline) == 1
         new.refresh_from_db()
         assert new.state == BatchState.OPEN
         assert_exact(pool)
 
-    def test_a_lapsed_batch_is_taken_up_again_as_far_as_it_is_free(self):
+    def test_a_expired_batch_is_resumed_as_far_as_it_is_free(self):
         pool = make_pool(4, places=1, batch_size=4)
         slow, quick = make_user(), make_user()
         batch = take(pool, slow)
-        later = batch.due_at
+        later = batch.deadline
         Pool.objects.filter(pk=pool.pk).update(batch_size=1)
         finish(take(pool, quick, now=later), now=later)
 
         services.resume_batch(batch_id=batch.pk, person=slow, now=later)
 
         states = Counter(batch.assignments.values_list("state", flat=True))
-        assert states == {AssignmentState.HELD: 3, AssignmentState.GONE: 1}
+        assert states == {AssignmentState.ASSIGNED: 3, AssignmentState.REASSIGNED: 1}
         assert_exact(pool)
 
     def test_a_batch_whose_tasks_all_went_to_others_cannot_be_resumed(self):
         pool, slow = make_pool(3, places=1), make_user()
         batch = take(pool, slow)
-        take(pool, make_user(), now=batch.due_at)
+        take(pool, make_user(), now=batch.deadline)
 
         with pytest.raises(services.NoTasksAvailableError):
-            services.resume_batch(batch_id=batch.pk, person=slow, now=batch.due_at)
+            services.resume_batch(batch_id=batch.pk, person=slow, now=batch.deadline)
 
     def test_a_second_open_batch_is_not_had_by_resuming(self):
         pool, person = make_pool(40), make_user()
         first = take(pool, person)
-        give_back(first)
+        return_batch(first)
         second = take(pool, person)
 
         with pytest.raises(services.OpenBatchExistsError) as stopped:
@@ -162,7 +162,7 @@ class TestOnePersonAtATime:
         take(pool, make_user())
         Pool.objects.update(replication=1)
 
-        give_back(batch)
+        return_batch(batch)
 
         assert {(task.places, task.places_taken) for task in pool.tasks.all()} == {(1, 1)}
         assert take(pool, make_user()) is None
@@ -178,9 +178,9 @@ class TestOnePersonAtATime:
         batch = take(make_pool(3), make_user())
 
         services.renew_lease(batch=batch, now=NOW + 20 * MINUTE)
-        assert Batch.objects.get().due_at == NOW + 60 * MINUTE
+        assert Batch.objects.get().deadline == NOW + 60 * MINUTE
         services.renew_lease(batch=batch, now=NOW + 40 * MINUTE)
-        assert Batch.objects.get().due_at == NOW + 100 * MINUTE
+        assert Batch.objects.get().deadline == NOW + 100 * MINUTE
 
 
 @pytest.mark.django_db
@@ -196,9 +196,9 @@ class TestTheDatabaseSaysNeverToo:
 
     def test_one_person_has_one_assignment_of_a_task(self):
         batch = take(make_pool(1), make_user())
-        held = batch.assignments.get()
+        assigned = batch.assignments.get()
         with pytest.raises(IntegrityError), transaction.atomic():
-            Assignment.objects.create(task=held.task, batch=batch, person=held.person, position=2)
+            Assignment.objects.create(task=assigned.task, batch=batch, person=assigned.person, position=2)
 
     def test_one_position_of_a_batch_holds_one_assignment(self):
         batch = take(make_pool(1), make_user())
@@ -209,7 +209,7 @@ class TestTheDatabaseSaysNeverToo:
     def test_one_person_has_one_open_batch_of_a_pool(self):
         batch = take(make_pool(1), make_user())
         with pytest.raises(IntegrityError), transaction.atomic():
-            Batch.objects.create(pool=batch.pool, person=batch.person, taken_at=NOW, hold_s=HOLD_S, due_at=NOW)
+            Batch.objects.create(pool=batch.pool, person=batch.person, taken_at=NOW, lease_s=HOLD_S, deadline=NOW)
 
     @pytest.mark.parametrize(
         ("model", "values", "name"),
@@ -218,7 +218,7 @@ class TestTheDatabaseSaysNeverToo:
             (Assignment, {"state": "nowhere"}, "assignment_state_known"),
             (Pool, {"replication": 0}, "pool_replication_positive"),
             (Pool, {"batch_size": 0}, "pool_batch_not_empty"),
-            (Pool, {"hold_s": 0}, "pool_hold_positive"),
+            (Pool, {"lease_s": 0}, "pool_hold_positive"),
         ],
     )
     def test_a_row_outside_its_range_is_refused(self, model, values, name):
@@ -267,7 +267,9 @@ class TestAllAtOnce:
 
             if Assignment.objects.filter(task=task).count() < task.places:
                 time.sleep(0.05)
-                batch = Batch.objects.create(pool=pool, person=person, taken_at=NOW, hold_s=HOLD_S, due_at=NOW + MINUTE)
+                batch = Batch.objects.create(
+                    pool=pool, person=person, taken_at=NOW, lease_s=HOLD_S, deadline=NOW + MINUTE
+                )
                 Assignment.objects.create(task=task, batch=batch, person=person, position=1)
                 taken.append(person)
 

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from allocation import services
 from allocation.models import AssignmentState, Batch, BatchState, Task
-from tests.allocation.test_exact_replication import HOLD_S, assert_exact, give_back, locked, make_pool, take
+from tests.allocation.test_exact_replication import HOLD_S, assert_exact, locked, make_pool, return_batch, take
 from tests.factories import MINUTE, NOW, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -15,7 +15,7 @@ LATER = NOW + (HOLD_S // 60 + 1) * MINUTE
 
 
 def do(batch: Batch, count: int) -> None:
-    for assignment in batch.assignments.filter(state=AssignmentState.HELD)[:count]:
+    for assignment in batch.assignments.filter(state=AssignmentState.ASSIGNED)[:count]:
         services.finish_assignment(assignment=assignment)
 
 
@@ -23,13 +23,13 @@ def states(batch: Batch) -> list[str]:
     return sorted(batch.assignments.values_list("state", flat=True))
 
 
-def test_what_is_done_keeps_its_place_when_the_rest_lapses():
+def test_what_is_done_keeps_its_place_when_the_rest_expires():
     pool = make_pool(3, places=1)
     batch = take(pool, make_user())
     do(batch, 2)
-    assert services.lapse_overdue(now=LATER) == 1
+    assert services.expire_overdue(now=LATER) == 1
     batch.refresh_from_db()
-    assert (batch.state, states(batch)) == (BatchState.LAPSED, ["done", "done", "lapsed"])
+    assert (batch.state, states(batch)) == (BatchState.EXPIRED, ["done", "done", "expired"])
     assert_exact(pool)
     assert take(pool, make_user(), now=LATER).assignments.count() == 1
 
@@ -38,32 +38,32 @@ def test_a_batch_of_which_all_is_done_is_done_when_its_time_is_over():
     pool = make_pool(2)
     batch = take(pool, make_user())
     do(batch, 2)
-    services.lapse_overdue(now=LATER)
+    services.expire_overdue(now=LATER)
     batch.refresh_from_db()
     assert (batch.state, states(batch)) == (BatchState.DONE, ["done", "done"])
     assert_exact(pool)
 
 
-def test_what_is_reopened_is_held_again_and_lapses_with_the_rest():
+def test_what_is_reopened_is_held_again_and_expires_with_the_rest():
     pool = make_pool(2)
     batch = take(pool, make_user())
     do(batch, 2)
     first = batch.assignments.first()
     services.reopen_assignment(assignment=first)
-    assert states(batch) == ["done", "held"]
-    services.lapse_overdue(now=LATER)
-    assert states(batch) == ["done", "lapsed"]
+    assert states(batch) == ["assigned", "done"]
+    services.expire_overdue(now=LATER)
+    assert states(batch) == ["done", "expired"]
     services.reopen_assignment(assignment=first)
     services.finish_assignment(assignment=first)
-    assert states(batch) == ["done", "lapsed"]
+    assert states(batch) == ["done", "expired"]
     assert_exact(pool)
 
 
-def test_giving_back_gives_back_what_is_not_done():
+def test_giving_back_returns_what_is_not_done():
     pool = make_pool(3)
     batch = take(pool, make_user())
     do(batch, 1)
-    give_back(batch)
+    return_batch(batch)
     assert states(batch) == ["done", "returned", "returned"]
     assert_exact(pool)
 
@@ -75,14 +75,14 @@ def test_rejected_work_frees_its_places_for_others_and_for_nobody_twice():
     do(done, 2)
     with transaction.atomic():
         services.finish_batch(batch=locked(done), now=NOW)
-    in_hand = take(pool, person)
-    do(in_hand, 1)
+    assigned = take(pool, person)
+    do(assigned, 1)
     with transaction.atomic():
         assert services.reject_work(pool=pool, person=person, now=NOW) == 3
     with transaction.atomic():
         assert services.reject_work(pool=pool, person=person, now=NOW) == 0
     assert states(done) == ["rejected", "rejected"]
-    assert states(in_hand) == ["rejected", "returned"]
+    assert states(assigned) == ["rejected", "returned"]
     assert not Task.objects.filter(places_taken__gt=0).exists()
     assert take(pool, person) is None
     assert take(pool, other).assignments.count() == 2

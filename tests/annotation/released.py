@@ -168,11 +168,11 @@ class Campaign:
             person=person,
             state=BatchState.DONE,
             taken_at=at,
-            hold_s=1,
-            due_at=at,
+            lease_s=1,
+            deadline=at,
             closed_at=at,
         )
-        handed_in = CaptionBatch.objects.create(
+        submitted = CaptionBatch.objects.create(
             batch=batch,
             round=round,
             guidelines=self.guidelines,
@@ -192,7 +192,7 @@ class Campaign:
             )
             item = CaptionItem.objects.create(
                 assignment=assignment,
-                batch=handed_in,
+                batch=submitted,
                 person=person,
                 position=position,
                 image=entry.image,
@@ -248,11 +248,11 @@ class Campaign:
             person=person,
             state=BatchState.DONE,
             taken_at=at,
-            hold_s=1,
-            due_at=at,
+            lease_s=1,
+            deadline=at,
             closed_at=at,
         )
-        handed_in = VerificationBatch.objects.create(
+        submitted = VerificationBatch.objects.create(
             batch=batch, round=round, guidelines=self.guidelines, submitted_at=at
         )
         for position, (task, caption) in self.ordered(list(enumerate(rated, start=1))):
@@ -261,7 +261,7 @@ class Campaign:
             )
             Verdict.objects.create(
                 assignment=assignment,
-                batch=handed_in,
+                batch=submitted,
                 person=person,
                 position=position,
                 caption=caption,

@@ -135,7 +135,7 @@ class TestWhatIsNotHandedOut:
 
         assert take(other, ann) is None
 
-    def test_an_image_in_hand_in_another_project_waits_until_that_is_submitted(self, round, ann, writing):
+    def test_an_image_in_submit_another_project_waits_until_that_is_submitted(self, round, ann, writing):
         other = make_round(collection=round.collection, captioners=round.captioners.all())
         Membership.objects.create(project=other.project, user=ann, role=Role.ANNOTATOR)
         Consent.objects.create(text=other.project.consent_texts.get(), user=ann, given_at=NOW)
@@ -210,7 +210,7 @@ class TestScreenOne:
 
     def test_rating_after_the_lease_is_refused(self, batch, ann):
         with pytest.raises(LeaseExpiredError):
-            rate(batch, ann, now=batch.batch.due_at)
+            rate(batch, ann, now=batch.batch.deadline)
 
     def test_time_on_task_is_at_most_what_the_clock_says(self, batch, ann):
         item = services.save_rating(
@@ -248,20 +248,20 @@ class TestScreenTwo:
         assert item.writing_ms == 30_000
 
     def test_a_draft_after_the_lease_is_still_kept(self, writing, ann):
-        save(writing, ann, "Ein später Satz", now=writing.batch.due_at + MINUTE)
+        save(writing, ann, "Ein später Satz", now=writing.batch.deadline + MINUTE)
 
         assert writing.items.get(position=1).text == "Ein später Satz"
 
-    def test_a_batch_given_back_takes_no_more(self, writing, ann):
-        services.give_back(batch_id=writing.pk, annotator=ann, now=NOW)
+    def test_a_batch_returned_takes_no_more(self, writing, ann):
+        services.return_batch(batch_id=writing.pk, annotator=ann, now=NOW)
         with pytest.raises(BatchReturnedError):
             save(writing, ann, "Ein Hund")
 
     def test_typing_in_the_second_half_of_the_lease_renews_it(self, writing, ann):
-        now = writing.batch.due_at - MINUTE
+        now = writing.batch.deadline - MINUTE
         save(writing, ann, "Ein Hund", now=now)
 
-        assert Batch.objects.get().due_at == now + timedelta(seconds=writing.round.pool.hold_s)
+        assert Batch.objects.get().deadline == now + timedelta(seconds=writing.round.pool.lease_s)
 
     def test_what_cannot_be_stored_is_refused(self, writing, ann):
         with pytest.raises(services.InvalidCaptionError):
@@ -296,14 +296,14 @@ class TestHandingIn:
         assert Caption.objects.count() == 0
 
     @pytest.mark.parametrize("text", ["", "   \n\t", "\u200b\u200e", "x" * 1001])
-    def test_what_is_no_caption_is_not_handed_in(self, writing, ann, text):
+    def test_what_is_no_caption_is_not_submitted(self, writing, ann, text):
         write_all(writing, ann)
         save(writing, ann, text, revision=1)
 
         with pytest.raises(services.IncompleteBatchError):
             submit(writing, ann)
 
-    def test_who_withdrew_consent_or_left_hands_in_nothing(self, writing, ann):
+    def test_who_withdrew_consent_or_left_submits_nothing(self, writing, ann):
         write_all(writing, ann)
         Consent.objects.filter(user=ann).update(withdrawn_at=NOW)
         with pytest.raises(NotQualifiedError, match="consent"):
@@ -315,11 +315,11 @@ class TestHandingIn:
         assert Caption.objects.count() == 0
 
     def test_who_left_keeps_no_place_by_going_on_typing(self, writing, ann):
-        due_at = writing.batch.due_at
+        deadline = writing.batch.deadline
         Membership.objects.filter(user=ann).delete()
-        save(writing, ann, "Ein Hund", now=due_at - MINUTE)
+        save(writing, ann, "Ein Hund", now=deadline - MINUTE)
 
-        assert Batch.objects.get().due_at == due_at
+        assert Batch.objects.get().deadline == deadline
 
     def test_the_warnings_that_were_overridden_are_recorded(self, writing, ann):
         write_all(writing, ann)
@@ -331,13 +331,13 @@ class TestHandingIn:
 
     def test_late_captions_are_kept_flagged_and_not_counted(self, writing, ann, round):
         write_all(writing, ann)
-        submit(writing, ann, now=writing.batch.due_at)
+        submit(writing, ann, now=writing.batch.deadline)
 
         assert set(Caption.objects.values_list("state", flat=True)) == {"late"}
         assert {task.places_taken for task in round.pool.tasks.all()} == {0}
         assert CaptionBatch.objects.get().stage == Stage.SUBMITTED
 
-    def test_nobody_hands_in_another_ones_batch(self, writing, ann, round):
+    def test_nobody_submits_another_ones_batch(self, writing, ann, round):
         write_all(writing, ann)
         with pytest.raises(CaptionBatch.DoesNotExist):
             submit(writing, make_annotator(round, "bob"))
@@ -352,17 +352,17 @@ class TestHandingIn:
 class TestTakingUpAgain:
     def test_drafts_are_still_there(self, writing, ann):
         save(writing, ann, "Ein Hund im Garten")
-        services.give_back(batch_id=writing.pk, annotator=ann, now=NOW)
+        services.return_batch(batch_id=writing.pk, annotator=ann, now=NOW)
         services.resume_batch(batch_id=writing.pk, annotator=ann, now=NOW)
 
         assert writing.items.get(position=1).text == "Ein Hund im Garten"
         assert Batch.objects.get().state == BatchState.OPEN
 
-    def test_only_what_is_still_free_is_handed_in(self, round, ann):
+    def test_only_what_is_still_free_is_submitted(self, round, ann):
         others = [make_annotator(round) for _ in range(2)]
         mine = open_writing(take(round, ann), ann)
         write_all(mine, ann)
-        later = mine.batch.due_at
+        later = mine.batch.deadline
         theirs = [take(round, person, now=later) for person in others]
         for batch, person in zip(theirs, others, strict=True):
             open_writing(batch, person, now=later)
@@ -370,7 +370,7 @@ class TestTakingUpAgain:
             if person == others[0]:
                 submit(batch, person, now=later)
         gone = theirs[1].items.get(position=1)
-        services.give_back(batch_id=theirs[1].pk, annotator=others[1], now=later)
+        services.return_batch(batch_id=theirs[1].pk, annotator=others[1], now=later)
         Assignment.objects.filter(pk=gone.pk).update(state=AssignmentState.DONE)
         gone.assignment.task.places_taken = 2
         gone.assignment.task.save()
@@ -381,27 +381,27 @@ class TestTakingUpAgain:
         assert Caption.objects.filter(author=ann).count() == 2
         assert not Caption.objects.filter(author=ann, image=gone.image_id).exists()
 
-    def test_what_went_to_others_is_not_asked_for_when_it_lapses_again(self):
+    def test_what_went_to_others_is_not_asked_for_when_it_expires_again(self):
         round = make_round(images=3, replication=1)
         slow, quick = make_annotator(round), make_annotator(round)
         mine = open_writing(take(round, slow), slow)
-        later = mine.batch.due_at
+        later = mine.batch.deadline
         Pool.objects.filter(pk=round.pool_id).update(batch_size=1)
         take(round, quick, now=later)
         services.resume_batch(batch_id=mine.pk, annotator=slow, now=later)
         for item in workable(mine):
             save(mine, slow, f"Das Bild mit der Nummer {item.position}", item.position, now=later)
-        after = Batch.objects.get(pk=mine.pk).due_at
+        after = Batch.objects.get(pk=mine.pk).deadline
 
         submit(mine, slow, now=after)
 
         assert list(Caption.objects.filter(author=slow).values_list("state", flat=True)) == ["late", "late"]
 
-    def test_a_submitted_batch_is_not_taken_up_again(self, writing, ann):
+    def test_a_submitted_batch_is_not_resumed(self, writing, ann):
         write_all(writing, ann)
-        submit(writing, ann, now=writing.batch.due_at)
+        submit(writing, ann, now=writing.batch.deadline)
         with pytest.raises(services.StaleStateError):
-            services.resume_batch(batch_id=writing.pk, annotator=ann, now=writing.batch.due_at)
+            services.resume_batch(batch_id=writing.pk, annotator=ann, now=writing.batch.deadline)
 
 
 class TestTheDatabaseSaysNeverToo:

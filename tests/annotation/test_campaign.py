@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from allocation.models import BatchState
-from allocation.services import BatchReturnedError, PoolClosedError, lapse_overdue
+from allocation.services import BatchReturnedError, PoolClosedError, expire_overdue
 from annotation.models import CaptionItem, Guidelines, Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
 from annotation.rules.campaign import InHand
@@ -23,7 +23,7 @@ from images.models import CollectionImage
 from inference.models import ModelCaption
 from people.audit import broken
 from people.models import AuditEntry, Delivery, Project, User, Webhook, WebhookEvent
-from tests.annotation.handing_in import hand_in, take, write
+from tests.annotation.submitting import submit_captions, take, write
 from tests.factories import (
     NOW,
     make_annotator,
@@ -46,7 +46,7 @@ def begun(*, images: int = 6, pilot_images: int = 2, why_no_pilot: str = "", **f
         "captioners": [make_captioner(collection)],
         "languages": [NewRound(make_language("de"), 1)],
         "batch_size": 15,
-        "hold_s": 3600,
+        "lease_s": 3600,
         "seed": 1,
     }
     (first,) = add_languages(
@@ -267,11 +267,11 @@ class TestWorkInHand:
         assert pilot.state == RoundState.OPEN
         assert pilot.pool.is_open
 
-    def test_let_finish_it_is_handed_in_and_counts_and_nobody_gets_another(self):
+    def test_let_finish_it_is_submitted_and_counts_and_nobody_gets_another(self):
         pilot = begun()
         mina, noor = make_annotator(pilot, "mina"), make_annotator(pilot)
         batch = take(pilot, mina)
-        close(pilot, in_hand=InHand.LET_FINISH)
+        close(pilot, assigned=InHand.LET_FINISH)
         with pytest.raises(PoolClosedError):
             batches.take_batch(round=pilot, annotator=noor, now=NOW, rng=Random(0))
         campaign.skip_round(round=the("verification", pilot), reason="Few.", **by(pilot))
@@ -282,12 +282,12 @@ class TestWorkInHand:
         assert pilot.captions.counted().count() == 2
         assert accept(pilot).state == RoundState.ACCEPTED
 
-    def test_taken_back_drafts_stay_and_nothing_is_in_hand(self):
+    def test_taken_back_drafts_stay_and_nothing_is_assigned(self):
         pilot = begun()
         mina = make_annotator(pilot)
         batch = take(pilot, mina)
         write(batch, mina, "Ein Bild davon")
-        close(pilot, in_hand=InHand.TAKE_BACK)
+        close(pilot, assigned=InHand.TAKE_BACK)
         batch.batch.refresh_from_db()
         assert batch.batch.state == BatchState.RETURNED
         assert set(CaptionItem.objects.values_list("text", flat=True)) == {"Ein Bild davon 1", "Ein Bild davon 2"}
@@ -299,7 +299,7 @@ class TestWorkInHand:
     def test_what_was_left_to_be_finished_can_be_taken_back_later(self):
         pilot = begun()
         take(pilot, make_annotator(pilot))
-        close(pilot, in_hand=InHand.LET_FINISH)
+        close(pilot, assigned=InHand.LET_FINISH)
         assert campaign.take_back(round=pilot, **by(pilot)) == 1
         assert campaign.take_back(round=pilot, **by(pilot)) == 0
         campaign.skip_round(round=the("verification", pilot), reason="None.", **by(pilot))
@@ -310,19 +310,19 @@ class TestWorkInHand:
         with pytest.raises(StepNotAllowedError, match="Close it first"):
             campaign.take_back(round=pilot, **by(pilot))
 
-    def test_what_lapsed_is_not_in_hand(self):
+    def test_what_expired_is_not_assigned(self):
         pilot = begun()
         batch = take(pilot, make_annotator(pilot))
         close(pilot, now=NOW + 2 * HOUR)
         batch.batch.refresh_from_db()
-        assert batch.batch.state == BatchState.LAPSED
-        assert lapse_overdue(now=NOW + 2 * HOUR) == 0
+        assert batch.batch.state == BatchState.EXPIRED
+        assert expire_overdue(now=NOW + 2 * HOUR) == 0
 
     def test_opened_again_it_hands_out_again(self):
         pilot = begun()
         close(pilot)
         campaign.reopen_round(round=pilot, reason="Somebody was ill.", **by(pilot))
-        hand_in(pilot, make_annotator(pilot))
+        submit_captions(pilot, make_annotator(pilot))
         assert pilot.captions.count() == 2
 
     def test_a_pilot_whose_captions_are_rated_is_not_opened_again(self):
@@ -388,7 +388,7 @@ class TestWhoMetAnImage:
     def decided_pilot(self) -> tuple[Round, User]:
         pilot = begun(images=4, pilot_images=2)
         mina = make_annotator(pilot)
-        hand_in(pilot, mina)
+        submit_captions(pilot, mina)
         close(pilot)
         campaign.skip_round(round=the("verification", pilot), reason="Few.", **by(pilot))
         return pilot, mina
@@ -398,9 +398,9 @@ class TestWhoMetAnImage:
         accept(pilot)
         main = open_it(the("main", pilot))
         met = set(pilot.tasks.values_list("image", flat=True))
-        first = hand_in(main, mina)
+        first = submit_captions(main, mina)
         assert not met & set(first.items.values_list("image", flat=True))
-        second = hand_in(main, mina)
+        second = submit_captions(main, mina)
         assert set(second.items.values_list("image", flat=True)) == met
 
     def test_while_the_pilot_is_undecided_its_images_do_not_come(self):
@@ -410,7 +410,7 @@ class TestWhoMetAnImage:
         main.pool.__class__.objects.filter(pk=main.pool_id).update(is_open=True)
         main = the("main", pilot)
         add_missing_tasks(main)
-        hand_in(main, mina)
+        submit_captions(main, mina)
         assert batches.take_batch(round=main, annotator=mina, now=NOW, rng=Random(0)) is None
 
 

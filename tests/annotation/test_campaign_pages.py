@@ -21,7 +21,7 @@ from annotation.services.projects import NewRound, add_languages
 from annotation.services.rounds import fill_round
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
 from people.qualification import NotQualifiedError
-from tests.annotation.handing_in import hand_in, take
+from tests.annotation.submitting import submit_captions, take
 from tests.factories import (
     NOW,
     make_annotator,
@@ -56,7 +56,7 @@ def pilot() -> Round:
         captioners=[make_captioner(collection)],
         languages=[NewRound(make_language("de"), 1)],
         batch_size=2,
-        hold_s=3600,
+        lease_s=3600,
         seed=1,
         beginning=Beginning(pilot_images=4),
         by=project.created_by,
@@ -101,7 +101,7 @@ class TestTheProject:
             captioners=list(pilot.captioners.all()),
             languages=[NewRound(make_language("bn"), 2)],
             batch_size=2,
-            hold_s=3600,
+            lease_s=3600,
             seed=1,
             beginning=Beginning(why_no_pilot="The same people wrote last year."),
             by=pilot.project.created_by,
@@ -159,12 +159,12 @@ class TestOneLanguage:
         pilot.refresh_from_db()
         assert pilot.reason == "Too short."
 
-    def test_work_in_hand_is_named_and_the_page_asks_what_becomes_of_it(self, pilot, manager):
+    def test_work_assigned_is_named_and_the_page_asks_what_becomes_of_it(self, pilot, manager):
         take(pilot, make_annotator(pilot, "mina"), now=timezone.now())
         text = text_of(step(manager, pilot, "close"))
         assert "1 batch is in hand, of mina." in text
-        assert 'name="in_hand" value="take-back"' in text
-        step(manager, pilot, "close", in_hand="let-finish")
+        assert 'name="assigned" value="take-back"' in text
+        step(manager, pilot, "close", assigned="let-finish")
         address = reverse("annotation:round-take-back", args=[pilot.project.slug, pilot.pk])
         assert "1 batch was taken back." in text_of(manager.post(address, follow=True))
 
@@ -247,7 +247,7 @@ class TestOneLanguage:
         assert Round.objects.filter(verifies=main, state="planned", sample_size=5).count() == 1
 
     def test_how_far_it_is_comes_by_itself(self, pilot, manager):
-        hand_in(pilot, make_annotator(pilot))
+        submit_captions(pilot, make_annotator(pilot))
         address = reverse("annotation:language-progress", args=[pilot.project.slug, "de"])
         assert address in text_of(manager.get(language_page(pilot.project)))
         assert "2 of 4 captions" in text_of(manager.get(address))
@@ -256,7 +256,7 @@ class TestOneLanguage:
         assert step(manager, pilot, "burn").status_code == 404
 
     def test_nothing_is_counted_over_captions_items_or_tasks(self, pilot, manager):
-        hand_in(pilot, make_annotator(pilot))
+        submit_captions(pilot, make_annotator(pilot))
         with CaptureQueriesContext(connection) as asked:
             manager.get(language_page(pilot.project))
         tables = ("annotation_caption", "annotation_captionitem", "allocation_task")
@@ -280,12 +280,12 @@ class TestPeople:
 
     def test_what_is_excluded_counts_again_as_far_as_nobody_else_wrote_it(self, pilot, manager):
         mina, noor = make_annotator(pilot, "mina"), make_annotator(pilot)
-        hand_in(pilot, mina)
-        hand_in(pilot, mina)
+        submit_captions(pilot, mina)
+        submit_captions(pilot, mina)
         text = text_of(decide(manager, pilot, mina, "exclude", reason="Machine-made."))
         assert "4 captions do not count any more" in text
         assert "Ask them about it" in text_of(client_of(mina).get(reverse("annotation:work-show")))
-        hand_in(pilot, noor)
+        submit_captions(pilot, noor)
         text = text_of(decide(manager, pilot, mina, "undo"))
         assert "2 captions count again. 2 stay out, as others have written those by now." in text
         assert Caption.objects.counted().filter(round=pilot).count() == 4
@@ -308,7 +308,7 @@ class TestPeople:
 
     def test_of_pages_in_two_tabs_the_second_undoes_nothing_more(self, pilot, manager):
         mina = make_annotator(pilot, "mina")
-        hand_in(pilot, mina)
+        submit_captions(pilot, mina)
         decide(manager, pilot, mina, "exclude", reason="Machine-made.")
         decide(manager, pilot, mina, "undo")
         assert "nothing is excluded" in text_of(decide(manager, pilot, mina, "undo"))

@@ -21,7 +21,7 @@ from annotation.services.tallies import recount
 from people.models import AuditEntry, Delivery, User, Webhook
 from people.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
-from tests.annotation.handing_in import hand_in, take, write
+from tests.annotation.submitting import submit_captions, take, write
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_annotator, make_round
 from tests.tiers import runs
@@ -64,7 +64,7 @@ def assert_captions_are_as_their_places(round: Round) -> None:
 @pytest.mark.django_db(transaction=True)
 class TestClosing:
     @pytest.mark.parametrize("run", runs(4, short=1))
-    def test_nobody_has_anything_in_hand_once_it_was_taken_back(self, run, monkeypatch):
+    def test_nobody_has_anything_assigned_once_it_was_taken_back(self, run, monkeypatch):
         round = make_round(images=12, replication=2, batch_size=2)
         people = [make_annotator(round) for _ in range(6)]
         assign = allocation._assign
@@ -74,7 +74,7 @@ class TestClosing:
             return assign(*args)
 
         monkeypatch.setattr(allocation, "_assign", slowly)
-        close = managed(round, campaign.close_round, round=anew(round), in_hand=InHand.TAKE_BACK)
+        close = managed(round, campaign.close_round, round=anew(round), assigned=InHand.TAKE_BACK)
         calls: list[Callable[[], Any]] = [partial(try_to_take, round, person) for person in people]
         together(lambda call: call(), [*calls[:3], close, *calls[3:]])
 
@@ -96,23 +96,23 @@ class TestClosing:
         calls: list[Callable[[], bool]] = [partial(try_to_take, round, one) for one in people]
         took = together(lambda call: call(), [*calls, try_to_close])
         round.refresh_from_db()
-        in_hand = Batch.objects.filter(pool=round.pool, state=BatchState.OPEN).count()
-        assert in_hand == sum(took[:4])
-        assert (round.state == RoundState.CLOSED) == took[4] == (in_hand == 0)
+        assigned = Batch.objects.filter(pool=round.pool, state=BatchState.OPEN).count()
+        assert assigned == sum(took[:4])
+        assert (round.state == RoundState.CLOSED) == took[4] == (assigned == 0)
 
-    def test_handing_in_and_taking_back_at_once_is_one_or_the_other(self):
+    def test_submitting_and_taking_back_at_once_is_one_or_the_other(self):
         round = make_round(images=4, replication=1, batch_size=4)
         ann = make_annotator(round)
         batch = take(round, ann)
         write(batch, ann, "Ein Bild davon")
 
-        def submit() -> None:
+        def submit_captions() -> None:
             with suppress(BatchReturnedError):
                 batches.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW)
 
         together(
             lambda call: call(),
-            [submit, managed(round, campaign.close_round, round=anew(round), in_hand=InHand.TAKE_BACK)],
+            [submit_captions, managed(round, campaign.close_round, round=anew(round), assigned=InHand.TAKE_BACK)],
         )
         batch.batch.refresh_from_db()
         counted = Caption.objects.filter(round=round, state=CaptionState.COUNTED).count()
@@ -153,11 +153,11 @@ class TestClosing:
         def take_unguarded() -> None:
             if Round.objects.get(pk=round.pk).pool.is_open:
                 time.sleep(0.2)
-                Batch.objects.create(pool=round.pool, person=ann, taken_at=NOW, hold_s=60, due_at=NOW + MINUTE)
+                Batch.objects.create(pool=round.pool, person=ann, taken_at=NOW, lease_s=60, deadline=NOW + MINUTE)
 
         def close() -> None:
             time.sleep(0.05)
-            managed(round, campaign.close_round, round=anew(round), in_hand=InHand.TAKE_BACK)()
+            managed(round, campaign.close_round, round=anew(round), assigned=InHand.TAKE_BACK)()
 
         together(lambda call: call(), [take_unguarded, close])
 
@@ -169,14 +169,14 @@ class TestClosing:
 @pytest.mark.django_db(transaction=True)
 class TestStandings:
     @pytest.mark.parametrize("run", runs(4, short=1))
-    def test_whoever_is_paused_has_nothing_in_hand_whatever_they_do_meanwhile(self, run):
+    def test_whoever_is_paused_has_nothing_assigned_whatever_they_do_meanwhile(self, run):
         round = make_round(images=12, replication=2, batch_size=2)
         ann = make_annotator(round)
 
         def work() -> None:
             with suppress(*INTERRUPTED):
                 for _ in range(3):
-                    hand_in(anew(round), ann, f"Ein Bild davon {run}")
+                    submit_captions(anew(round), ann, f"Ein Bild davon {run}")
 
         pause = managed(
             round, standings.pause, project=round.project, person=ann, language=round.language, reason="Too fast."
@@ -198,7 +198,7 @@ class TestStandings:
         def work(person: User) -> None:
             for turn in range(3):
                 with suppress(*INTERRUPTED, AssertionError):
-                    hand_in(anew(round), person, f"Ein Bild davon {person.pk} {turn}")
+                    submit_captions(anew(round), person, f"Ein Bild davon {person.pk} {turn}")
 
         def manage(rng: Random) -> None:
             for _ in range(8):
@@ -216,7 +216,7 @@ class TestStandings:
                         standings.lift(**who)
                     case "close":
                         with suppress(campaign.StepNotAllowedError):
-                            managed(round, campaign.close_round, round=anew(round), in_hand=InHand.TAKE_BACK)()
+                            managed(round, campaign.close_round, round=anew(round), assigned=InHand.TAKE_BACK)()
                             managed(round, campaign.reopen_round, round=anew(round))()
 
         together(
@@ -239,7 +239,7 @@ class TestStandings:
         """The control: what undoing would do if it did not ask whether somebody else has the place by now."""
         round = make_round(images=2, replication=1)
         ann, bob = make_annotator(round), make_annotator(round)
-        hand_in(round, ann)
+        submit_captions(round, ann)
         standings.exclude(
             project=round.project,
             person=ann,
@@ -248,7 +248,7 @@ class TestStandings:
             by=round.project.created_by,
             now=NOW,
         )
-        hand_in(round, bob)
+        submit_captions(round, bob)
         Caption.objects.filter(author=ann).update(state=CaptionState.COUNTED)
         assert Caption.objects.counted().filter(round=round).count() == 4
 
@@ -259,4 +259,4 @@ def finish(round: Round) -> None:
         person = make_annotator(round)
         for _ in range(4):
             with suppress(*INTERRUPTED, AssertionError):
-                hand_in(anew(round), person, f"Ein Bild davon {person.pk}")
+                submit_captions(anew(round), person, f"Ein Bild davon {person.pk}")

@@ -19,7 +19,7 @@ from annotation.selectors.checks import Asked, check_page
 from annotation.services import batches, checks, corrections
 from annotation.services.feedback import give_feedback
 from people.models import AuditEntry, Consent, LanguageSkill, Membership, User
-from tests.annotation.handing_in import hand_in
+from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate, submit, take
 from tests.concurrency import together
 from tests.factories import NOW, make_annotator, make_project, make_round, make_user
@@ -39,7 +39,7 @@ def round() -> Round:
     round = make_round(images=3, replication=2)
     ratings = {"ann": ("GOOD", "GOOD", "BAD"), "bea": ("GOOD", "BAD", "EXCELLENT")}
     for name, levels in ratings.items():
-        hand_in(round, make_annotator(round, name), f"Was {name} sieht")
+        submit_captions(round, make_annotator(round, name), f"Was {name} sieht")
         for caption, level in zip(captions_of(round, name), levels, strict=True):
             CaptionItem.objects.filter(pk=caption.item_id).update(rating=level)
     return round
@@ -198,7 +198,7 @@ class TestFilters:
 
     def test_a_round_of_another_project_cannot_be_asked_for(self, manager, path):
         other = make_round()
-        hand_in(other, make_annotator(other), "Geheim und anderswo")
+        submit_captions(other, make_annotator(other), "Geheim und anderswo")
 
         html = client_of(manager).get(f"{path}?round={other.pk}").content.decode()
 
@@ -345,7 +345,7 @@ class TestWhoIsKeptAway:
         there = reverse("annotation:check-show", args=[round.project.slug, "fr"])
         assert client_of(manager).get(there).status_code == 404
 
-    def test_a_manager_who_has_the_pictures_in_hand_elsewhere_is_stopped(self, round, manager, path, caption):
+    def test_a_manager_who_has_the_pictures_assigned_elsewhere_is_stopped(self, round, manager, path, caption):
         elsewhere = make_round(collection=round.collection, replication=3)
         Membership.objects.create(project=elsewhere.project, user=manager, role="annotator")
         Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=manager, given_at=NOW)

@@ -12,7 +12,7 @@ from annotation.models import Caption, CaptionBatch, CaptionItem, Rating, Stage
 from annotation.services import batches
 from annotation.services.corrections import send_back
 from people.models import User
-from tests.annotation.handing_in import take
+from tests.annotation.submitting import take
 from tests.api.seeded import Program
 from tests.factories import NOW, make_annotator, make_round
 
@@ -65,11 +65,11 @@ def write(batch: CaptionBatch, ann: User, *texts: str) -> None:
         )
 
 
-def hand_in(signed_in: Client, batch: CaptionBatch, **sent: str) -> Any:
+def submit(signed_in: Client, batch: CaptionBatch, **sent: str) -> Any:
     return signed_in.post(reverse("annotation:batch-submit", args=[batch.pk]), sent)
 
 
-def is_handed_in(batch: CaptionBatch) -> bool:
+def is_submitted(batch: CaptionBatch) -> bool:
     return CaptionBatch.objects.get(pk=batch.pk).stage == Stage.SUBMITTED
 
 
@@ -87,10 +87,10 @@ def test_while_one_writes_nothing_says_how_close_a_text_is(batch, ann, signed_in
     assert [item["warnings"] for item in shown["items"]] == [[], [], []]
 
 
-def test_on_handing_in_one_is_told_which_and_hands_in_all_the_same(batch, ann, signed_in):
+def test_on_submitting_one_is_told_which_and_submits_all_the_same(batch, ann, signed_in):
     write(batch, ann, english(batch, 1), OWN, english(batch, 3))
 
-    told = hand_in(signed_in, batch)
+    told = submit(signed_in, batch)
 
     review = reverse("annotation:batch-review", args=[batch.pk])
     assert told["Location"] == review
@@ -98,12 +98,12 @@ def test_on_handing_in_one_is_told_which_and_hands_in_all_the_same(batch, ann, s
     assert page.count(HINT) == 3  # at the head, and beside each
     assert "Picture 1" in page.partition("<ol")[0]
     assert "Picture 2" not in page.partition("<ol")[0]
-    assert not is_handed_in(batch)
+    assert not is_submitted(batch)
     # It stays with the texts it is about, on the page of each, too.
     assert HINT in signed_in.get(reverse("annotation:caption-write", args=[batch.pk, 1])).content.decode()
 
-    hand_in(signed_in, batch, copies_seen="yes")
-    assert is_handed_in(batch)
+    submit(signed_in, batch, copies_seen="yes")
+    assert is_submitted(batch)
     codes = Caption.objects.order_by("item__position").values_list("warnings", flat=True)
     assert list(codes) == [["copied"], [], ["copied"]]
 
@@ -111,23 +111,23 @@ def test_on_handing_in_one_is_told_which_and_hands_in_all_the_same(batch, ann, s
 def test_a_second_click_is_answered_like_the_first(batch, ann, signed_in):
     write(batch, ann, english(batch, 1), OWN, OWN + " am Abend")
     review = reverse("annotation:batch-review", args=[batch.pk])
-    assert [hand_in(signed_in, batch)["Location"] for _click in range(3)] == [review] * 3
-    assert not is_handed_in(batch)
+    assert [submit(signed_in, batch)["Location"] for _click in range(3)] == [review] * 3
+    assert not is_submitted(batch)
 
 
-def test_who_changes_what_was_told_hands_in_without_a_further_word(batch, ann, signed_in):
+def test_who_changes_what_was_told_submits_without_a_further_word(batch, ann, signed_in):
     write(batch, ann, english(batch, 1), OWN, OWN + " am Abend")
-    hand_in(signed_in, batch)
+    submit(signed_in, batch)
     write(batch, ann, "Zwei Hunde")
     assert HINT not in signed_in.get(reverse("annotation:batch-review", args=[batch.pk])).content.decode()
-    hand_in(signed_in, batch)
-    assert is_handed_in(batch)
+    submit(signed_in, batch)
+    assert is_submitted(batch)
 
 
 def test_one_batch_gives_one_answer_for_each_caption_and_no_more(batch, ann, signed_in):
     """Tries: a text that is close and one that is not, in the place of what was told and in others."""
     write(batch, ann, english(batch, 1), OWN, OWN + " am Abend")
-    hand_in(signed_in, batch)
+    submit(signed_in, batch)
     told = [CaptionItem.objects.get(batch=batch, position=position).copied_revision for position in (1, 2, 3)]
     close = english(batch, 2)
     for text in (close, close + " x", OWN, close):
@@ -135,8 +135,8 @@ def test_one_batch_gives_one_answer_for_each_caption_and_no_more(batch, ann, sig
         page = signed_in.get(reverse("annotation:batch-review", args=[batch.pk])).content.decode()
         assert HINT not in page
     assert [CaptionItem.objects.get(batch=batch, position=position).copied_revision for position in (1, 2, 3)] == told
-    hand_in(signed_in, batch)
-    assert is_handed_in(batch)
+    submit(signed_in, batch)
+    assert is_submitted(batch)
     # Who reads what was handed in knows.
     assert Caption.objects.get(item__position=2).warnings == ["copied"]
 

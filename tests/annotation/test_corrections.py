@@ -23,12 +23,12 @@ from annotation.models import (
     Tally,
     VerificationTask,
 )
-from annotation.permissions import has_pictures_in_hand
+from annotation.permissions import has_assigned_pictures
 from annotation.services import batches, corrections
 from annotation.services import verification as verifying
 from annotation.services.feedback import FeedbackError, give_feedback
 from people.models import AuditEntry, Consent, Membership, User
-from tests.annotation.handing_in import hand_in
+from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_captioned_round, make_verification
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_annotator, make_project, make_round
@@ -51,7 +51,7 @@ def ann(round) -> User:
 
 @pytest.fixture
 def caption(round, ann) -> Caption:
-    hand_in(round, ann, OLD)
+    submit_captions(round, ann, OLD)
     return Caption.objects.order_by("item__position").first()
 
 
@@ -227,7 +227,7 @@ class TestThePage:
     def test_the_work_page_leads_there(self, path, ann):
         assert path in client_of(ann).get(reverse("annotation:work-show")).content.decode()
 
-    def test_handed_in_it_is_gone_from_there(self, path, ann):
+    def test_submitted_it_is_gone_from_there(self, path, ann):
         client = client_of(ann)
 
         response = client.post(path, {"text": NEW})
@@ -267,12 +267,12 @@ class TestThePage:
         caption.refresh_from_db()
         assert caption.text == NEW
 
-    def test_the_same_sent_twice_is_handed_in_once(self, path, ann):
+    def test_the_same_sent_twice_is_submitted_once(self, path, ann):
         client = client_of(ann)
         client.post(path, {"text": NEW})
         assert client.post(path, {"text": NEW}).status_code == 302
 
-    def test_while_the_picture_is_in_hand_elsewhere_nothing_of_it_is_shown(self, caption, ann, round):
+    def test_while_the_picture_is_assigned_elsewhere_nothing_of_it_is_shown(self, caption, ann, round):
         batches.take_batch(round=elsewhere_for(ann, round), annotator=ann, now=NOW, rng=Random(0))
         send_back(caption)
         path = reverse("annotation:caption-rewrite", args=[caption.pk])
@@ -309,7 +309,7 @@ class TestUntilItIsWrittenAnew:
     @pytest.fixture
     def others(self, round, caption) -> Round:
         """Both captions of each picture to be rated, save the one that was sent back."""
-        hand_in(round, make_annotator(round, "bea"), "Was Bea schrieb")
+        submit_captions(round, make_annotator(round, "bea"), "Was Bea schrieb")
         send_back(caption)
         return make_verification(round)
 
@@ -343,12 +343,12 @@ class TestUntilItIsWrittenAnew:
     @pytest.mark.parametrize("over", ["rejected", "gone"])
     def test_what_is_wanted_no_more_hides_nothing(self, round, caption, ann, over):
         send_back(caption)
-        assert has_pictures_in_hand(ann, round.project)
+        assert has_assigned_pictures(ann, round.project)
         if over == "rejected":
             Round.objects.filter(pk=round.pk).update(state=RoundState.REJECTED, decided_at=NOW)
         else:
             Membership.objects.filter(user=ann).delete()
-        assert not has_pictures_in_hand(ann, round.project)
+        assert not has_assigned_pictures(ann, round.project)
 
     def test_what_was_said_about_it_is_read_all_the_same(self, round, caption, ann):
         by = round.project.created_by
@@ -361,7 +361,7 @@ class TestUntilItIsWrittenAnew:
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
     @pytest.mark.parametrize("run", runs(3, short=1))
-    def test_of_two_tabs_one_hands_in_and_the_other_is_told(self, caption, run):
+    def test_of_two_tabs_one_submits_and_the_other_is_told(self, caption, run):
         send_back(caption)
 
         outcomes = together_with_errors(lambda text: rewrite(caption, text), [f"{NEW} {tab} {run}" for tab in range(3)])
@@ -372,7 +372,7 @@ class TestRaces:
         assert caption.text == won.text
         assert Tally.objects.get().captions == 2
 
-    def test_control_without_the_lock_both_hand_in(self, caption):
+    def test_control_without_the_lock_both_submit(self, caption):
         send_back(caption)
         done = []
 

@@ -26,7 +26,7 @@ from people.models import Project
 from people.pseudonyms import pseudonym
 from tabular import downloads
 from tabular.spreadsheets import plain_cell, safe_cell
-from tests.annotation.handing_in import hand_in, make_captions, take, write
+from tests.annotation.submitting import make_captions, submit_captions, take, write
 from tests.factories import (
     NOW,
     make_annotator,
@@ -147,10 +147,10 @@ class TestWhatIsInIt:
         assert exported(round.project, Layout.XM3600) == exported(round.project, Layout.JSONL) == ""
         assert exported(round.project, Layout.CSV).count("\n") == 1
 
-    def test_what_people_hand_in_comes_out_with_how_they_rated_and_when(self):
+    def test_what_people_submit_comes_out_with_how_they_rated_and_when(self):
         round = make_round(images=1)
         ann = make_annotator(round, "ann")
-        hand_in(round, ann, "  Ein Bild in Gru\u0308n")
+        submit_captions(round, ann, "  Ein Bild in Gru\u0308n")
         (row,) = rows(round.project)
         assert list(row) == list(COLUMNS)
         english = round.tasks.get().english
@@ -191,10 +191,10 @@ class TestWhatIsInIt:
         pilot = make_round(project=project, kind=RoundKind.PILOT, language="fr", images=1)
         other = make_round(images=1)
         for round in (pilot, other):
-            hand_in(round, make_annotator(round), "Une image de chien")
+            submit_captions(round, make_annotator(round), "Une image de chien")
         assert {row["language"] for row in rows(project)} == {"ar", "de"}
 
-    def test_what_is_handed_in_meanwhile_is_left_out(self, project):
+    def test_what_is_submitted_meanwhile_is_left_out(self, project):
         assert rows(project, until=NOW - timedelta(seconds=1)) == []
 
     def test_captions_of_an_image_taken_out_of_the_collection_are_still_there(self, project, monkeypatch):

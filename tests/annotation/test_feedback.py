@@ -9,13 +9,13 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Caption, Feedback, Rating, Round
-from annotation.permissions import blockers
+from annotation.permissions import missing_requirements
 from annotation.selectors.feedback import notes_to, unread
 from annotation.services import batches
 from annotation.services.feedback import FeedbackError, acknowledge, give_feedback
 from people.models import AuditEntry, Consent, Membership, User
 from people.qualification import NotQualifiedError
-from tests.annotation.handing_in import hand_in, take
+from tests.annotation.submitting import submit_captions, take
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_annotator, make_project, make_round, make_user
 
@@ -35,7 +35,7 @@ def ann(round) -> User:
 
 @pytest.fixture
 def caption(round, ann) -> Caption:
-    hand_in(round, ann)
+    submit_captions(round, ann)
     return Caption.objects.order_by("item__position").first()
 
 
@@ -70,17 +70,17 @@ class TestBeforeTheNextBatch:
             take(round, ann)
         acknowledge(feedback_id=feedback.pk, person=ann, now=NOW)
 
-        assert [blocker.code for blocker in stopped.value.blockers] == ["feedback"]
+        assert [missing_requirement.code for missing_requirement in stopped.value.missing_requirements] == ["feedback"]
         assert take(round, ann)
 
     def test_all_of_it_is(self, round, ann, caption):
         first, second = give(round, ann), give(round, ann, "And the sky.", caption)
 
         acknowledge(feedback_id=first.pk, person=ann, now=NOW)
-        assert [blocker.code for blocker in blockers(ann, round)] == ["feedback"]
+        assert [missing_requirement.code for missing_requirement in missing_requirements(ann, round)] == ["feedback"]
         acknowledge(feedback_id=second.pk, person=ann, now=NOW)
 
-        assert blockers(ann, round) == []
+        assert missing_requirements(ann, round) == []
 
     def test_in_any_language_of_the_project_but_in_no_other_project(self, round, ann):
         french = make_round(project=round.project, language="fr")
@@ -90,14 +90,14 @@ class TestBeforeTheNextBatch:
         Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=ann, given_at=NOW)
         give(round, ann)
 
-        assert [blocker.code for blocker in blockers(ann, french)] == ["feedback"]
-        assert blockers(ann, elsewhere) == []
+        assert [missing_requirement.code for missing_requirement in missing_requirements(ann, french)] == ["feedback"]
+        assert missing_requirements(ann, elsewhere) == []
 
     def test_others_are_not_held_up(self, round, ann):
         give(round, ann)
-        assert blockers(make_annotator(round), round) == []
+        assert missing_requirements(make_annotator(round), round) == []
 
-    def test_a_batch_in_hand_goes_on_and_is_handed_in(self, round, ann):
+    def test_a_batch_assigned_goes_on_and_is_submitted(self, round, ann):
         batch = take(round, ann)
         give(round, ann)
         client = client_of(ann)
@@ -129,7 +129,7 @@ class TestBeforeTheNextBatch:
         response = client.post(reverse("annotation:feedback-acknowledge", args=[feedback.pk]))
 
         assert response["Location"] == reverse("annotation:work-show")
-        assert blockers(ann, round) == []
+        assert missing_requirements(ann, round) == []
 
     def test_acknowledged_twice_the_first_time_stays(self, round, ann):
         feedback = give(round, ann)
@@ -149,14 +149,14 @@ class TestWhatIsShown:
         assert "<img" in page
         assert caption.item.english.text not in page
 
-    def test_nothing_while_they_have_the_picture_in_hand_and_nothing_holds_them_up(self, round, ann, caption):
+    def test_nothing_while_they_have_the_picture_assigned_and_nothing_holds_them_up(self, round, ann, caption):
         feedback = give(round, ann, caption=caption)
         take_elsewhere(round, ann)
 
         assert show(ann, feedback).status_code == 404
         assert notes_to(ann) == []
         assert unread(ann) == 0
-        assert blockers(ann, round) == []
+        assert missing_requirements(ann, round) == []
         with pytest.raises(Feedback.DoesNotExist):
             acknowledge(feedback_id=feedback.pk, person=ann, now=NOW)
 

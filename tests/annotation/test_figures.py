@@ -12,7 +12,7 @@ from annotation.models import Caption, CaptionItem, CaptionState, Rating, Round,
 from annotation.services import batches as services
 from annotation.services import figures, tallies
 from annotation.services.projects import RoundSettings, change_round
-from tests.annotation.handing_in import hand_in, make_captions, take
+from tests.annotation.submitting import make_captions, submit_captions, take
 from tests.annotation.verifying import make_caption_rater, make_verification, rate
 from tests.annotation.verifying import take as take_to_rate
 from tests.factories import NOW, make_annotator, make_round
@@ -44,13 +44,13 @@ class TestWhenTheyAreComputed:
     def test_one_that_did_not_change_is_left_alone(self, computed):
         assert figures.stale_rounds(now=LATER) == []
 
-    def test_one_in_which_somebody_handed_in_is_computed_again(self, computed):
-        hand_in(computed, make_annotator(computed))
+    def test_one_in_which_somebody_submitted_is_computed_again(self, computed):
+        submit_captions(computed, make_annotator(computed))
         assert figures.stale_rounds(now=LATER) == [computed.pk]
 
     def test_so_is_one_that_was_recounted_or_marked(self, computed):
         ann = make_annotator(computed)
-        hand_in(computed, ann)
+        submit_captions(computed, ann)
         for change in (
             lambda: tallies.recount(round=computed, person=ann),
             lambda: tallies.figures_changed(round_id=computed.pk),
@@ -61,7 +61,7 @@ class TestWhenTheyAreComputed:
             assert figures.stale_rounds(now=LATER) == [computed.pk]
 
     def test_one_that_changes_all_the_time_rests_in_between(self, computed):
-        hand_in(computed, make_annotator(computed))
+        submit_captions(computed, make_annotator(computed))
         assert figures.stale_rounds(now=NOW + timedelta(seconds=10)) == []
 
     def test_one_whose_worker_died_half_way_is_begun_anew(self, computed, monkeypatch):
@@ -74,7 +74,7 @@ class TestWhenTheyAreComputed:
         assert figures.stale_rounds(now=LATER) == [computed.pk]
 
     def test_one_that_cannot_be_computed_stops_no_other_and_comes_after_them(self, computed, monkeypatch, caplog):
-        hand_in(computed, make_annotator(computed))
+        submit_captions(computed, make_annotator(computed))
         other = make_round(images=2, project=computed.project, kind=RoundKind.PILOT)
 
         def fail(round):
@@ -87,7 +87,7 @@ class TestWhenTheyAreComputed:
         assert figures.stale_rounds(now=LATER + figures.REST) == [other.pk, computed.pk]
 
     def test_one_that_is_being_computed_is_computed_by_nobody_else(self, computed, monkeypatch):
-        hand_in(computed, make_annotator(computed))
+        submit_captions(computed, make_annotator(computed))
         other = make_round(images=2, project=computed.project, kind=RoundKind.PILOT)
         read, begun = figures._figures, []
 
@@ -117,7 +117,7 @@ class TestWhenTheyAreComputed:
         assert len(begun) == len(set(begun)) == 2
 
     def test_a_sweep_tries_a_round_once_however_long_it_takes_to_fail(self, computed, monkeypatch):
-        hand_in(computed, make_annotator(computed))
+        submit_captions(computed, make_annotator(computed))
         clock, begun = [NOW + timedelta(hours=3)], []
         monkeypatch.setattr("annotation.tasks.timezone.now", lambda: clock[0])
 
@@ -134,12 +134,12 @@ class TestWhenTheyAreComputed:
     def test_what_comes_in_while_it_is_computed_is_not_forgotten(self, computed, monkeypatch):
         read, ann = figures._figures, make_annotator(computed)
 
-        def hand_in_meanwhile(round):
+        def submit_meanwhile(round):
             found = read(round)
-            hand_in(computed, ann)
+            submit_captions(computed, ann)
             return found
 
-        monkeypatch.setattr(figures, "_figures", hand_in_meanwhile)
+        monkeypatch.setattr(figures, "_figures", submit_meanwhile)
         figures.compute(round_id=computed.pk, now=NOW)
         assert figures.stale_rounds(now=LATER) == [computed.pk]
 
@@ -153,10 +153,10 @@ class TestPlaces:
             round=round,
             by=round.project.created_by,
             now=NOW,
-            settings=RoundSettings(replication=1, batch_size=4, hold_s=60, is_open=True),
+            settings=RoundSettings(replication=1, batch_size=4, lease_s=60, is_open=True),
         )
         assert RoundFigures.objects.get(round=round).wanted == 8
-        services.give_back(batch_id=batch.pk, annotator=second, now=NOW)
+        services.return_batch(batch_id=batch.pk, annotator=second, now=NOW)
 
         figures.compute(round_id=round.pk, now=NOW)
         assert RoundFigures.objects.get(round=round).wanted == 4
@@ -168,17 +168,17 @@ class TestPlaces:
             round=computed,
             by=computed.project.created_by,
             now=NOW,
-            settings=RoundSettings(replication=1, batch_size=4, hold_s=60, is_open=True),
+            settings=RoundSettings(replication=1, batch_size=4, lease_s=60, is_open=True),
         )
         assert figures.stale_rounds(now=LATER) == []
-        services.give_back(batch_id=held[0].pk, annotator=people[0], now=LATER)
+        services.return_batch(batch_id=held[0].pk, annotator=people[0], now=LATER)
         soon = LATER + figures.REST
         assert figures.stale_rounds(now=soon) == [computed.pk]
         figures.compute(round_id=computed.pk, now=soon + figures.REST)
         assert figures.stale_rounds(now=soon + 3 * figures.REST) == []
 
     def test_a_sample_of_which_a_caption_ceased_to_count_is_computed_once(self, round):
-        hand_in(round, make_annotator(round))
+        submit_captions(round, make_annotator(round))
         rating = make_verification(round)
         rater = make_caption_rater(rating)
         rate(take_to_rate(rating, rater), rater)

@@ -14,7 +14,7 @@ from annotation.services import batches, campaign
 from annotation.services.guidelines import NewExample, StaleGuidelinesError, publish_guidelines
 from images.models import Image
 from people.models import AuditEntry, LanguageSkill, Level, Membership, Project, Role, User
-from tests.annotation.handing_in import hand_in, take, write
+from tests.annotation.submitting import submit_captions, take, write
 from tests.factories import NOW, make_annotator, make_language, make_project, make_round, make_user
 
 
@@ -73,7 +73,7 @@ class TestComparing:
 
 @pytest.mark.django_db
 class TestPublishing:
-    def test_batches_taken_from_now_on_have_it_and_those_in_hand_keep_theirs(self, round):
+    def test_batches_taken_from_now_on_have_it_and_those_assigned_keep_theirs(self, round):
         ann, bob = make_annotator(round), make_annotator(round)
         before = take(round, ann)
         made = publish(round.project, examples=[example(round)])
@@ -129,7 +129,7 @@ class TestWhoSeesAnExample:
         ann, bob = make_annotator(round), make_annotator(round)
         made = publish(round.project, examples=[example(round, "de")])
         assert examples_for(made, ann).kept_back == 1
-        hand_in(round, bob)
+        submit_captions(round, bob)
         assert examples_for(made, bob).kept_back == 0
 
     def test_not_before_the_round_that_will_have_it_is_opened_nor_after_it_was_accepted(self, round):
@@ -180,7 +180,7 @@ class TestReading:
         """Who handed in a batch of one picture, and has another before them."""
         Pool.objects.filter(pk=round.pool_id).update(batch_size=1)
         ann = make_annotator(round)
-        hand_in(round, ann)
+        submit_captions(round, ann)
         return ann
 
     def test_two_versions_are_compared_word_by_word(self, round):
@@ -197,7 +197,7 @@ class TestReading:
         assert "The guidelines have changed since your last batch: version 2." in text
         assert "Two sentences now." in text
         assert "?version=2&amp;before=1" in text
-        hand_in(Round.objects.select_related("pool", "project", "language").get(pk=round.pk), ann)
+        submit_captions(Round.objects.select_related("pool", "project", "language").get(pk=round.pk), ann)
         assert "The guidelines have changed" not in work_page(ann)
 
     def test_who_never_worked_here_is_told_nothing_of_changes(self, round):

@@ -18,7 +18,7 @@ from allocation import services as allocation
 from allocation.models import Batch
 from annotation.models import Caption, Exclusion, RoundKind
 from annotation.rules.campaign import InHand
-from annotation.services import batches, campaign, checks, corrections, moving, projects, standings
+from annotation.services import batches, campaign, checks, corrections, projects, reassignment, standings
 from annotation.services import verification as verifying
 from annotation.services.campaign import Beginning
 from annotation.services.caption_imports import import_captions
@@ -30,7 +30,7 @@ from people.models import AuditEntry, Membership, Role, User, WebhookEvent
 from people.services import publish_consent_text, remove_member
 from people.withdrawal import withdraw_consent
 from tests.annotation import released
-from tests.annotation.handing_in import hand_in, take, write
+from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import make_caption_rater, make_verification, rate
 from tests.annotation.verifying import take as take_to_rate
 from tests.concurrency import together
@@ -47,16 +47,16 @@ class Campaign:
         self.round = make_round(images=8, replication=2, batch_size=2)
         self.ann, self.bob, self.eve = (make_annotator(self.round) for _ in range(3))
         self.by = self.round.project.created_by
-        hand_in(self.round, self.ann)
+        submit_captions(self.round, self.ann)
         self.caption = Caption.objects.filter(author=self.ann).first()
         self.rating = make_verification(self.round, places=1)
-        hand_in(self.round, self.ann)
+        submit_captions(self.round, self.ann)
         self.open_caption = Caption.objects.filter(author=self.ann, verification_tasks=None).first()
         use_as_references(round=self.round, by=self.by, now=NOW)
-        self.held = take(self.round, self.ann)
+        self.assigned = take(self.round, self.ann)
         # Two pools, so that what is done in both shows in which order.
         self.pilot = make_round(images=2, batch_size=1, project=self.round.project, kind=RoundKind.PILOT)
-        hand_in(self.pilot, self.ann)
+        submit_captions(self.pilot, self.ann)
         use_as_references(round=self.pilot, by=self.by, now=NOW)
         take(self.pilot, self.ann)
         self.rater = make_caption_rater(self.rating)
@@ -87,8 +87,8 @@ class Campaign:
         return partial(standings.undo_exclusion, exclusion=self.exclude(), by=self.by, now=NOW)
 
     def submit(self) -> Callable[[], Any]:
-        write(self.held, self.ann, "Ein Bild davon")
-        return partial(batches.submit_batch, batch_id=self.held.pk, annotator=self.ann, now=NOW)
+        write(self.assigned, self.ann, "Ein Bild davon")
+        return partial(batches.submit_batch, batch_id=self.assigned.pk, annotator=self.ann, now=NOW)
 
     def rate(self) -> Callable[[], Any]:
         batch = take_to_rate(self.rating, self.rater)
@@ -96,14 +96,14 @@ class Campaign:
         return partial(verifying.submit_batch, batch_id=batch.pk, rater=self.rater, now=NOW)
 
     def resume(self) -> Callable[[], Any]:
-        batches.give_back(batch_id=self.held.pk, annotator=self.ann, now=NOW)
-        return partial(batches.resume_batch, batch_id=self.held.pk, annotator=self.ann, now=NOW)
+        batches.return_batch(batch_id=self.assigned.pk, annotator=self.ann, now=NOW)
+        return partial(batches.resume_batch, batch_id=self.assigned.pk, annotator=self.ann, now=NOW)
 
     def fill(self) -> Callable[[], Any]:
         return partial(verifying.fill_verification, round_id=self.rating.pk)
 
     def change(self) -> Callable[[], Any]:
-        settings = projects.RoundSettings(replication=3, batch_size=3, hold_s=60, is_open=True)
+        settings = projects.RoundSettings(replication=3, batch_size=3, lease_s=60, is_open=True)
         return partial(projects.change_round, round=self.round, settings=settings, by=self.by, now=NOW)
 
     def add_language(self) -> Callable[[], Any]:
@@ -115,7 +115,7 @@ class Campaign:
             captioners=[make_captioner(collection)],
             languages=[projects.NewRound(make_language("sw"), 1)],
             batch_size=15,
-            hold_s=3600,
+            lease_s=3600,
             seed=1,
             beginning=Beginning(pilot_images=2, why_no_pilot=""),
             by=self.by,
@@ -133,20 +133,22 @@ class Campaign:
 STEPS: dict[str, Callable[[Campaign], Callable[[], Any]]] = {
     "take": lambda c: partial(batches.take_batch, round=c.round, annotator=c.bob, now=NOW, rng=Random(1)),
     "submit": Campaign.submit,
-    "give back": lambda c: partial(batches.give_back, batch_id=c.held.pk, annotator=c.ann, now=NOW),
+    "give back": lambda c: partial(batches.return_batch, batch_id=c.assigned.pk, annotator=c.ann, now=NOW),
     "resume": Campaign.resume,
     "take to rate": lambda c: partial(take_to_rate, c.rating, c.rater),
     "hand in ratings": Campaign.rate,
     "fill": Campaign.fill,
-    "move": lambda c: partial(moving.move_batch, batch=Batch.objects.get(pk=c.held.pk), to=c.bob, by=c.by, now=NOW),
-    "return": lambda c: partial(moving.return_batch, batch=Batch.objects.get(pk=c.held.pk), by=c.by, now=NOW),
+    "move": lambda c: partial(
+        reassignment.move_batch, batch=Batch.objects.get(pk=c.assigned.pk), to=c.bob, by=c.by, now=NOW
+    ),
+    "return": lambda c: partial(reassignment.return_batch, batch=Batch.objects.get(pk=c.assigned.pk), by=c.by, now=NOW),
     "exclude": lambda c: c.exclude,
     "undo": Campaign.undo,
     "pause": lambda c: partial(standings.pause, person=c.ann, reason="Too fast.", **c.about),
     "send back": lambda c: c.send_back,
     "rewrite": Campaign.rewrite,
     "check": lambda c: partial(checks.check_rating, caption_id=c.caption.pk, is_right=True, by=c.by, now=NOW),
-    "close": lambda c: partial(campaign.close_round, round=c.round, by=c.by, now=NOW, in_hand=InHand.TAKE_BACK),
+    "close": lambda c: partial(campaign.close_round, round=c.round, by=c.by, now=NOW, assigned=InHand.TAKE_BACK),
     "change": Campaign.change,
     "withdraw and keep": lambda c: partial(
         withdraw_consent, project=c.round.project, user=c.ann, keeps_answers=True, now=NOW

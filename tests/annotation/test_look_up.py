@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotation.models import AnnotatorState, AnnotatorStatus, Exclusion, Feedback, Release, SentBack, SpotCheck
 from people import audit
 from people.models import ApiToken, Delivery, Webhook
-from tests.annotation.handing_in import hand_in
+from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_verification, rate_all
 from tests.factories import NOW, make_annotator, make_round, make_user
 
@@ -30,7 +30,7 @@ def models_of(app: str) -> list[type[Model]]:
 def campaign() -> None:
     round = make_round(images=2, replication=2)
     ann, bob = make_annotator(round, "ann"), make_annotator(round, "bob")
-    hand_in(round, ann)
+    submit_captions(round, ann)
     project, manager, caption = round.project, round.project.created_by, ann.captions.first()
     rate_all(make_verification(round, places=1), bob)
     by = {"by": manager, "at": NOW}

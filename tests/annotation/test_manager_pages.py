@@ -18,7 +18,7 @@ from annotation.models import Round
 from images.models import CollectionImage
 from inference.models import ModelCaption
 from people.models import Membership, Project, Role
-from tests.annotation.handing_in import hand_in
+from tests.annotation.submitting import submit_captions
 from tests.factories import (
     make_annotator,
     make_captioner,
@@ -144,7 +144,7 @@ class TestCreatingInTheBrowser:
         project = Project.objects.get(name="Tigers")
         assert response["Location"] == reverse("annotation:project-show", args=[project.slug])
         mains = project.rounds.filter(kind="main", state="planned")
-        assert set(mains.values_list("language", "pool__replication", "pool__batch_size", "pool__hold_s")) == {
+        assert set(mains.values_list("language", "pool__replication", "pool__batch_size", "pool__lease_s")) == {
             ("de", 2, 5, 5400),
             ("bn", 1, 5, 5400),
         }
@@ -231,7 +231,7 @@ class TestCreatingInTheBrowser:
 class TestTheProjectPage:
     def test_it_shows_the_numbers_and_keeps_them_up_to_date(self, manager, project):
         round = project.rounds.get()
-        hand_in(round, make_annotator(round))
+        submit_captions(round, make_annotator(round))
         page = manager.get(reverse("annotation:project-show", args=["lions"])).content.decode()
         assert "2 of 4 captions" in page
         assert f'hx-get="{reverse("annotation:project-progress", args=["lions"])}?seen=' in page
@@ -251,14 +251,14 @@ class TestTheProjectPage:
         assert " style=" not in page
         assert " onclick=" not in page
 
-    def test_it_costs_the_same_whatever_was_handed_in(self, manager, project):
+    def test_it_costs_the_same_whatever_was_submitted(self, manager, project):
         round = project.rounds.get()
         counts = []
         for _ in range(2):
             with CaptureQueriesContext(connection) as queries:
                 manager.get(reverse("annotation:project-progress", args=["lions"]))
             counts.append(len(queries))
-            hand_in(round, make_annotator(round))
+            submit_captions(round, make_annotator(round))
         assert counts[0] == counts[1] <= 12
 
     def test_missing_tasks_are_asked_for(self, manager, project):
@@ -270,21 +270,21 @@ class TestTheProjectPage:
         response = manager.post(path, {"replication": "3", "batch_size": "7", "hold_h": "2"})
         assert response.status_code == 302
         round = project.rounds.get()
-        assert (round.replication, round.pool.batch_size, round.pool.hold_s) == (3, 7, 7200)
+        assert (round.replication, round.pool.batch_size, round.pool.lease_s) == (3, 7, 7200)
         assert not round.pool.is_open
 
     def test_a_lease_left_alone_stays_to_the_second(self, manager, project):
         round = project.rounds.get()
-        Pool.objects.filter(pk=round.pool_id).update(hold_s=1234)
+        Pool.objects.filter(pk=round.pool_id).update(lease_s=1234)
         shown = manager.get(path_of("round-settings", project)).context["form"].initial
         manager.post(path_of("round-settings", project), {**shown, "is_open": "on", "batch_size": "3"})
         round = project.rounds.get()
-        assert (round.pool.hold_s, round.pool.batch_size) == (1234, 3)
+        assert (round.pool.lease_s, round.pool.batch_size) == (1234, 3)
 
     def test_lowering_the_replication_says_how_many_stay_above(self, manager, project):
         round = project.rounds.get()
         for _ in range(2):
-            hand_in(round, make_annotator(round))
+            submit_captions(round, make_annotator(round))
         page = manager.post(
             path_of("round-settings", project), {"replication": "1", "batch_size": "7", "hold_h": "2"}, follow=True
         )
@@ -295,7 +295,7 @@ class TestTheDownload:
     @pytest.mark.parametrize("layout", ["xm3600", "jsonl", "csv"])
     def test_it_is_a_file_that_is_streamed_and_not_kept(self, manager, project, layout):
         round = project.rounds.get()
-        hand_in(round, make_annotator(round), now=timezone.now())
+        submit_captions(round, make_annotator(round), now=timezone.now())
         response = manager.get(reverse("annotation:captions-export", args=["lions", layout]))
         assert response.streaming
         assert f'filename="lions-{layout}-' in response["Content-Disposition"]
@@ -308,10 +308,10 @@ class TestTheDownload:
 
 
 class TestAdmin:
-    @pytest.mark.parametrize("name", ["guidelines", "round", "captiontask", "captionbatch", "item", "caption"])
+    @pytest.mark.parametrize("name", ["guidelines", "round", "captiontask", "captionbatch", "captionitem", "caption"])
     def test_rows_are_looked_up_and_not_changed(self, project, name):
         round = project.rounds.get()
-        hand_in(round, make_annotator(round))
+        submit_captions(round, make_annotator(round))
         installer = client_of(make_user(is_staff=True, is_superuser=True))
         assert installer.get(reverse(f"admin:annotation_{name}_changelist")).status_code == 200
         assert installer.get(reverse(f"admin:annotation_{name}_add")).status_code == 403

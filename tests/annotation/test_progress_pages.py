@@ -27,7 +27,7 @@ from annotation.models import (
 from annotation.selectors.overview import managed_projects, project_progress
 from annotation.services import figures, tallies
 from people.models import LanguageSkill, Level, Membership, Role
-from tests.annotation.handing_in import hand_in, make_captions, take
+from tests.annotation.submitting import make_captions, submit_captions, take
 from tests.factories import NOW, make_annotator, make_project, make_round, make_user
 
 pytestmark = pytest.mark.django_db
@@ -56,7 +56,7 @@ def manager(round) -> Client:
 @pytest.fixture
 def ann(round):
     person = make_annotator(round, "ann")
-    hand_in(round, person, TEXT, now=timezone.now())
+    submit_captions(round, person, TEXT, now=timezone.now())
     return person
 
 
@@ -109,7 +109,7 @@ class TestWhoSeesThem:
 def test_words_per_caption_are_marked_where_no_spaces_part_them(tag, is_marked):
     round = make_round(project=make_project("lions"), images=4, replication=2, batch_size=2, language=tag)
     person = make_annotator(round, "ann")
-    hand_in(round, person, TEXT, now=timezone.now())
+    submit_captions(round, person, TEXT, now=timezone.now())
     manager = client_of(round.project.created_by)
     for page in (get(manager, "statistics-show"), get(manager, "annotator-show", person.pk)):
         assert [cell.endswith("not meaningful") for cell in rows_of(page)[0]].count(True) == is_marked
@@ -123,7 +123,7 @@ class TestKeepingUpToDate:
         asks = re.search(r'hx-get="([^"]*)"', part).group(1).replace("&amp;", "&")
         assert "<html" not in part
         assert manager.get(asks).status_code == 204
-        hand_in(round, ann, TEXT, now=timezone.now())
+        submit_captions(round, ann, TEXT, now=timezone.now())
         assert manager.get(asks).status_code == 200
 
     def test_what_was_asked_for_is_asked_for_again(self, manager, ann):
@@ -137,13 +137,13 @@ class TestKeepingUpToDate:
         assert manager.get(asks).status_code == 200
 
     @pytest.mark.parametrize("name", [*PAGES, "annotator-show"])
-    def test_it_costs_the_same_whatever_was_handed_in(self, manager, round, ann, name):
+    def test_it_costs_the_same_whatever_was_submitted(self, manager, round, ann, name):
         counts = []
         for _ in range(2):
             with CaptureQueriesContext(connection) as queries:
                 get(manager, name, *([ann.pk] if name == "annotator-show" else []))
             counts.append(len(queries))
-            hand_in(round, make_annotator(round), TEXT)
+            submit_captions(round, make_annotator(round), TEXT)
         assert counts[0] == counts[1] <= 17
 
     @pytest.mark.parametrize("name", [*PAGES, "annotator-show"])
@@ -175,14 +175,14 @@ class TestProgress:
         tallies.recount(round=round, person=ann)
         take(round, ann, now=timezone.now())
         (row,) = rows_of(get(manager, "project-show"))
-        wanted, done, held, free, lapsed, late, pace, _ends, minutes, agreement, warnings = row[1:12]
-        assert (wanted, done, held, free, lapsed, late) == ("8", "2", "2", "4", "0", "0")
+        wanted, done, assigned, free, expired, late, pace, _ends, minutes, agreement, warnings = row[1:12]
+        assert (wanted, done, assigned, free, expired, late) == ("8", "2", "2", "4", "0", "0")
         assert (pace, minutes, agreement, warnings) == ("2.0", "1.5", "–", "2")
 
     def test_pace_and_end_are_of_the_last_seven_days(self, round):
         ann, ben = make_annotator(round), make_annotator(round)
-        hand_in(round, ann, TEXT, now=NOW - timedelta(days=9))
-        hand_in(round, ben, TEXT, now=NOW - timedelta(days=1))
+        submit_captions(round, ann, TEXT, now=NOW - timedelta(days=9))
+        submit_captions(round, ben, TEXT, now=NOW - timedelta(days=1))
         (row,) = project_progress(round.project, now=NOW).rounds
         assert (row.pace.done, row.pace.days) == (2, 7)
         assert row.ends_on == (NOW + timedelta(days=14)).date()
@@ -259,7 +259,7 @@ class TestAnnotators:
         for sort in ("seen-at", "-seen-at"):
             assert [row[0] for row in rows_of(get(manager, "annotator-list", sort=sort))] == ["ann", "aaa"]
 
-    def test_one_annotators_page_has_their_rounds_plots_and_what_is_in_hand(self, manager, round, ann):
+    def test_one_annotators_page_has_their_rounds_plots_and_what_is_assigned(self, manager, round, ann):
         take(round, ann, now=timezone.now())
         page = get(manager, "annotator-show", ann.pk)
         row = rows_of(page)[0]
@@ -284,7 +284,7 @@ class TestPlots:
 
     def test_a_language_can_be_looked_at_by_itself(self, manager, round, ann):
         french = make_round(project=round.project, language="fr")
-        hand_in(french, make_annotator(french), "Une image de quelque chose")
+        submit_captions(french, make_annotator(french), "Une image de quelque chose")
         assert get(manager, "plots-show").count("lengths-") > get(manager, "plots-show", language="fr").count(
             "lengths-"
         )
@@ -326,7 +326,7 @@ class TestStatistics:
 
     def test_it_says_when_images_are_behind_captions(self, manager, round, ann):
         figures.compute(round_id=round.pk, now=timezone.now())
-        hand_in(round, ann, TEXT, now=timezone.now())
+        submit_captions(round, ann, TEXT, now=timezone.now())
         assert "images as of" in get(manager, "statistics-show")
 
     def test_captions_from_a_file_have_no_tally_and_are_counted_in_the_background(self, manager, round):

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.test.utils import CaptureQueriesContext
 
 from allocation.models import AssignmentState, Task
-from allocation.services import lapse_overdue
+from allocation.services import expire_overdue
 from annotation import tasks
 from annotation.models import Caption, Round, RoundKind
 from annotation.selectors import overview
@@ -21,7 +21,7 @@ from annotation.services.projects import NewRound, RoundSettings
 from images.models import CollectionImage
 from inference.models import ModelCaption
 from people.models import Invitation, LanguageSkill, Level, Project, Role
-from tests.annotation.handing_in import hand_in, take, write
+from tests.annotation.submitting import submit_captions, take, write
 from tests.factories import (
     NOW,
     make_annotator,
@@ -46,7 +46,7 @@ def set_up(**fields) -> Project:
         "name": "Lions and Birds",
         "languages": [NewRound(make_language("de"), 2), NewRound(make_language("bn"), 1)],
         "batch_size": 15,
-        "hold_s": 3600,
+        "lease_s": 3600,
         "seed": 1,
         "beginning": Beginning(why_no_pilot="The guidelines are known."),
         "now": NOW,
@@ -67,7 +67,7 @@ def settings_of(round: Round, **fields) -> RoundSettings:
     values = {
         "replication": round.replication,
         "batch_size": round.pool.batch_size,
-        "hold_s": round.pool.hold_s,
+        "lease_s": round.pool.lease_s,
         "is_open": round.pool.is_open,
     }
     return RoundSettings(**(values | fields))
@@ -89,7 +89,7 @@ class TestSettingUp:
         assert "visually impaired friend" in guidelines.writing
         assert all(level in guidelines.rating for level in ("Excellent", "Good", "Medium", "Bad", "Not enough info"))
         assert project.consent_texts.count() == 1
-        found = mains_of(project).values_list("language", "pool__replication", "pool__hold_s")
+        found = mains_of(project).values_list("language", "pool__replication", "pool__lease_s")
         assert set(found) == {("de", 2, 3600), ("bn", 1, 3600)}
 
     def test_its_tasks_are_made_in_the_background(self):
@@ -136,7 +136,7 @@ class TestSettingUp:
             "collection": mains_of(project).first().collection,
             "captioners": list(mains_of(project).first().captioners.all()),
             "batch_size": 15,
-            "hold_s": 60,
+            "lease_s": 60,
             "seed": 1,
             "beginning": Beginning(why_no_pilot="The guidelines are known."),
             "by": project.created_by,
@@ -169,7 +169,7 @@ class TestSettingUp:
 class TestChangingARound:
     def test_a_higher_replication_adds_places(self):
         round = make_round(images=2, replication=1)
-        hand_in(round, make_annotator(round))
+        submit_captions(round, make_annotator(round))
         assert (
             projects.change_round(
                 round=round, settings=settings_of(round, replication=3), by=round.project.created_by, now=NOW
@@ -178,9 +178,9 @@ class TestChangingARound:
         )
         assert set(Task.objects.values_list("places", "places_taken")) == {(3, 1)}
 
-    def test_a_lower_one_takes_nothing_away_that_is_written_or_in_hand(self):
+    def test_a_lower_one_takes_nothing_away_that_is_written_or_assigned(self):
         round = make_round(images=3, replication=3)
-        hand_in(round, make_annotator(round))
+        submit_captions(round, make_annotator(round))
         projects.change_round(
             round=round, settings=settings_of(round, batch_size=1), by=round.project.created_by, now=NOW
         )
@@ -191,15 +191,15 @@ class TestChangingARound:
         assert above == 1
         assert sorted(Task.objects.values_list("places", "places_taken")) == [(1, 1), (1, 1), (2, 2)]
 
-    def test_a_place_given_back_after_that_is_not_handed_out_again_once_saved(self):
+    def test_a_place_returned_after_that_is_not_handed_out_again_once_saved(self):
         round = make_round(images=1, replication=2)
-        hand_in(round, make_annotator(round))
+        submit_captions(round, make_annotator(round))
         slow = make_annotator(round)
         batch = take(round, slow)
         projects.change_round(
             round=round, settings=settings_of(round, replication=1), by=round.project.created_by, now=NOW
         )
-        batches.give_back(batch_id=batch.pk, annotator=slow, now=NOW)
+        batches.return_batch(batch_id=batch.pk, annotator=slow, now=NOW)
         assert (
             projects.change_round(
                 round=round, settings=settings_of(round, replication=1), by=round.project.created_by, now=NOW
@@ -220,45 +220,45 @@ class TestChangingARound:
     def test_batches_are_cut_and_held_as_the_settings_say(self):
         round = make_round(images=3)
         projects.change_round(
-            round=round, settings=settings_of(round, batch_size=2, hold_s=60), by=round.project.created_by, now=NOW
+            round=round, settings=settings_of(round, batch_size=2, lease_s=60), by=round.project.created_by, now=NOW
         )
         batch = take(round, make_annotator(round))
         assert batch.items.count() == 2
-        assert batch.batch.due_at == NOW + timedelta(seconds=60)
+        assert batch.batch.deadline == NOW + timedelta(seconds=60)
 
 
 class TestProgress:
-    def test_it_counts_captions_wanted_done_in_hand_lapsed_and_late(self):
+    def test_it_counts_captions_wanted_done_assigned_expired_and_late(self):
         round = make_round(images=4, replication=2)
         projects.change_round(
             round=round, settings=settings_of(round, batch_size=1), by=round.project.created_by, now=NOW
         )
         round.refresh_from_db()
-        done, holding, lapsed, late = (make_annotator(round) for _ in range(4))
-        hand_in(round, done)
-        overdue = take(round, lapsed)
+        done, holding, expired, late = (make_annotator(round) for _ in range(4))
+        submit_captions(round, done)
+        overdue = take(round, expired)
         late_batch = take(round, late)
         write(late_batch, late, "Ein Bild von etwas")
-        lapse_overdue(now=NOW + DAY * 2)
+        expire_overdue(now=NOW + DAY * 2)
         batches.submit_batch(batch_id=late_batch.pk, annotator=late, now=NOW + DAY * 2)
         take(round, holding, now=NOW + DAY * 2)
         row = progress_of(round, NOW + DAY * 2)
-        assert overdue.batch.assignments.get().state == AssignmentState.LAPSED
-        assert (row.images, row.wanted, row.done, row.held, row.lapsed, row.late) == (4, 8, 1, 1, 1, 1)
+        assert overdue.batch.assignments.get().state == AssignmentState.EXPIRED
+        assert (row.images, row.wanted, row.done, row.assigned, row.expired, row.late) == (4, 8, 1, 1, 1, 1)
         assert row.open == 6
         assert row.done == Caption.objects.filter(state="counted").count()
 
-    def test_what_is_overdue_counts_as_lapsed_before_it_is_swept(self):
+    def test_what_is_overdue_counts_as_expired_before_it_is_swept(self):
         round = make_round(images=2)
         take(round, make_annotator(round))
-        assert progress_of(round).held == 2
+        assert progress_of(round).assigned == 2
         row = progress_of(round, NOW + DAY * 2)
-        assert (row.held, row.lapsed, row.done) == (0, 1, 0)
+        assert (row.assigned, row.expired, row.done) == (0, 1, 0)
 
     def test_a_round_is_finished_when_every_place_has_its_caption(self):
         round = make_round(images=2, replication=1)
         assert not progress_of(round).is_finished
-        hand_in(round, make_annotator(round))
+        submit_captions(round, make_annotator(round))
         assert progress_of(round).is_finished
 
     def test_only_those_who_may_write_in_a_language_are_counted_as_able_to(self):
@@ -308,7 +308,7 @@ class TestProgress:
         for tags in (["de"], ["fr", "ar", "ja", "sw"]):
             for tag in tags:
                 round = make_round(project=project, language=tag)
-                hand_in(round, make_annotator(round))
+                submit_captions(round, make_annotator(round))
             with CaptureQueriesContext(connection) as queries:
                 overview.project_progress(project, now=NOW)
             counts.append(len(queries))

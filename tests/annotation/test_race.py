@@ -26,7 +26,7 @@ HOLD = timedelta(minutes=10)
 
 
 class Clock:
-    """One time for all, which jumps ahead at every look, so that leases lapse in the middle of things."""
+    """One time for all, which jumps ahead at every look, so that leases expire in the middle of things."""
 
     def __init__(self, rng: Random) -> None:
         self.now, self.rng, self.lock = NOW, rng, threading.Lock()
@@ -68,12 +68,12 @@ def work(round: Round, person: User, clock: Clock, rng: Random) -> None:
             if fate in ("do", "abandon half-way", "resume"):
                 rate_and_write(batch, person, clock)
             if fate == "resume":
-                services.give_back(batch_id=batch.pk, annotator=person, now=clock())
+                services.return_batch(batch_id=batch.pk, annotator=person, now=clock())
                 services.resume_batch(batch_id=batch.pk, annotator=person, now=clock())
             if fate in ("do", "resume"):
                 together(partial(submit, batch, person, clock), range(2))
             if fate == "give back":
-                services.give_back(batch_id=batch.pk, annotator=person, now=clock())
+                services.return_batch(batch_id=batch.pk, annotator=person, now=clock())
             if fate.startswith("abandon"):
                 return
         except (
@@ -87,7 +87,7 @@ def work(round: Round, person: User, clock: Clock, rng: Random) -> None:
 
 def finish_what_is_left(round: Round, people: list[User], clock: Clock) -> None:
     clock.now += 2 * HOLD
-    allocation.lapse_overdue(now=clock.now)
+    allocation.expire_overdue(now=clock.now)
     for person in people:
         batch = take(round, person, clock.now, Random(0))
         if batch:
@@ -102,7 +102,7 @@ def finish_what_is_left(round: Round, people: list[User], clock: Clock) -> None:
 @pytest.mark.parametrize("run", runs(20, short=2))
 def test_a_crowd_leaves_exactly_two_captions_per_image(run):
     rng = Random(run)
-    round = make_round(images=IMAGES, replication=REPLICATION, hold_s=int(HOLD.total_seconds()), seed=run)
+    round = make_round(images=IMAGES, replication=REPLICATION, lease_s=int(HOLD.total_seconds()), seed=run)
     people = [make_annotator(round) for _ in range(ANNOTATORS)]
     clock = Clock(rng)
 
@@ -116,6 +116,6 @@ def test_a_crowd_leaves_exactly_two_captions_per_image(run):
         authors[caption.image_id].append(caption.author_id)
     assert len(authors) == IMAGES
     assert all(len(by) == len(set(by)) == REPLICATION for by in authors.values())
-    handed_in = CaptionBatch.objects.filter(submitted_at__isnull=False)
-    assert Caption.objects.count() == sum(batch.items.filter(caption__isnull=False).count() for batch in handed_in)
+    submitted = CaptionBatch.objects.filter(submitted_at__isnull=False)
+    assert Caption.objects.count() == sum(batch.items.filter(caption__isnull=False).count() for batch in submitted)
     assert not Batch.objects.filter(state=BatchState.OPEN).exists()

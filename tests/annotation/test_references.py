@@ -14,7 +14,7 @@ from annotation.services.references import use_as_references
 from people.models import Membership, Role, User
 from scoring.models import Reference, ReferenceKind, ReferenceSet
 from scoring.services.references import ReferenceFileError
-from tests.annotation.handing_in import hand_in
+from tests.annotation.submitting import submit_captions
 from tests.factories import NOW, make_annotator, make_round, make_user
 from tests.scoring.scored import make_references
 
@@ -30,8 +30,8 @@ def test_captions_that_count_become_references_and_those_that_come_later_follow(
     monkeypatch.setattr(references, "IMAGES_PER_TRANSACTION", 2)
     round = make_round(replication=3)
     manager = round.project.created_by
-    hand_in(round, make_annotator(round), "Ein Bild")
-    hand_in(round, make_annotator(round), "Zu spät", now=NOW + MINUTE)
+    submit_captions(round, make_annotator(round), "Ein Bild")
+    submit_captions(round, make_annotator(round), "Zu spät", now=NOW + MINUTE)
     Caption.objects.filter(text__startswith="Zu").update(state="late")
 
     first = use_as_references(round=round, by=manager, now=NOW)
@@ -42,7 +42,7 @@ def test_captions_that_count_become_references_and_those_that_come_later_follow(
     before = texts(first)
     assert before == {(image, 1, text) for image, text in written}
 
-    hand_in(round, make_annotator(round), "Noch eins", now=NOW + 2 * MINUTE)
+    submit_captions(round, make_annotator(round), "Noch eins", now=NOW + 2 * MINUTE)
     again = use_as_references(round=round, by=manager, now=NOW + 3 * MINUTE)
 
     assert (again.pk, again.images, again.captions) == (first.pk, 3, 6)
@@ -53,7 +53,7 @@ def test_captions_that_count_become_references_and_those_that_come_later_follow(
 
 def test_with_nothing_new_nothing_changes():
     round = make_round()
-    hand_in(round, make_annotator(round))
+    submit_captions(round, make_annotator(round))
     first = use_as_references(round=round, by=round.project.created_by, now=NOW)
     rows = set(Reference.objects.values_list("pk", flat=True))
 
@@ -85,7 +85,7 @@ def test_only_a_manager_of_the_project_asks_for_it():
     round, elsewhere = make_round(), make_round()
     annotator, researcher = make_annotator(round), make_user()
     Membership.objects.create(project=round.project, user=researcher, role=Role.RESEARCHER)
-    hand_in(round, annotator)
+    submit_captions(round, annotator)
 
     for outsider in (annotator, researcher, make_user(), elsewhere.project.created_by):
         assert ask(outsider, round) == 404

@@ -61,7 +61,7 @@ class TestSameBytes:
                 (folder / name).touch()
         assert (tmp_path / "1.tar.gz").read_bytes() == (tmp_path / "2.tar.gz").read_bytes()
 
-    def test_what_is_handed_in_later_changes_nothing(self, campaign, tmp_path):
+    def test_what_is_submitted_later_changes_nothing(self, campaign, tmp_path):
         release = campaign.start()
         before = written(release, tmp_path / "before")
         caption = campaign.caption("de", "ann", "tower")

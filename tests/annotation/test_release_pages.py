@@ -15,8 +15,8 @@ from annotation.models import Caption, CaptionState, CaptionTask, Release
 from annotation.services.releases import build
 from images.models import Image, JobState
 from people.models import Membership, Project, Role, User
-from tests.annotation.handing_in import hand_in, take
 from tests.annotation.released import AUTHORS, UNTIL, Campaign
+from tests.annotation.submitting import submit_captions, take
 from tests.factories import make_annotator, make_captioner, make_project, make_round, make_user
 
 pytestmark = pytest.mark.django_db
@@ -189,7 +189,7 @@ class TestFiles:
         assert of(client, campaign.manager).get(address(campaign.project, "archive")).status_code == 404
 
     @pytest.mark.parametrize("is_from_file", [False, True], ids=["written here", "from a file"])
-    def test_nobody_with_pictures_of_it_in_hand_gets_a_file(self, client, campaign, release, is_from_file):
+    def test_nobody_with_pictures_of_it_assigned_gets_a_file(self, client, campaign, release, is_from_file):
         if is_from_file:
             CaptionTask.objects.filter(round__project=campaign.project).delete()
         elsewhere = make_round(collection=campaign.collection, captioners=[make_captioner(campaign.collection)])
@@ -202,9 +202,9 @@ class TestFiles:
             assert answer.redirect_chain[-1][0] == address(campaign.project, "show")
             assert "Hand that batch in first" in answer.content.decode()
 
-    def test_who_has_handed_in_gets_it(self, client, campaign, release):
+    def test_who_has_submitted_gets_it(self, client, campaign, release):
         elsewhere = make_round(collection=campaign.collection, captioners=[make_captioner(campaign.collection)])
         annotator = make_annotator(elsewhere)
         Membership.objects.create(project=campaign.project, user=annotator, role=Role.RESEARCHER)
-        hand_in(elsewhere, annotator)
+        submit_captions(elsewhere, annotator)
         assert of(client, annotator).get(address(campaign.project, "archive")).status_code == 200

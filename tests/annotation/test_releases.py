@@ -58,15 +58,15 @@ class TestStarting:
         assert "nothing to release" in self.refusal(campaign)[0]
 
     @pytest.mark.parametrize("which", ["main", "verification"])
-    def test_with_work_in_hand_there_is_none_and_it_says_whose_round(self, campaign, which):
+    def test_with_work_assigned_there_is_none_and_it_says_whose_round(self, campaign, which):
         round = campaign.rounds["de"] if which == "main" else campaign.verification
         Batch.objects.create(
             pool=round.pool,
             person=campaign.people["eve"],
             state=BatchState.OPEN,
             taken_at=UNTIL,
-            hold_s=1,
-            due_at=UNTIL,
+            lease_s=1,
+            deadline=UNTIL,
         )
         (problem,) = self.refusal(campaign)
         assert problem.startswith(f"German, {round.title}: 1 batch is in somebody's hands.")

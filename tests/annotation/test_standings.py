@@ -24,7 +24,7 @@ from people.models import AuditEntry, Consent, User
 from people.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation import verifying
-from tests.annotation.handing_in import hand_in, take, write
+from tests.annotation.submitting import submit_captions, take, write
 from tests.factories import NOW, make_annotator, make_language, make_round
 
 pytestmark = pytest.mark.django_db
@@ -58,8 +58,8 @@ def states_of(round: Round, person: User) -> list[str]:
 
 
 class TestPausing:
-    def test_what_is_in_hand_goes_back_with_its_drafts_and_what_was_handed_in_counts(self, round, ann):
-        hand_in(round, ann)
+    def test_what_is_assigned_goes_back_with_its_drafts_and_what_was_submitted_counts(self, round, ann):
+        submit_captions(round, ann)
         batch = take(round, ann)
         write(batch, ann, "Ein Bild davon")
         assert standings.pause(reason="Too fast.", **about(round, ann)) == 1
@@ -72,7 +72,7 @@ class TestPausing:
         assert states_of(round, ann) == ["counted", "counted"]
         assert_exact(round.pool)
 
-    def test_nothing_is_taken_or_taken_up_again_before_it_is_lifted(self, round, ann):
+    def test_nothing_is_taken_or_resumed_before_it_is_lifted(self, round, ann):
         batch = take(round, ann)
         standings.pause(reason="Too fast.", **about(round, ann))
         for again in (
@@ -105,7 +105,7 @@ class TestPausing:
         assert AnnotatorStatus.objects.get().state == AnnotatorState.QUALIFIED
         assert take(round, ann)
 
-    def test_lifting_a_pause_gives_back_what_was_before_it(self, round, ann):
+    def test_lifting_a_pause_returns_what_was_before_it(self, round, ann):
         standings.qualify(**about(round, ann))
         standings.pause(reason="Too fast.", **about(round, ann))
         standings.pause(reason="Much too fast.", **about(round, ann))
@@ -122,7 +122,7 @@ class TestPausing:
 
 class TestExcluding:
     def test_places_are_free_for_others_and_the_tally_forgets_what_does_not_count(self, round, ann):
-        hand_in(round, ann)
+        submit_captions(round, ann)
         open_batch = take(round, ann)
         exclusion = exclude(round, ann)
         assert exclusion.captions == 2
@@ -131,15 +131,15 @@ class TestExcluding:
         open_batch.batch.refresh_from_db()
         assert open_batch.batch.state == BatchState.RETURNED
         bob = make_annotator(round)
-        hand_in(round, bob)
-        hand_in(round, bob)
+        submit_captions(round, bob)
+        submit_captions(round, bob)
         assert Caption.objects.counted().filter(round=round).count() == 4
         with pytest.raises(NotQualifiedError, match="does not count at present"):
             take(round, ann)
         assert_exact(round.pool)
 
     def test_undone_what_nobody_else_wrote_counts_again(self, round, ann):
-        hand_in(round, ann)
+        submit_captions(round, ann)
         exclusion = exclude(round, ann)
         assert undo(exclusion) == standings.Undone(2, 0)
         assert states_of(round, ann) == ["counted", "counted"]
@@ -148,16 +148,16 @@ class TestExcluding:
         assert_exact(round.pool)
 
     def test_what_others_wrote_since_stays_and_the_rest_is_said(self, round, ann):
-        hand_in(round, ann)
-        hand_in(round, ann)
+        submit_captions(round, ann)
+        submit_captions(round, ann)
         exclusion = exclude(round, ann)
-        hand_in(round, make_annotator(round))
+        submit_captions(round, make_annotator(round))
         assert undo(exclusion) == standings.Undone(2, 2)
         assert states_of(round, ann) == ["counted", "counted", "excluded", "excluded"]
         assert_exact(round.pool)
 
     def test_somebody_may_be_excluded_again(self, round, ann):
-        hand_in(round, ann)
+        submit_captions(round, ann)
         first = exclude(round, ann)
         undo(first)
         second = exclude(round, ann)
@@ -165,7 +165,7 @@ class TestExcluding:
         assert exclude(round, ann) == second
 
     def test_a_caption_that_was_sent_back_is_sent_back_again_when_it_is_undone(self, round, ann):
-        hand_in(round, ann)
+        submit_captions(round, ann)
         caption = Caption.objects.filter(author=ann).first()
         Caption.objects.filter(pk=caption.pk).update(state=CaptionState.SENT_BACK)
         SentBack.objects.create(caption=caption, note="Who?", by=round.project.created_by, at=NOW, text_before="x")
@@ -173,13 +173,13 @@ class TestExcluding:
         assert states_of(round, ann) == ["counted", "sent-back"]
 
     def test_a_late_caption_stays_late(self, round, ann):
-        hand_in(round, ann)
+        submit_captions(round, ann)
         Caption.objects.filter(author=ann).update(state=CaptionState.LATE)
         undo(exclude(round, ann))
         assert states_of(round, ann) == ["late", "late"]
 
     def test_what_was_withdrawn_with_consent_does_not_come_back(self, round, ann):
-        hand_in(round, ann)
+        submit_captions(round, ann)
         exclusion = exclude(round, ann)
         Caption.objects.filter(author=ann).update(state=CaptionState.WITHDRAWN)
         assert undo(exclusion).restored == 0

@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 
 from annotation.models import Caption, CaptionState, RoundKind, Tally
 from annotation.selectors.statistics import project_statistics
-from tests.annotation.handing_in import hand_in, make_captions
+from tests.annotation.submitting import make_captions, submit_captions
 from tests.factories import make_annotator, make_project, make_round
 
 pytestmark = pytest.mark.django_db
@@ -74,7 +74,7 @@ class TestOfAFile:
 class TestRecount:
     def test_what_differed_is_said_and_put_right(self):
         round = make_round(project=make_project("lions"), images=2, language="de")
-        hand_in(round, make_annotator(round, "ann"))
+        submit_captions(round, make_annotator(round, "ann"))
         Tally.objects.update(captions=7)
 
         assert said("recount", "lions").splitlines() == [

@@ -24,11 +24,11 @@ from annotation.models import (
 from annotation.rules.tallies import Sums
 from annotation.services import batches as services
 from annotation.services import corrections, standings, tallies
-from annotation.services.leaving import withdraw_answers
 from annotation.services.projects import RoundSettings, change_round
+from annotation.services.withdrawal import withdraw_answers
 from people.qualification import NotQualifiedError
 from tests.annotation import verifying
-from tests.annotation.handing_in import hand_in, take, write
+from tests.annotation.submitting import submit_captions, take, write
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_annotator, make_round
 
@@ -53,8 +53,8 @@ def late(round, person):
 
 
 class TestHandingIn:
-    def test_what_was_handed_in_is_in_the_tally_at_once(self, round, ann):
-        hand_in(round, ann, TEXT)
+    def test_what_was_submitted_is_in_the_tally_at_once(self, round, ann):
+        submit_captions(round, ann, TEXT)
 
         tally = Tally.objects.get(round=round, person=ann)
         assert (tally.batches, tally.captions, tally.late) == (1, 2, 0)
@@ -75,8 +75,8 @@ class TestHandingIn:
         assert tally.warnings["short"] == 2
 
     def test_a_second_batch_is_added_to_the_first(self, round, ann):
-        hand_in(round, ann, TEXT)
-        hand_in(round, ann, TEXT, now=NOW + timedelta(days=1))
+        submit_captions(round, ann, TEXT)
+        submit_captions(round, ann, TEXT, now=NOW + timedelta(days=1))
 
         tally = Tally.objects.get(round=round, person=ann)
         assert (tally.batches, tally.captions) == (2, 4)
@@ -90,8 +90,8 @@ class TestHandingIn:
         assert (tally.batches, tally.captions, tally.late, tally.words) == (0, 0, 2, 0)
         assert tally.last_at == NOW + timedelta(days=3)
 
-    def test_handing_in_twice_is_counted_once(self, round, ann):
-        batch = hand_in(round, ann, TEXT)
+    def test_submitting_twice_is_counted_once(self, round, ann):
+        batch = submit_captions(round, ann, TEXT)
         services.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW + MINUTE)
 
         assert Tally.objects.get(round=round, person=ann).captions == 2
@@ -99,7 +99,7 @@ class TestHandingIn:
 
 class TestRecounting:
     def test_captions_that_count_no_longer_leave_the_tally(self, round, ann):
-        hand_in(round, ann, TEXT)
+        submit_captions(round, ann, TEXT)
         Caption.objects.filter(pk=Caption.objects.earliest("pk").pk).update(state=CaptionState.EXCLUDED)
         tallies.recount(round=round, person=ann)
 
@@ -107,7 +107,7 @@ class TestRecounting:
         assert (tally.batches, tally.captions, tally.ratings) == (1, 1, {Rating.GOOD: 1})
 
     def test_it_says_what_was_wrong(self, round, ann):
-        hand_in(round, ann, TEXT)
+        submit_captions(round, ann, TEXT)
         Tally.objects.update(captions=7)
 
         (difference,) = tallies.recount_all(round.project)
@@ -115,13 +115,13 @@ class TestRecounting:
         assert list(tallies.recount_all(round.project)) == []
 
     def test_a_tally_that_is_missing_is_made(self, round, ann):
-        hand_in(round, ann, TEXT)
+        submit_captions(round, ann, TEXT)
         Tally.objects.all().delete()
         assert {difference.column for difference in tallies.recount_all(round.project)} >= {"captions", "words"}
         assert Tally.objects.get(round=round, person=ann).captions == 2
 
     def test_another_project_is_left_alone(self, round, ann):
-        hand_in(round, ann, TEXT)
+        submit_captions(round, ann, TEXT)
         Tally.objects.update(captions=7)
         assert list(tallies.recount_all(make_round().project)) == []
 
@@ -134,7 +134,7 @@ class TestPlaces:
     def test_another_replication_changes_what_is_wanted(self, round):
         change_round(
             round=round,
-            settings=RoundSettings(replication=3, batch_size=2, hold_s=60, is_open=True),
+            settings=RoundSettings(replication=3, batch_size=2, lease_s=60, is_open=True),
             by=round.project.created_by,
             now=NOW,
         )
@@ -154,11 +154,11 @@ class Walk:
     def step(self) -> None:
         self.now += timedelta(minutes=10)
         act = self.rng.choice(
-            [self.hand_in, self.hand_in, self.come_late, self.exclude, self.undo, self.send_back, self.rewrite]
+            [self.submit, self.submit, self.come_late, self.exclude, self.undo, self.send_back, self.rewrite]
         )
         self.seen[act.__name__] += bool(act())
 
-    def hand_in(self, *, wait: timedelta = timedelta(0)) -> bool:
+    def submit(self, *, wait: timedelta = timedelta(0)) -> bool:
         person = self.rng.choice(self.people)
         try:
             batch = services.take_batch(round=self.round, annotator=person, now=self.now, rng=self.rng)
@@ -172,7 +172,7 @@ class Walk:
         return True
 
     def come_late(self) -> bool:
-        return self.hand_in(wait=timedelta(days=2))
+        return self.submit(wait=timedelta(days=2))
 
     def exclude(self) -> bool:
         person = self.rng.choice(self.people)
@@ -224,10 +224,10 @@ class TestWhateverHappens:
                     walk.step()
                 assert list(tallies.recount_all(walk.round.project)) == []
             seen += walk.seen
-        assert set(seen) == {"hand_in", "come_late", "exclude", "undo", "send_back", "rewrite"}
+        assert set(seen) == {"submit", "come_late", "exclude", "undo", "send_back", "rewrite"}
 
     def test_what_withdraws_with_its_author_leaves_the_tally(self, round, ann):
-        hand_in(round, ann, TEXT)
+        submit_captions(round, ann, TEXT)
         withdraw_answers(project=round.project, person=ann, keeps_answers=False, now=NOW)
         assert Tally.objects.get(person=ann).captions == 0
         assert list(tallies.recount_all(round.project)) == []
@@ -236,7 +236,7 @@ class TestWhateverHappens:
 class TestVerdicts:
     @pytest.fixture
     def rating(self, round):
-        hand_in(round, make_annotator(round), TEXT)
+        submit_captions(round, make_annotator(round), TEXT)
         return verifying.make_verification(round)
 
     def test_captions_that_were_rated_are_in_the_tally_of_the_rater(self, rating):
@@ -266,11 +266,11 @@ class TestVerdicts:
 
 class TestAtTheSameTime:
     @pytest.mark.django_db(transaction=True)
-    def test_handing_in_while_a_manager_recounts_is_counted_once(self):
+    def test_submitting_while_a_manager_recounts_is_counted_once(self):
         round = make_round(images=12, replication=1, batch_size=1)
         ann = make_annotator(round)
         for number in range(3):
-            hand_in(round, ann, TEXT, now=NOW + number * MINUTE)
+            submit_captions(round, ann, TEXT, now=NOW + number * MINUTE)
         batch = take(round, ann, now=NOW)
         write(batch, ann, TEXT, now=NOW)
 

@@ -219,7 +219,7 @@ def test_who_lacks_the_role_the_language_or_the_consent_gets_nothing(round, rae)
         change()
         with pytest.raises(NotQualifiedError) as stopped:
             take(round, rae)
-        assert code in [blocker.code for blocker in stopped.value.blockers]
+        assert code in [missing_requirement.code for missing_requirement in stopped.value.missing_requirements]
 
 
 @pytest.mark.parametrize("state", [state for state in RoundState if state not in (RoundState.OPEN, RoundState.SKIPPED)])
@@ -240,7 +240,7 @@ def test_what_ceased_to_count_is_handed_to_nobody(verified, round, rae):
 
 
 @pytest.mark.parametrize("is_same_project", [True, False])
-def test_a_picture_in_hand_to_write_about_has_no_caption_to_rate(verified, round, is_same_project):
+def test_a_picture_assigned_to_write_about_has_no_caption_to_rate(verified, round, is_same_project):
     project = round.project if is_same_project else make_project()
     other = make_round(
         project=project,
@@ -254,20 +254,20 @@ def test_a_picture_in_hand_to_write_about_has_no_caption_to_rate(verified, round
         Membership.objects.create(project=round.project, user=writer, role=Role.ANNOTATOR)
         Consent.objects.create(text=round.project.consent_texts.get(), user=writer, given_at=NOW)
     LanguageSkill.objects.create(user=writer, language=round.language, level=Level.NATIVE)
-    in_hand = batches.take_batch(round=other, annotator=writer, now=NOW, rng=Random(0))
-    held = set(in_hand.items.values_list("image", flat=True))
+    assigned = batches.take_batch(round=other, annotator=writer, now=NOW, rng=Random(0))
+    shown = set(assigned.items.values_list("image", flat=True))
 
     offered = take(round, writer)
 
     images = set(offered.verdicts.values_list("caption__image", flat=True))
     assert len(images) == 2
-    assert not images & held
+    assert not images & shown
     rate(offered, writer)
     submit(offered, writer)
     assert take(round, writer) is None
 
 
-def test_a_picture_whose_caption_is_in_hand_to_rate_is_not_handed_out_to_write_about(verified, round):
+def test_a_picture_whose_caption_is_assigned_to_rate_is_not_handed_out_to_write_about(verified, round):
     other = make_round(
         project=make_project(), collection=verified.collection, captioners=verified.captioners.all(), language="de"
     )
@@ -287,7 +287,7 @@ def test_a_picture_whose_caption_is_in_hand_to_rate_is_not_handed_out_to_write_a
 # The life of a batch
 
 
-def test_a_rating_may_be_changed_until_the_batch_is_handed_in(batch, rae):
+def test_a_rating_may_be_changed_until_the_batch_is_submitted(batch, rae):
     who = {"batch_id": batch.pk, "rater": rae, "position": 1}
     services.save_verdict(rating=Rating.GOOD, active_ms=4000, now=NOW + MINUTE, **who)
     services.save_verdict(rating=Rating.BAD, active_ms=3000, now=NOW + 2 * MINUTE, **who)
@@ -309,7 +309,7 @@ def test_no_more_time_is_believed_than_the_clock_ran(batch, rae):
     assert batch.verdicts.get(position=1).rating_ms == 60_000
 
 
-def test_all_must_be_rated_before_handing_in(batch, rae):
+def test_all_must_be_rated_before_submitting(batch, rae):
     services.save_verdict(batch_id=batch.pk, rater=rae, position=2, rating=Rating.GOOD, active_ms=0, now=NOW)
 
     with pytest.raises(UnratedImagesError) as stopped:
@@ -318,7 +318,7 @@ def test_all_must_be_rated_before_handing_in(batch, rae):
     assert stopped.value.positions == [1, 3, 4, 5]
 
 
-def test_handing_in_twice_is_handing_in_once(round, batch, rae):
+def test_submitting_twice_is_submitting_once(round, batch, rae):
     rate(batch, rae)
 
     first, second = submit(batch, rae), submit(batch, rae, NOW + MINUTE)
@@ -343,9 +343,9 @@ def test_late_work_is_kept_told_and_never_counted(round, batch, rae):
     assert (tally.captions, tally.late) == (0, 5)
 
 
-def test_what_was_given_back_is_taken_up_again_as_far_as_it_is_free(round, batch, rae):
+def test_what_was_returned_is_resumed_as_far_as_it_is_free(round, batch, rae):
     rate(batch, rae)
-    services.give_back(batch_id=batch.pk, rater=rae, now=NOW)
+    services.return_batch(batch_id=batch.pk, rater=rae, now=NOW)
     with pytest.raises(BatchReturnedError):
         rate(batch, rae)
     gone = Assignment.objects.filter(batch=batch.pk, position=1).get().task
@@ -358,8 +358,8 @@ def test_what_was_given_back_is_taken_up_again_as_far_as_it_is_free(round, batch
     assert Tally.objects.get(round=round, person=rae).captions == 4
 
 
-def test_nothing_is_taken_up_again_once_the_round_is_closed(round, batch, rae):
-    services.give_back(batch_id=batch.pk, rater=rae, now=NOW)
+def test_nothing_is_resumed_once_the_round_is_closed(round, batch, rae):
+    services.return_batch(batch_id=batch.pk, rater=rae, now=NOW)
     Round.objects.filter(pk=round.pk).update(state=RoundState.CLOSED)
 
     with pytest.raises((PoolClosedError, NoTasksAvailableError)):
@@ -373,12 +373,12 @@ def test_a_save_in_the_second_half_of_the_time_begins_it_anew_but_not_without_co
     later = NOW + HOLD * 0.6
     rate(batch, rae, now=later)
     batch.batch.refresh_from_db()
-    assert batch.batch.due_at == later + HOLD
+    assert batch.batch.deadline == later + HOLD
 
     Consent.objects.filter(user=rae).update(withdrawn_at=NOW)
     rate(batch, rae, Rating.BAD, now=later + HOLD * 0.6)
     batch.batch.refresh_from_db()
-    assert batch.batch.due_at == later + HOLD
+    assert batch.batch.deadline == later + HOLD
     with pytest.raises(NotQualifiedError):
         submit(batch, rae, later + HOLD * 0.6)
 
@@ -389,7 +389,7 @@ def test_a_batch_is_its_raters_alone(round, batch):
     for step in (
         lambda: rate(batch, stranger),
         lambda: submit(batch, stranger),
-        lambda: services.give_back(batch_id=batch.pk, rater=stranger, now=NOW),
+        lambda: services.return_batch(batch_id=batch.pk, rater=stranger, now=NOW),
         lambda: services.resume_batch(batch_id=batch.pk, rater=stranger, now=NOW),
     ):
         with pytest.raises(type(batch).DoesNotExist):

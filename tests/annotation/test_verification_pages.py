@@ -110,7 +110,7 @@ def test_the_captions_stand_in_their_language_and_direction_and_nothing_is_said_
 
 
 def test_a_level_is_saved_at_once_with_its_time_and_is_there_after_a_reload(client, batch):
-    Assignment.objects.filter(batch=batch.pk).update(state=AssignmentState.HELD)
+    Assignment.objects.filter(batch=batch.pk).update(state=AssignmentState.ASSIGNED)
     VerificationBatch.objects.get(pk=batch.pk).batch.__class__.objects.update(
         taken_at=timezone.now() - timedelta(minutes=5)
     )
@@ -130,7 +130,7 @@ def test_what_is_no_level_is_refused_and_names_the_levels(client, batch):
     assert "NOT-ENOUGH-INFO" in answer.json()["message"]
 
 
-def test_without_scripts_some_are_saved_first_and_all_handed_in_later(client, batch, round):
+def test_without_scripts_some_are_saved_first_and_all_submitted_later(client, batch, round):
     client.post(url_of(batch), {"rating-1": "GOOD", "rating-9": "GOOD", "rating-2": "SUPERB"})
     assert [verdict.rating for verdict in batch.verdicts.all()] == ["GOOD", "", "", "", ""]
     refused = client.post(url_of(batch), {"open": "1"}, follow=True)
@@ -146,7 +146,7 @@ def test_without_scripts_some_are_saved_first_and_all_handed_in_later(client, ba
     assert (again.status_code, again.json()["location"]) == (409, url_of(batch))
 
 
-def test_the_page_after_handing_in_has_no_caption(client, batch, rae):
+def test_the_page_after_submitting_has_no_caption(client, batch, rae):
     rate(batch, rae, now=timezone.now())
     submit(batch, rae, timezone.now())
 
@@ -156,7 +156,7 @@ def test_the_page_after_handing_in_has_no_caption(client, batch, rae):
 
 
 def test_when_the_time_ran_out_a_rating_is_kept_and_the_way_back_is_offered(client, batch, round, rae):
-    batch.batch.__class__.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+    batch.batch.__class__.objects.update(deadline=timezone.now() - timedelta(seconds=1))
 
     answer = client.post(url_of(batch, "verdict-save", 1), {"rating": "BAD"})
     away = client.get(url_of(batch)).content.decode()
@@ -169,9 +169,9 @@ def test_when_the_time_ran_out_a_rating_is_kept_and_the_way_back_is_offered(clie
     assert 'value="BAD" aria-describedby="level-4" checked' in client.get(url_of(batch)).content.decode()
 
 
-def test_handing_in_late_is_told(client, batch, rae):
+def test_submitting_late_is_told(client, batch, rae):
     rate(batch, rae, now=timezone.now())
-    batch.batch.__class__.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+    batch.batch.__class__.objects.update(deadline=timezone.now() - timedelta(seconds=1))
 
     page = client.post(url_of(batch), {"open": "1"}, follow=True).content.decode()
 
@@ -179,7 +179,7 @@ def test_handing_in_late_is_told(client, batch, rae):
     assert set(Assignment.objects.values_list("state", flat=True)) >= {AssignmentState.LATE}
 
 
-def test_a_batch_is_given_back_and_taken_up_again(client, batch):
+def test_a_batch_is_returned_and_resumed(client, batch):
     assert "Others can then rate its captions" in client.get(url_of(batch, "verification-return")).content.decode()
     client.post(url_of(batch, "verification-return"))
     assert url_of(batch, "verification-resume") in client.get(url_of(batch)).content.decode()
@@ -298,7 +298,7 @@ def test_the_downloads_are_counted_at_once_whatever_the_page_shows(rated):
     assert client.get(reverse("annotation:quality-export", args=[rated.project.slug, "xml"])).status_code == 404
 
 
-def test_handing_in_has_the_table_counted_at_once(
+def test_submitting_has_the_table_counted_at_once(
     client, batch, round, django_capture_on_commit_callbacks, monkeypatch
 ):
     counted: list[int] = []

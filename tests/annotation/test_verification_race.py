@@ -55,7 +55,7 @@ def take(round: Round, rater: User, clock: Clock, rng: Random) -> VerificationBa
         return None
 
 
-def hand_in(batch: VerificationBatch, rater: User, clock: Clock, _tab: int = 0) -> None:
+def submit_captions(batch: VerificationBatch, rater: User, clock: Clock, _tab: int = 0) -> None:
     services.submit_batch(batch_id=batch.pk, rater=rater, now=clock())
 
 
@@ -71,18 +71,18 @@ def work(round: Round, rater: User, clock: Clock, rng: Random) -> None:
                 return
             rate(batch, rater, rng.choice(list(Rating)), clock())
             if fate in ("give back", "resume"):
-                services.give_back(batch_id=batch.pk, rater=rater, now=clock())
+                services.return_batch(batch_id=batch.pk, rater=rater, now=clock())
             if fate == "resume":
                 services.resume_batch(batch_id=batch.pk, rater=rater, now=clock())
             if fate in ("do", "resume"):
-                together(partial(hand_in, batch, rater, clock), range(2))
+                together(partial(submit_captions, batch, rater, clock), range(2))
         except STOPS:
             continue
 
 
 def finish_what_is_left(round: Round, raters: list[User], clock: Clock) -> None:
     clock.now += 2 * HOLD
-    allocation.lapse_overdue(now=clock.now)
+    allocation.expire_overdue(now=clock.now)
     for rater in raters:
         while batch := services.take_batch(round=round, rater=rater, now=clock.now, rng=Random(0)):
             rate(batch, rater, now=clock.now)
@@ -94,7 +94,7 @@ def finish_what_is_left(round: Round, raters: list[User], clock: Clock) -> None:
 def test_a_crowd_leaves_exactly_three_ratings_per_caption_and_none_by_its_author(run):
     verified, authors = make_captioned_round(images=IMAGES, captions=2, seed=run)
     round = make_verification(verified, places=PLACES, filled=False, batch_size=7)
-    Pool.objects.filter(pk=round.pool_id).update(hold_s=int(HOLD.total_seconds()))
+    Pool.objects.filter(pk=round.pool_id).update(lease_s=int(HOLD.total_seconds()))
     raters = [rater_of(round, author) for author in authors]
     raters += [make_caption_rater(round) for _ in range(RIVALS - len(raters))]
     clock = Clock(Random(run))
@@ -136,7 +136,7 @@ def test_control_looking_first_and_then_taking_gives_a_caption_to_too_many():
         is_free = Assignment.objects.filter(task=task).count() < PLACES
         all_looked.wait(60)
         if is_free:
-            batch = Batch.objects.create(pool=round.pool, person=rater, taken_at=NOW, hold_s=1, due_at=NOW)
+            batch = Batch.objects.create(pool=round.pool, person=rater, taken_at=NOW, lease_s=1, deadline=NOW)
             Assignment.objects.create(task=task, batch=batch, person=rater, position=1)
         return is_free
 
@@ -197,7 +197,7 @@ def test_in_two_tabs_at_once_nobody_gets_a_picture_both_to_rate_and_to_write_abo
     assert all(Batch.objects.filter(person=person).exists() for person in people)
 
 
-def test_control_looking_at_what_is_in_hand_before_taking_gives_both(both):
+def test_control_looking_at_what_is_assigned_before_taking_gives_both(both):
     """The control: what would come of it if the two ways to a picture did not take turns."""
     rating, writing, (person, *_) = both
     all_looked = threading.Barrier(2)
@@ -208,7 +208,7 @@ def test_control_looking_at_what_is_in_hand_before_taking_gives_both(both):
         all_looked.wait(60)
         pool = rating.pool if kind == "rate" else writing.pool
         if is_free:
-            batch = Batch.objects.create(pool=pool, person=person, taken_at=NOW, hold_s=1, due_at=NOW)
+            batch = Batch.objects.create(pool=pool, person=person, taken_at=NOW, lease_s=1, deadline=NOW)
             for position, task in enumerate(Task.objects.filter(pool=pool), start=1):
                 Assignment.objects.create(task=task, batch=batch, person=person, position=position)
 

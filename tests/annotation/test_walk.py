@@ -25,7 +25,7 @@ from annotation.models import (
     VerificationTask,
 )
 from annotation.rules.campaign import InHand
-from annotation.services import batches, campaign, corrections, figures, moving, projects, standings, tallies
+from annotation.services import batches, campaign, corrections, figures, projects, reassignment, standings, tallies
 from annotation.services import verification as rating
 from annotation.services.batches import UnratedImagesError
 from people import audit
@@ -35,7 +35,7 @@ from people.qualification import NotQualifiedError, still_takes_part
 from people.services import give_consent
 from people.withdrawal import withdraw_consent
 from tests.allocation.test_exact_replication import assert_exact
-from tests.annotation.handing_in import write
+from tests.annotation.submitting import write
 from tests.annotation.verifying import make_caption_rater, make_verification, rate
 from tests.factories import MINUTE, NOW, make_annotator, make_round
 
@@ -64,7 +64,9 @@ class Walk:
 
     def __init__(self, seed: int) -> None:
         self.rng, self.now, self.texts = Random(seed), NOW, 0
-        self.round = make_round(images=IMAGES, replication=2, batch_size=2, seed=seed, hold_s=int(HOLD.total_seconds()))
+        self.round = make_round(
+            images=IMAGES, replication=2, batch_size=2, seed=seed, lease_s=int(HOLD.total_seconds())
+        )
         self.rating = make_verification(self.round, places=2, sample_size=SAMPLE, batch_size=2, seed=seed)
         self.project, self.by = self.round.project, self.round.project.created_by
         self.people = [make_annotator(self.round) for _ in range(5)]
@@ -92,8 +94,8 @@ class Walk:
     def take(self) -> None:
         batches.take_batch(round=self.anew(self.round), annotator=self.person(), now=self.now, rng=self.rng)
 
-    def hand_in(self) -> bool:
-        batch = self.a_batch(self.round, BatchState.OPEN, BatchState.LAPSED)
+    def submit(self) -> bool:
+        batch = self.a_batch(self.round, BatchState.OPEN, BatchState.EXPIRED)
         if batch is None:
             return False
         self.texts += 1
@@ -113,15 +115,15 @@ class Walk:
                     write(batch, person, f"Ein Bild davon {self.texts}", now=self.now)
                 batches.submit_batch(batch_id=batch.pk, annotator=person, now=self.now)
 
-    def give_back(self) -> bool:
+    def return_batch(self) -> bool:
         batch = self.a_batch(self.round, BatchState.OPEN)
         if batch is None:
             return False
-        batches.give_back(batch_id=batch.pk, annotator=batch.person, now=self.now)
+        batches.return_batch(batch_id=batch.pk, annotator=batch.person, now=self.now)
         return True
 
     def resume(self) -> bool:
-        batch = self.a_batch(self.round, BatchState.LAPSED, BatchState.RETURNED)
+        batch = self.a_batch(self.round, BatchState.EXPIRED, BatchState.RETURNED)
         if batch is None:
             return False
         batches.resume_batch(batch_id=batch.pk, annotator=batch.person, now=self.now)
@@ -129,20 +131,20 @@ class Walk:
 
     def time_passes(self) -> None:
         self.now += 2 * HOLD
-        allocation.lapse_overdue(now=self.now)
+        allocation.expire_overdue(now=self.now)
 
     def move(self) -> bool:
         batch = self.a_batch(self.round, BatchState.OPEN)
         if batch is None:
             return False
-        moving.move_batch(batch=batch, to=self.person(), by=self.by, now=self.now)
+        reassignment.move_batch(batch=batch, to=self.person(), by=self.by, now=self.now)
         return True
 
     def take_from(self) -> bool:
         batch = self.a_batch(self.rng.choice([self.round, self.rating]), BatchState.OPEN)
         if batch is None:
             return False
-        moving.return_batch(batch=batch, by=self.by, now=self.now)
+        reassignment.return_batch(batch=batch, by=self.by, now=self.now)
         return True
 
     def exclude(self) -> None:
@@ -220,14 +222,14 @@ class Walk:
 
     def change(self) -> None:
         settings = projects.RoundSettings(
-            replication=self.rng.choice((1, 2, 3)), batch_size=2, hold_s=int(HOLD.total_seconds()), is_open=True
+            replication=self.rng.choice((1, 2, 3)), batch_size=2, lease_s=int(HOLD.total_seconds()), is_open=True
         )
         projects.change_round(round=self.round, settings=settings, by=self.by, now=self.now)
 
     def close_and_reopen(self) -> None:
         for round in (self.rating, self.round):
             how: dict[str, Any] = {"round": self.anew(round), "by": self.by, "now": self.now}
-            campaign.close_round(in_hand=self.rng.choice(list(InHand)), **how)
+            campaign.close_round(assigned=self.rng.choice(list(InHand)), **how)
             campaign.reopen_round(**how)
 
     def draw(self) -> None:
@@ -238,7 +240,7 @@ class Walk:
         rating.take_batch(round=self.anew(self.rating), rater=rater, now=self.now, rng=self.rng)
 
     def rate(self) -> bool:
-        batch = self.a_batch(self.rating, BatchState.OPEN, BatchState.LAPSED)
+        batch = self.a_batch(self.rating, BatchState.OPEN, BatchState.EXPIRED)
         if batch is None:
             return False
         rate(batch.verification_batch, batch.person, now=self.now)
@@ -273,8 +275,8 @@ class Walk:
     def check_sample(self) -> None:
         tasks = VerificationTask.objects.filter(round=self.rating)
         assert not tasks.filter(caption__state=CaptionState.SENT_BACK).exists()
-        handed_in = Assignment.objects.filter(batch__pool=self.rating.pool_id, state=AssignmentState.DONE)
-        assert not handed_in.filter(verdict__rating="").exists()
+        submitted = Assignment.objects.filter(batch__pool=self.rating.pool_id, state=AssignmentState.DONE)
+        assert not submitted.filter(verdict__rating="").exists()
 
     def check_figures(self, round: Round) -> None:
         tasks = Task.objects.filter(pool=round.pool_id)

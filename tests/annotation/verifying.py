@@ -10,7 +10,7 @@ from allocation.models import Pool
 from annotation.models import Rating, Round, RoundKind, RoundState, VerificationBatch
 from annotation.services import verification as services
 from people.models import Consent, LanguageSkill, Level, Membership, Role, User
-from tests.annotation.handing_in import make_captions
+from tests.annotation.submitting import make_captions
 from tests.factories import NOW, make_round, make_user
 
 
@@ -25,7 +25,7 @@ def make_captioned_round(*, images: int = 4, captions: int = 2, **fields: Any) -
 
 
 def make_verification(verified: Round, *, places: int = 3, filled: bool = True, **fields: Any) -> Round:
-    pool = Pool.objects.create(replication=places, batch_size=fields.pop("batch_size", 5), hold_s=24 * 3600)
+    pool = Pool.objects.create(replication=places, batch_size=fields.pop("batch_size", 5), lease_s=24 * 3600)
     round = Round.objects.create(
         **{
             "project": verified.project,

@@ -13,7 +13,7 @@ from annotation.services import batches
 from images.models import JobState
 from people import tokens
 from people.models import Project, User
-from tests.annotation.handing_in import hand_in, take
+from tests.annotation.submitting import submit_captions, take
 from tests.annotation.verifying import make_caption_rater, make_verification
 from tests.annotation.verifying import take as take_to_rate
 from tests.factories import make_annotator, make_collection, make_project, make_round
@@ -31,7 +31,7 @@ class Seeded:
     rae: User
     main: Round
     verification: Round
-    handed_in: CaptionBatch
+    submitted: CaptionBatch
     rating: CaptionBatch
     writing: CaptionBatch
     to_rate: VerificationBatch
@@ -42,7 +42,7 @@ class Seeded:
         return {
             "slug": [self.project.slug],
             "round_id": [self.main.pk, self.verification.pk],
-            "batch_id": [str(batch.pk) for batch in (self.rating, self.writing, self.handed_in, self.to_rate)],
+            "batch_id": [str(batch.pk) for batch in (self.rating, self.writing, self.submitted, self.to_rate)],
             "position": [1, 2],
             "layout": ["jsonl", "csv", "xm3600"],
             "feedback_id": [self.feedback.pk],
@@ -63,8 +63,8 @@ def make_seeded(slug: str = "lions") -> Seeded:
     for language in ("fr", "es"):
         ann.language_skills.create(language_id=language, level="native")
     bob = make_annotator(main, f"bob-{slug}")
-    hand_in(main, bob, WRITTEN, now=now)
-    handed_in = hand_in(main, ann, WRITTEN, now=now)
+    submit_captions(main, bob, WRITTEN, now=now)
+    submitted = submit_captions(main, ann, WRITTEN, now=now)
     writing = take(another, ann, now=now)
     positions = list(writing.items.values_list("position", flat=True))
     ratings = dict.fromkeys(positions, Rating.GOOD)
@@ -82,7 +82,7 @@ def make_seeded(slug: str = "lions") -> Seeded:
         rae=rae,
         main=main,
         verification=verification,
-        handed_in=handed_in,
+        submitted=submitted,
         rating=take(pilot, ann, now=now),
         writing=CaptionBatch.objects.get(pk=writing.pk),
         to_rate=take_to_rate(verification, rae, now),

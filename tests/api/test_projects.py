@@ -15,7 +15,7 @@ from annotation.services import figures
 from images.models import JobState
 from people.models import AuditEntry, Membership, Project, Role, User
 from people.pseudonyms import pseudonym
-from tests.annotation.handing_in import make_captions, take
+from tests.annotation.submitting import make_captions, take
 from tests.api.seeded import WRITTEN, Program, Seeded, make_failed_release, make_seeded
 from tests.api.test_work import address, code
 from tests.factories import make_annotator, make_collection, make_project, make_round, make_user
@@ -67,7 +67,7 @@ def test_how_far_each_round_is_is_what_the_page_says(seeded, mia):
     figures.compute(round_id=seeded.main.pk, now=seeded.main.created_at)
     rounds = {row["round"]: row for row in mia.get(address("progress-show", "lions")).json()["rounds"]}
     assert (rounds[seeded.main.pk]["wanted"], rounds[seeded.main.pk]["done"]) == (27, 6)
-    assert rounds[seeded.rating.round_id]["in_hand"] == 3
+    assert rounds[seeded.rating.round_id]["assigned"] == 3
 
 
 def test_pictures_come_in_the_order_of_their_collections(seeded, mia):
@@ -164,7 +164,7 @@ def test_ratings_are_told_with_the_english_captions(seeded, mia):
     assert all(row["english_caption"].startswith("english caption of") for row in ratings)
 
 
-def test_verdicts_are_told_once_they_were_handed_in(seeded, mia):
+def test_verdicts_are_told_once_they_were_submitted(seeded, mia):
     where = address("verdict-list", "lions")
     assert mia.all_of(where) == []
     rae = Program(seeded.rae)
@@ -222,7 +222,7 @@ def busy_manager(project: Project) -> User:
     return user
 
 
-def test_a_manager_with_pictures_in_hand_reads_no_words_about_them(seeded):
+def test_a_manager_with_pictures_assigned_reads_no_words_about_them(seeded):
     program = Program(busy_manager(seeded.project))
     for name in WITH_WORDS:
         assert code(program.get(address(name, "lions"))) == (409, "pictures-in-hand"), name

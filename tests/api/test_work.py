@@ -53,7 +53,7 @@ def test_what_waits_for_one_is_said(seeded, ann):
     main = rounds[seeded.main.pk]
     assert (main["finished"], main["open_batch"], main["is_anything_left"]) == (1, None, True)
     assert rounds[seeded.rating.round_id]["open_batch"]["id"] == str(seeded.rating.pk)
-    assert main["blockers"] == []
+    assert main["missing_requirements"] == []
 
 
 def test_a_batch_goes_from_taking_it_to_handing_it_in(seeded, ann):
@@ -128,14 +128,14 @@ def test_writing_opens_when_all_is_rated_and_not_before(seeded, ann):
     assert code(ann.put(address("rating-save", seeded.rating.pk, 1), rating="SUPERB")) == (422, "invalid")
 
 
-def test_what_is_unfinished_is_not_handed_in(seeded, ann):
+def test_what_is_unfinished_is_not_submitted(seeded, ann):
     ann.put(address("draft-save", seeded.writing.pk, 2), text="Ein Hund auf der Wiese", revision=0)
     refused = ann.post(address("batch-submit", seeded.writing.pk))
     assert code(refused) == (409, "unfinished")
     assert set(refused.json()["errors"]) == {"1", "3"}
 
 
-def test_given_back_a_batch_is_empty_until_it_is_taken_up_again(seeded, ann):
+def test_returned_a_batch_is_empty_until_it_is_resumed(seeded, ann):
     returned = ann.post(address("batch-return", seeded.writing.pk)).json()
     assert (returned["state"], returned["items"]) == ("returned", [])
     where = address("draft-save", seeded.writing.pk, 1)
@@ -145,7 +145,7 @@ def test_given_back_a_batch_is_empty_until_it_is_taken_up_again(seeded, ann):
 
 
 def test_a_lease_that_ran_out_is_told_on_screen_1(seeded, ann):
-    Batch.objects.filter(pk=seeded.rating.pk).update(due_at=timezone.now())
+    Batch.objects.filter(pk=seeded.rating.pk).update(deadline=timezone.now())
     assert code(ann.put(address("rating-save", seeded.rating.pk, 1), rating="BAD")) == (410, "time-ran-out")
     assert ann.get(address("batch-show", seeded.rating.pk)).json()["items"] == []
 
@@ -184,14 +184,14 @@ def test_feedback_is_read_and_acknowledged_before_more_work(seeded, ann):
     assert code(ann.post(address("feedback-acknowledge", seeded.feedback.pk))) == (404, "not-found")
 
 
-def test_one_sees_what_one_handed_in_and_nothing_of_others(seeded, ann):
+def test_one_sees_what_one_submitted_and_nothing_of_others(seeded, ann):
     rows = ann.all_of(address("own-caption-list"), limit=2)
-    assert {row["batch"] for row in rows} == {str(seeded.handed_in.pk)}
+    assert {row["batch"] for row in rows} == {str(seeded.submitted.pk)}
     assert [row["position"] for row in rows] == [1, 2, 3]
     assert Program(make_user()).all_of(address("own-caption-list")) == []
 
 
-def test_captions_are_rated_from_taking_to_handing_in(seeded):
+def test_captions_are_rated_from_taking_to_submitting(seeded):
     rae = Program(seeded.rae)
     rounds = rae.get(address("rating-work-show")).json()["rounds"]
     assert [row["open_batch"]["id"] for row in rounds] == [str(seeded.to_rate.pk)]
@@ -212,7 +212,7 @@ def test_captions_are_rated_from_taking_to_handing_in(seeded):
     assert set(Verdict.objects.filter(batch=batch["id"]).values_list("rating", flat=True)) == {Rating.MEDIUM}
 
 
-def test_captions_to_rate_are_given_back_and_taken_up_again(seeded):
+def test_captions_to_rate_are_returned_and_resumed(seeded):
     rae = Program(seeded.rae)
     assert rae.post(address("rating-batch-return", seeded.to_rate.pk)).json()["captions"] == []
     where = address("verdict-save", seeded.to_rate.pk, 1)

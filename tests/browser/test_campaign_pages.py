@@ -18,7 +18,7 @@ from annotation.services.guidelines import NewExample, publish_guidelines
 from annotation.services.projects import NewRound, add_languages
 from annotation.services.rounds import fill_round
 from people.models import User
-from tests.annotation.handing_in import hand_in, take
+from tests.annotation.submitting import submit_captions, take
 from tests.browser.annotator import barriers, make_pictures, sign_in
 from tests.factories import make_annotator, make_captioner, make_collection, make_language, make_project
 
@@ -37,7 +37,7 @@ def pilot(media: Path, monkeypatch: pytest.MonkeyPatch) -> Round:
         captioners=[make_captioner(collection)],
         languages=[NewRound(make_language("de"), 2)],
         batch_size=2,
-        hold_s=36_000,
+        lease_s=36_000,
         seed=1,
         beginning=Beginning(pilot_images=4),
         by=project.created_by,
@@ -45,7 +45,7 @@ def pilot(media: Path, monkeypatch: pytest.MonkeyPatch) -> Round:
     )
     fill_round(round_id=first.pk)
     mina = make_annotator(first, "mina")
-    hand_in(first, mina, now=now)
+    submit_captions(first, mina, now=now)
     take(first, mina, now=now)
     standings.qualify(
         project=project, person=mina, language=first.language, by=project.created_by, now=now, reason="Careful."

@@ -14,7 +14,7 @@ from annotation.selectors import checks as selectors
 from annotation.services import corrections
 from annotation.services.feedback import give_feedback
 from people.models import User
-from tests.annotation.handing_in import hand_in
+from tests.annotation.submitting import submit_captions
 from tests.browser.annotator import barriers, make_pictures, sign_in
 from tests.factories import make_annotator, make_captioner, make_collection, make_round
 
@@ -31,7 +31,7 @@ def round() -> Round:
     make_pictures(collection)
     made = make_round(collection=collection, captioners=[make_captioner(collection)], language="ar")
     for name in ("ann", "bea"):
-        hand_in(made, make_annotator(made, name), TEXT, now=timezone.now())
+        submit_captions(made, make_annotator(made, name), TEXT, now=timezone.now())
     return made
 
 

@@ -124,7 +124,7 @@ class Keys:
         self.press("Enter")
         self.page.wait_for_url(f"{batch}write/{position + 1}/" if position < PICTURES else f"{batch}review/")
 
-    def hand_in(self, batch: str) -> None:
+    def submit(self, batch: str) -> None:
         self.open('form[action$="/submit/"] button', f"{batch}done/")
 
     def wait_until_kept(self, name: str, position: int, text: str) -> None:
@@ -140,7 +140,7 @@ class Keys:
 
 
 @pytest.mark.slow(reason="a whole batch, typed by key")
-def test_a_batch_in_arabic_by_keyboard_alone_with_a_killed_server_and_a_lapsed_session(
+def test_a_batch_in_arabic_by_keyboard_alone_with_a_killed_server_and_a_expired_session(
     keys: Keys, page: Page, installation: Installation
 ) -> None:
     batch = keys.begin("amal")
@@ -149,7 +149,7 @@ def test_a_batch_in_arabic_by_keyboard_alone_with_a_killed_server_and_a_lapsed_s
     keys.go_on_to_writing(batch)
     mishaps: dict[int, Callable[[str], None]] = {
         5: lambda text: _with_a_killed_server(keys, text),
-        10: lambda text: _with_a_lapsed_session(keys, text),
+        10: lambda text: _with_a_expired_session(keys, text),
     }
     for position, text in enumerate(ARABIC, start=1):
         assert page.locator("#text").get_attribute("dir") == "rtl"
@@ -157,7 +157,7 @@ def test_a_batch_in_arabic_by_keyboard_alone_with_a_killed_server_and_a_lapsed_s
         keys.go_on_from(batch, position)
         assert installation.drafts_of("amal")[:position] == ARABIC[:position]
     assert page.locator(".captions .caption").all_text_contents() == ARABIC
-    keys.hand_in(batch)
+    keys.submit(batch)
     assert installation.captions_of("amal") == ARABIC
     assert installation.ratings_of("amal") == ratings
 
@@ -178,7 +178,7 @@ def _with_a_killed_server(keys: Keys, text: str) -> None:
     keys.wait_until_kept("amal", 5, text)
 
 
-def _with_a_lapsed_session(keys: Keys, text: str) -> None:
+def _with_a_expired_session(keys: Keys, text: str) -> None:
     page, address = keys.page, keys.page.url
     keys.write(text[:10])
     keys.state("saved")
@@ -222,7 +222,7 @@ def test_a_batch_in_japanese_with_an_input_method_a_killed_server_and_reloads(
         page.wait_for_timeout(150)  # the Enter that ends a composition goes nowhere; nor does one right after it
         keys.go_on_from(batch, position)
     assert installation.drafts_of("aki") == JAPANESE
-    keys.hand_in(batch)
+    keys.submit(batch)
     assert installation.captions_of("aki") == JAPANESE
     assert installation.ratings_of("aki") == ratings
 
@@ -343,7 +343,7 @@ def test_no_page_on_the_way_has_barriers_in_a_right_to_left_interface(
             _look_for_barriers(page)
         keys.go_on_from(batch, position)
     _look_for_barriers(page)
-    keys.hand_in(batch)
+    keys.submit(batch)
     _look_for_barriers(page)
 
 

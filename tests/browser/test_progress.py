@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from annotation.models import Round, RoundKind
 from annotation.services import figures
 from people.models import User
-from tests.annotation.handing_in import hand_in
+from tests.annotation.submitting import submit_captions
 from tests.browser.annotator import barriers, sign_in
 from tests.factories import make_annotator, make_project, make_round
 
@@ -25,7 +25,7 @@ PAGES = ("project-show", "annotator-list", "annotator-show", "plots-show", "stat
 @pytest.fixture
 def ann(round: Round) -> User:
     person = make_annotator(round, "ann")
-    hand_in(round, person, now=timezone.now())
+    submit_captions(round, person, now=timezone.now())
     figures.compute(round_id=round.pk, now=timezone.now())
     return person
 
@@ -48,14 +48,14 @@ def addresses(live_server: Any, person: User) -> list[str]:
 
 
 @pytest.mark.slow(reason="the page asks every few seconds")
-def test_a_page_shows_what_was_handed_in_since_without_being_loaded_again(
+def test_a_page_shows_what_was_submitted_since_without_being_loaded_again(
     live_server: Any, page: Page, context: BrowserContext, round: Round, ann: User
 ) -> None:
     sign_in(context, round.project.created_by, live_server.url)
     page.goto(live_server.url + reverse("annotation:project-show", args=["lions"]))
     expect(page.get_by_text("2 of 12 captions")).to_be_visible()
     page.evaluate("window.isTheSamePage = true")
-    hand_in(round, ann, now=timezone.now())
+    submit_captions(round, ann, now=timezone.now())
     expect(page.get_by_text("4 of 12 captions")).to_be_visible(timeout=POLLED_MS)
     assert page.evaluate("window.isTheSamePage")
 

@@ -47,7 +47,7 @@ def desk(live_server: Any, context: BrowserContext) -> Desk:
     return Desk(f"{live_server.url}/ratings/{batch.pk}/", rater, batch)
 
 
-def test_one_key_a_caption_then_a_reload_then_handing_in(desk: Desk, page: Page) -> None:
+def test_one_key_a_caption_then_a_reload_then_submitting(desk: Desk, page: Page) -> None:
     page.goto(desk.address)
     assert barriers(page) == []
     expect(page.locator("#item-1 [data-english]")).to_have_attribute("dir", "rtl")

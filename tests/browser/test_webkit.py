@@ -81,7 +81,7 @@ def test_going_on_to_writing_leads_there_and_screen_1_is_gone(window: WebKit, li
 
 
 @pytest.mark.long(reason="Chromium goes the same way; the one step that WebKit took otherwise is tested above")
-def test_a_whole_batch_is_rated_written_and_handed_in(window: WebKit, live_server: Any) -> None:
+def test_a_whole_batch_is_rated_written_and_submitted(window: WebKit, live_server: Any) -> None:
     batch = sit_down(window, live_server.url, images=5)
     window.open(f"{live_server.url}/batches/{batch.pk}/rate/")
     for position in range(1, 6):

@@ -101,12 +101,12 @@ def test_a_whole_batch_loses_nothing_to_a_killed_server_and_an_ended_session(
     assert barriers(page) == []
     page.get_by_role("main").get_by_role("button", name=re.compile("Hand in|Submit")).click()
     page.wait_for_url(re.compile("/done/"), timeout=WITHIN_MS)
-    handed_in = server.ask(
+    submitted = server.ask(
         "SELECT caption.text, caption.state FROM annotation_caption AS caption JOIN annotation_captionitem AS item"
         " ON item.assignment_id = caption.item_id WHERE caption.round_id = ? ORDER BY item.position",
         made["round"],
     )
-    assert handed_in == [(text, CaptionState.COUNTED) for text in texts]
+    assert submitted == [(text, CaptionState.COUNTED) for text in texts]
     ratings = server.ask("SELECT rating FROM annotation_captionitem ORDER BY position")
     assert len(ratings) == IMAGES
     assert all(rating for (rating,) in ratings)

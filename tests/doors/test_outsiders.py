@@ -101,7 +101,7 @@ OF_MANAGERS = {
 }
 """For who manages anything at all, who finds there what is theirs or shared with all: tests/doors/test_owners.py."""
 NOT_BUILT = {
-    "annotation:batch-move": "to somebody who may take it: tests/annotation/test_moving.py",
+    "annotation:batch-move": "to somebody who may take it: tests/annotation/test_reassignment.py",
     "sxs_eval:gold-change": "a gold pair: tests/sxs_eval/test_setup_pages.py",
     "gapgame:board-show": "a season that is closed: tests/gapgame/test_odd_requests.py",
     "gapgame:vectors-import": "a language of an encoder: tests/gapgame/test_vectors_page.py",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.db.models import ProtectedError
 from django.test import Client
@@ -309,35 +307,3 @@ class TestCommands:
     def test_a_project_that_is_not_there_is_named(self, tmp_path: Any) -> None:
         with pytest.raises(CommandError, match="no project nowhere"):
             call_command("import_images", str(tmp_path), collection="x", project="nowhere")
-
-
-class TestMigration:
-    """Everything that was there stays shared, and is its project's where one alone uses it."""
-
-    def migrated(self) -> None:
-        kinds = (Collection, CaptioningModel, Encoder, Translator, Run)
-        for kind in kinds:
-            kind.objects.update(project=None, is_shared=False)
-        ImportJob.objects.update(project=None)
-        import_module("inference.migrations.0003_owners_of_what_is_there").find_owners(apps, None)
-
-    def test_all_is_shared_and_owned_by_who_uses_it(self, us: Owning, them: Owning) -> None:
-        self.migrated()
-        for owning in (us, them):
-            assert {owner_of(thing) for thing in owning.owned} == {(owning.project, True)}
-            owning.job.refresh_from_db()
-            assert owning.job.project == owning.project
-
-    def test_what_two_use_or_nobody_made_is_nobodys(self, us: Owning, them: Owning) -> None:
-        pictures, free = make_collection(2), make_collection(1)
-        model = make_captioner(pictures)
-        for owning in (us, them):
-            make_round(project=owning.project, collection=pictures, captioners=[model], language="cs")
-        self.migrated()
-        assert owner_of(pictures) == owner_of(free) == owner_of(model) == (None, True)
-
-    def test_of_a_maker_with_two_projects_nothing_is_guessed(self, us: Owning, them: Owning) -> None:
-        Membership.objects.create(project=them.project, user=us.manager, role=Role.MANAGER)
-        unused = make_collection(1, created_by=us.manager)
-        self.migrated()
-        assert owner_of(unused) == (None, True)

@@ -21,7 +21,7 @@ from people import tokens
 from people.access import handle_of
 from people.models import Delivery, Invitation, Membership, Role, Session, User, Webhook
 from sxs_eval.services import judging
-from tests.annotation.handing_in import hand_in
+from tests.annotation.submitting import submit_captions
 from tests.api.seeded import WRITTEN, Seeded, make_seeded
 from tests.api.test_projects import make_release
 from tests.factories import (
@@ -62,7 +62,7 @@ def make_world(media: Path) -> World:
     bob = User.objects.get(username="bob-lions")
     another = make_round(project=project, collection=seeded.main.collection, language="cs")
     cid = make_annotator(another, "cid-lions")
-    hand_in(another, cid, WRITTEN, now=now)
+    submit_captions(another, cid, WRITTEN, now=now)
     caption = another.captions.first()
     corrections.send_back(caption_id=caption.pk, note=NOTE, by=manager, now=now)
     release = make_release(project, media)

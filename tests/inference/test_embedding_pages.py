@@ -18,7 +18,7 @@ from inference.models import EmbeddingSet, Encoder, Precision, Run, RunState
 from inference.selectors.embedding_sets import most_central_of_all
 from inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, Embeddings, digest_of, representative
 from people.models import Membership, Role
-from tests.annotation.handing_in import take
+from tests.annotation.submitting import take
 from tests.factories import (
     NOW,
     make_annotator,
@@ -166,7 +166,7 @@ def test_vectors_whose_file_is_gone_and_images_without_one_say_so(client, collec
     assert "cannot be read" in look(client, "embedding-neighbours", gone.pk, public_id(collection, 1))
 
 
-def test_of_an_image_in_hand_nothing_is_sent_and_nothing_that_lies_near_it(client, collection, encoder):
+def test_of_an_image_assigned_nothing_is_sent_and_nothing_that_lies_near_it(client, collection, encoder):
     model = make_captioner(collection, "Alpha", text="Alpha says", language="en")
     made = make_set(encoder, collection, captions_of=model, language=make_language("en"))
     round = make_round(collection=collection, captioners=[model], batch_size=1)

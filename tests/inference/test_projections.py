@@ -148,7 +148,7 @@ def test_a_training_that_was_killed_is_resumed_to_the_same_projection(tmp_path):
     assert trained(tmp_path / "killed", resume=True) == trained(tmp_path / "whole")
 
 
-def test_a_checkpoint_is_only_taken_up_by_the_training_it_is_of(tmp_path):
+def test_a_checkpoint_is_only_resumed_by_the_training_it_is_of(tmp_path):
     def stop(epoch, loss):
         raise Stopped
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from inference.models import Run, RunFailure, RunState
 from people.models import Role
-from tests.annotation.handing_in import take
+from tests.annotation.submitting import take
 from tests.factories import make_annotator, make_captioner, make_collection, make_project, make_round
 from tests.inference.watched import address, make_person, start_run
 from tests.sxs_eval.judged import text_of
@@ -80,7 +80,7 @@ class TestFailures:
         assert "German" in text
         assert address("retry", failed) in response.text
 
-    def test_pictures_that_the_viewer_works_on_are_kept_from_them_until_they_have_handed_in(self, client, failed):
+    def test_pictures_that_the_viewer_works_on_are_kept_from_them_until_they_have_submitted(self, client, failed):
         captioner = make_captioner(failed.collection, "English")
         round = make_round(collection=failed.collection, captioners=[captioner], batch_size=1)
         person = make_annotator(round)
@@ -92,9 +92,9 @@ class TestFailures:
                 batch = take(round, person)
             text = client.get(address("failures", failed)).text
             for entry in failed.collection.entries.all():
-                is_in_hand = one == person and batch.items.filter(image=entry.image).exists()
-                assert (str(entry.image.public_id) in text) != is_in_hand
-                assert (entry.key in text) != is_in_hand
+                is_assigned = one == person and batch.items.filter(image=entry.image).exists()
+                assert (str(entry.image.public_id) in text) != is_assigned
+                assert (entry.key in text) != is_assigned
             assert ("that you are working on right now" in text) == (one == person)
 
     def test_what_has_left_the_collection_is_still_told_of(self, researcher, failed):

@@ -73,21 +73,21 @@ def test_of_images_that_end_workers_each_is_left_out_and_no_other(monkeypatch, i
 
 
 @pytest.mark.django_db
-def test_a_chunk_in_which_an_image_is_looked_for_is_alone_in_hand(monkeypatch):
+def test_a_chunk_in_which_an_image_is_looked_for_is_alone_assigned(monkeypatch):
     run = make_run(24, model=make_model(batch_size=4), languages=["de"])
     run.chunks.filter(position=1).update(attempts=2)
-    in_hand: list[set[int]] = []
+    assigned: list[set[int]] = []
     claim = chunks.claim
 
     def noting(**about: Any) -> Any:
         found = claim(**about)
-        in_hand.append(set(run.chunks.filter(state="running").values_list("position", flat=True)))
+        assigned.append(set(run.chunks.filter(state="running").values_list("position", flat=True)))
         return found
 
     monkeypatch.setattr(chunks, "claim", noting)
     check_complete(go(run))
-    assert in_hand[0] == {1}
-    assert in_hand[1:3] == [{2}, {2, 3}]
+    assert assigned[0] == {1}
+    assert assigned[1:3] == [{2}, {2, 3}]
 
 
 def break_on(monkeypatch: pytest.MonkeyPatch, keys: Sequence[str], *, and_all_after: bool = False) -> None:

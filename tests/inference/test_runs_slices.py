@@ -132,7 +132,7 @@ def test_a_model_whose_loading_breaks_ends_the_run_with_a_reason(monkeypatch, er
 
 
 @pytest.mark.django_db
-def test_a_chunk_that_could_not_be_looked_at_is_given_back(monkeypatch):
+def test_a_chunk_that_could_not_be_looked_at_is_returned(monkeypatch):
     run = make_run(4)
 
     def break_down(_self: Any, _chunk: Any) -> Any:

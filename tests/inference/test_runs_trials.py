@@ -112,7 +112,7 @@ def test_a_model_that_breaks_leaves_the_trial_failed_and_not_running(monkeypatch
 
 
 @pytest.mark.django_db
-def test_a_trial_is_taken_up_where_its_worker_fell_silent_and_given_up_in_the_end():
+def test_a_trial_is_resumed_where_its_worker_fell_silent_and_given_up_in_the_end():
     trial = make_trial(make_model())
     assert trials._claim(trial_id=trial.pk, worker="gone:1", now=NOW) is not None
     assert trials._claim(trial_id=trial.pk, worker="two:2", now=NOW) is None

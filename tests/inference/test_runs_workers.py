@@ -151,7 +151,7 @@ def test_the_lease_of_a_chunk_that_waits_is_renewed_while_small_batches_of_anoth
 
 
 @pytest.mark.django_db
-def test_a_lapsed_chunk_is_taken_up_where_it_was_and_the_log_says_from_whom():
+def test_a_expired_chunk_is_resumed_where_it_was_and_the_log_says_from_whom():
     run = make_run(16, languages=["de"])
     _chunk, silent = chunks.claim(run_id=run.pk, worker="gone:1", now=NOW)
     assert silent == ""

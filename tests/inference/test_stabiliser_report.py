@@ -15,7 +15,7 @@ from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel, ModelCaption
 from inference.selectors.stabilisers import tallies
 from people.models import Membership, Role
-from tests.annotation.handing_in import take
+from tests.annotation.submitting import take
 from tests.factories import make_annotator, make_captioner, make_collection, make_project, make_round, make_user
 
 pytestmark = pytest.mark.django_db
@@ -94,7 +94,7 @@ def test_the_file_has_a_line_for_each_image_and_no_words(client, model):
     assert rows_of(client, model, make_collection()) == []
 
 
-def test_of_an_image_in_hand_the_file_has_no_figures(client, model):
+def test_of_an_image_assigned_the_file_has_no_figures(client, model):
     collection = make_collection(images=3)
     for entry in collection.entries.all():
         describe(model, entry, "a cat", "a dog")

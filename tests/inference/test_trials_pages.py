@@ -21,7 +21,7 @@ from images.services.images import sha256_of
 from inference.models import CaptioningModel, ModelCaption, Trial, Worker
 from inference.services import trials
 from people.models import Membership, Role
-from tests.annotation.handing_in import take
+from tests.annotation.submitting import take
 from tests.factories import (
     NOW,
     make_annotator,
@@ -200,7 +200,7 @@ def test_more_than_a_picture_may_have_is_refused_unread(client, model, monkeypat
     assert "Save the picture smaller" in text_of(response)
 
 
-def test_a_picture_in_hand_is_not_tried_nor_is_the_result_shown(client, model, collection):
+def test_a_picture_assigned_is_not_tried_nor_is_the_result_shown(client, model, collection):
     captioner = make_captioner(collection)
     round = make_round(collection=collection, captioners=[captioner], batch_size=1)
     person = make_annotator(round, "ann")
@@ -293,7 +293,7 @@ def photograph(seed, *, size=(640, 480), kind="JPEG"):
     return content.getvalue()
 
 
-def test_a_picture_in_hand_is_known_again_as_saved_from_its_page_and_others_are_taken(model, collection):
+def test_a_picture_assigned_is_known_again_as_saved_from_its_page_and_others_are_taken(model, collection):
     person, held = hold(collection, "ann")
     client = client_of(person)
     for size, content in derive(io.BytesIO(photograph(1)), kind="JPEG"):
@@ -312,7 +312,7 @@ def test_a_picture_in_hand_is_known_again_as_saved_from_its_page_and_others_are_
     assert ask(stranger, model, picture=SimpleUploadedFile(*saved[0])).status_code == 302
 
 
-def test_the_file_of_an_image_that_is_sent_is_hidden_once_that_image_is_in_hand(model):
+def test_the_file_of_an_image_that_is_sent_is_hidden_once_that_image_is_assigned(model):
     content = picture()
     image = make_image()
     Image.objects.update(sha256=sha256_of(io.BytesIO(content)))

@@ -265,8 +265,8 @@ class World:
         client = Client(raise_request_exception=False)
         client.force_login(self.annotator)
         # Once a batch is handed in, its ratings are in the file of one's own data; its English captions never are.
-        is_handed_in = CaptionBatch.objects.filter(pk=self.batch.pk, submitted_at__isnull=False).exists()
-        not_compared = {*UNSTEADY, *(["people:data-download"] if is_handed_in else [])}
+        is_submitted = CaptionBatch.objects.filter(pk=self.batch.pk, submitted_at__isnull=False).exists()
+        not_compared = {*UNSTEADY, *(["people:data-download"] if is_submitted else [])}
         return Walk(client, self.known(), self.secrets(), may_know or {}, not_compared, extent)
 
 
@@ -387,17 +387,17 @@ def in_screen_2_and_overdue(world: World) -> None:
     world.take(timezone.now() - HOLD - timedelta(minutes=5))
 
 
-def in_screen_2_and_lapsed(world: World) -> None:
+def in_screen_2_and_expired(world: World) -> None:
     in_screen_2_and_overdue(world)
-    assert allocation.lapse_overdue(now=timezone.now()) == 1
+    assert allocation.expire_overdue(now=timezone.now()) == 1
 
 
-def in_screen_2_and_given_back(world: World) -> None:
+def in_screen_2_and_returned(world: World) -> None:
     in_screen_2(world)
-    batches.give_back(batch_id=world.batch.pk, annotator=world.annotator, now=timezone.now())
+    batches.return_batch(batch_id=world.batch.pk, annotator=world.annotator, now=timezone.now())
 
 
-def handed_in(world: World) -> None:
+def submitted(world: World) -> None:
     in_screen_2(world)
     # Of pictures that were handed in, what a manager gives as an example may be seen.
     GuidelineExample.objects.all().delete()
@@ -420,8 +420,8 @@ STANDS: dict[Callable[[World], None], Sequence[str]] = {
     in_screen_2_and_rater: (*OF_ANNOTATORS, *OF_RATERS),
     in_screen_2_of_pictures_that_managers_wrote_about: OF_ANNOTATORS,
     in_screen_2_and_overdue: OF_ANNOTATORS,
-    in_screen_2_and_lapsed: OF_ANNOTATORS,
-    in_screen_2_and_given_back: OF_ANNOTATORS,
-    handed_in: OF_ANNOTATORS,
+    in_screen_2_and_expired: OF_ANNOTATORS,
+    in_screen_2_and_returned: OF_ANNOTATORS,
+    submitted: OF_ANNOTATORS,
 }
 """Each with the routes that answer otherwise than in the first, by how their names begin."""

@@ -122,7 +122,7 @@ def test_what_is_said_to_be_unsteady_or_known_to_managers_is_there() -> None:
     assert {*UNSTEADY, *MANAGERS_MAY_KNOW} <= {route.name for route in routes()}
 
 
-def test_a_manager_gets_no_file_about_pictures_that_they_have_in_hand_themselves(world: World, client: Client) -> None:
+def test_a_manager_gets_no_file_about_pictures_that_they_have_assigned_themselves(world: World, client: Client) -> None:
     in_screen_2_and_manager_of_another_project(world)
     client.force_login(world.annotator)
     address = reverse("annotation:captions-export", args=[world.rounds["B"].project.slug, "jsonl"])
@@ -133,7 +133,7 @@ def test_a_manager_gets_no_file_about_pictures_that_they_have_in_hand_themselves
     assert client.get(address)["Content-Type"] == "application/jsonl; charset=utf-8"
 
 
-def test_pages_of_models_would_tell_if_nothing_were_known_to_be_in_hand(
+def test_pages_of_models_would_tell_if_nothing_were_known_to_be_assigned(
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control of what the walk finds nothing in."""
@@ -156,7 +156,7 @@ def test_pages_of_models_would_tell_if_nothing_were_known_to_be_in_hand(
     assert told() == {"gallery", "trials", "embeddings"}
 
 
-def test_what_managers_wrote_would_tell_if_nothing_were_known_to_be_in_hand(
+def test_what_managers_wrote_would_tell_if_nothing_were_known_to_be_assigned(
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control of what the walk finds nothing in."""

@@ -26,7 +26,7 @@ from annotation.services import verification as services
 from images.selectors import picture_of
 from people.models import Consent, LanguageSkill, Level, Membership, Role, User
 from people.pseudonyms import pseudonym
-from tests.annotation.handing_in import make_captions
+from tests.annotation.submitting import make_captions
 from tests.annotation.verifying import make_caption_rater, make_verification, rate_all
 from tests.factories import make_collection, make_project, make_round
 from tests.leaks.addresses import serving
@@ -171,17 +171,17 @@ def in_the_middle(world: World, *, since: timedelta = timedelta(0)) -> None:
     services.save_verdicts(batch_id=batch.pk, rater=world.rater, ratings=ratings, now=now)
 
 
-def handed_in(world: World) -> None:
+def submitted(world: World) -> None:
     rate_all(world.rating, world.rater, Rating.MEDIUM, timezone.now())
 
 
-def lapsed(world: World) -> None:
+def expired(world: World) -> None:
     in_the_middle(world, since=HOLD)
-    assert allocation.lapse_overdue(now=timezone.now()) == 1
+    assert allocation.expire_overdue(now=timezone.now()) == 1
 
 
 @pytest.mark.slow(reason="some hundred to some thousand requests: whatever the platform can be asked")
-@pytest.mark.parametrize("stand", [in_the_middle, handed_in, lapsed], ids=lambda stand: stand.__name__)
+@pytest.mark.parametrize("stand", [in_the_middle, submitted, expired], ids=lambda stand: stand.__name__)
 def test_nothing_tells_whose_the_captions_are_nor_what_others_say_to_a_rater_who_is(
     stand: Callable[[World], None], world: World, pytestconfig: pytest.Config
 ) -> None:
@@ -193,7 +193,7 @@ def test_nothing_tells_whose_the_captions_are_nor_what_others_say_to_a_rater_who
     assert walk.broken == []
     assert walk.unsteady == set()
     assert "annotation:work-show" in walk.reached()
-    assert ("annotation:verification-show" in walk.spared) is (stand is not handed_in)
+    assert ("annotation:verification-show" in walk.spared) is (stand is not submitted)
     assert not {"annotation:quality-show", "annotation:quality-round", "annotation:quality-export"} & walk.reached()
     for answers in walk.answers.values():
         for answer in answers:

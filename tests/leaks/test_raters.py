@@ -194,14 +194,14 @@ def at_the_end(world: World) -> None:
     judge_all(world.comparison, world.rater)
 
 
-def lapsed(world: World) -> None:
+def expired(world: World) -> None:
     in_the_middle(world, since=HOLD)
-    assert allocation.lapse_overdue(now=timezone.now()) == 1
+    assert allocation.expire_overdue(now=timezone.now()) == 1
 
 
-def given_back(world: World) -> None:
+def returned(world: World) -> None:
     in_the_middle(world)
-    judging.give_back(batch_id=world.batch.pk, rater=world.rater, now=timezone.now())
+    judging.return_batch(batch_id=world.batch.pk, rater=world.rater, now=timezone.now())
 
 
 def paused(world: World) -> None:
@@ -218,7 +218,7 @@ DIFFERING = (
 )
 STANDS: dict[Callable[[World], None], Sequence[str]] = {
     in_the_middle: (),
-    **dict.fromkeys((at_the_end, lapsed, given_back, paused), DIFFERING),
+    **dict.fromkeys((at_the_end, expired, returned, paused), DIFFERING),
 }
 """Each with the routes that answer otherwise than in the first, by how their names begin."""
 
@@ -242,7 +242,7 @@ def test_nothing_tells_which_model_is_which_to_a_rater_who_is(
                 assert "no-store" in answer.headers["Cache-Control"], answer
 
 
-def test_a_manager_elsewhere_does_not_read_there_whose_the_captions_in_hand_are(world: World, client: Client) -> None:
+def test_a_manager_elsewhere_does_not_read_there_whose_the_captions_assigned_are(world: World, client: Client) -> None:
     in_the_middle(world)
     elsewhere = make_project(manager=world.rater)
     base, test = CaptioningModel.objects.order_by("pk")
@@ -263,7 +263,7 @@ def test_a_manager_elsewhere_does_not_read_there_whose_the_captions_in_hand_are(
     assert client.get(pages[0]).status_code == 200
 
 
-def test_a_researcher_elsewhere_does_not_read_there_whose_the_captions_in_hand_are(
+def test_a_researcher_elsewhere_does_not_read_there_whose_the_captions_assigned_are(
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In nothing that shows what models say, and by no trial of them."""
@@ -283,20 +283,20 @@ def test_a_researcher_elsewhere_does_not_read_there_whose_the_captions_in_hand_a
     keys = {collection.entries.get(image=image).key for image in held}
     assert 0 < len(keys) < IMAGES
 
-    def of_what_is_in_hand() -> list[str]:
+    def of_what_is_assigned() -> list[str]:
         pages = [client.get(reverse("inference:gallery"), {"collection": collection.slug, "key": key}) for key in keys]
         pages.append(client.get(reverse("inference:trial-show", args=[trial.pk])))
         pages += [client.get(reverse("inference:embedding-neighbours", args=[made.pk, held[0].public_id]))]
         return [page.wsgi_request.path.split("/")[2] for page in pages if told in page.content.decode()]
 
-    assert of_what_is_in_hand() == []
+    assert of_what_is_assigned() == []
     for entry in collection.entries.select_related("image"):
         page = client.get(reverse("inference:embedding-neighbours", args=[made.pk, entry.image.public_id]))
         others = [image.public_id.hex for image in held if image != entry.image]
         assert not any(one in page.content.decode().replace("-", "") for one in others)
     # The control: these pages show whose captions they are, to whoever has none of the pictures in hand.
     monkeypatch.setattr(exposure, "_kinds", {})
-    assert set(of_what_is_in_hand()) == {"gallery", "trials", "embeddings"}
+    assert set(of_what_is_assigned()) == {"gallery", "trials", "embeddings"}
 
 
 def test_changing_the_secrets_leaves_what_the_rater_sees_as_it_is(world: World, client: Client) -> None:

@@ -43,7 +43,7 @@ def test_counts_of_another_tool_give_the_same_frequencies(drawn):
     assert counts_of(theirs) == counts_of(ours)
 
 
-def test_a_file_gives_back_what_was_saved(tmp_path):
+def test_a_file_returns_what_was_saved(tmp_path):
     frequencies = DocumentFrequencies.from_references(REFERENCES, text="whitespace-1")
     frequencies.save(tmp_path / "corpus.df")
     loaded = DocumentFrequencies.load(tmp_path / "corpus.df")

@@ -27,7 +27,7 @@ from people.deletion import delete_account
 from people.models import ApiToken, AuditEntry, Invitation, Membership, Project, Role, Session, User
 from people.pseudonyms import pseudonym
 from people.qualification import NotQualifiedError
-from tests.annotation.handing_in import hand_in, take, write
+from tests.annotation.submitting import submit_captions, take, write
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_annotator, make_project, make_round, make_user
 from tests.people.conftest import PASSWORD
@@ -61,7 +61,7 @@ def ann(db) -> User:
         now=NOW,
     )
     assert invitation.places == 1
-    hand_in(round, ann)
+    submit_captions(round, ann)
     return ann
 
 
@@ -224,7 +224,7 @@ def test_an_invitation_for_several_people_keeps_its_note(ann: User):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_deleting_while_a_batch_is_handed_in_loses_nothing_that_was_accepted():
+def test_deleting_while_a_batch_is_submitted_loses_nothing_that_was_accepted():
     round = make_round(images=2, replication=2, batch_size=2)
     ann = make_annotator(round, "ann")
     batch = take(round, ann)
@@ -236,11 +236,11 @@ def test_deleting_while_a_batch_is_handed_in_loses_nothing_that_was_accepted():
             return None
         return batches.submit_batch(batch_id=batch.pk, annotator=ann, now=LATER)
 
-    deleted, handed_in = together_with_errors(act, ["delete", "submit"])
+    deleted, submitted = together_with_errors(act, ["delete", "submit"])
     assert deleted is None
-    accepted = not isinstance(handed_in, BaseException)
-    assert accepted or isinstance(handed_in, NotQualifiedError | BatchReturnedError | batches.IncompleteBatchError), (
-        handed_in
+    accepted = not isinstance(submitted, BaseException)
+    assert accepted or isinstance(submitted, NotQualifiedError | BatchReturnedError | batches.IncompleteBatchError), (
+        submitted
     )
     captions = Caption.objects.filter(author=ann, state=CaptionState.COUNTED).count()
     assert captions == (2 if accepted else 0)

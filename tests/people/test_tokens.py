@@ -6,8 +6,6 @@ from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -174,24 +172,6 @@ def test_whoever_makes_one_gives_the_password_first_and_loses_nothing_of_the_for
 def test_without_a_name_none_is_made(signed_in: SignIn, ann_with_password: User):
     assert confirmed(signed_in(ann_with_password)).post(PAGE, {"days": "90"}).status_code == 422
     assert not ApiToken.objects.exists()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_those_without_an_end_from_before_end_in_a_year():
-    user = make_user()
-    for name in ("endless", "revoked", "ending"):
-        make_token(user, name=name)
-    ends = {row.name: row.expires_at for row in ApiToken.objects.all()}
-    MigrationExecutor(connection).migrate([("people", "0002_sessions_say_where_they_are_used")])
-    try:
-        ApiToken.objects.exclude(name="ending").update(expires_at=None)
-        ApiToken.objects.filter(name="revoked").update(revoked_at=NOW)
-    finally:
-        executor = MigrationExecutor(connection)
-        executor.migrate(executor.loader.graph.leaf_nodes("people"))
-    now_ends = {row.name: row.expires_at for row in ApiToken.objects.all()}
-    assert (now_ends["revoked"], now_ends["ending"]) == (NOW, ends["ending"])
-    assert ends["endless"] < now_ends["endless"] < ends["endless"] + timedelta(minutes=5)
 
 
 def test_one_is_revoked_by_its_owner_and_by_nobody_else(signed_in):

@@ -102,14 +102,14 @@ def _always(moment: datetime) -> Callable[[], datetime]:
 def test_it_is_tried_nine_times_over_a_day_ever_later_and_then_given_up(delivery):
     rng, made = Random(2), []
     for _ in range(webhooks.MOST_ATTEMPTS):
-        due_at = Delivery.objects.get(pk=delivery.pk).next_at
-        made.append(due_at)
+        deadline = Delivery.objects.get(pk=delivery.pk).next_at
+        made.append(deadline)
         about: dict[str, Any] = {
             "delivery_id": delivery.pk,
             "post": lambda *_sent: Answer(503, "503: busy"),
             "rng": rng,
         }
-        for moment in (due_at - SOON, due_at):
+        for moment in (deadline - SOON, deadline):
             webhooks.deliver(**about, clock=_always(moment))
 
     delivery.refresh_from_db()

@@ -11,7 +11,7 @@ from images.models import CollectionImage
 from people.models import Membership, Role
 from scoring.services.references import put_references
 from sxs_eval.services.judging import take_batch as take_to_judge
-from tests.annotation.handing_in import take
+from tests.annotation.submitting import take
 from tests.factories import (
     NOW,
     make_annotator,

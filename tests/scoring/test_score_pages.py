@@ -21,7 +21,7 @@ from scoring.models import Pass, ReferenceKind, ReferenceSet, Scoring
 from scoring.services.references import put_references
 from scoring.services.scorings import ask_again
 from scoring.services.sweeping import ask_where_changed
-from tests.annotation.handing_in import take
+from tests.annotation.submitting import take
 from tests.factories import (
     NOW,
     make_annotator,

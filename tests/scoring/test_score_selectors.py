@@ -25,7 +25,7 @@ from metrics.sums import statistic_of
 from people.models import Membership, Project, Role
 from scoring.downloads.scores import Layout, export_scores, file_name
 from scoring.models import Reference, Score, Scoring
-from scoring.permissions import has_pictures_in_hand, reference_set_for, scoring_for
+from scoring.permissions import has_assigned_pictures, reference_set_for, scoring_for
 from scoring.rules.figures import Undefined
 from scoring.rules.packing import pack_floats, unpack_floats
 from scoring.selectors.images import PerImage, disagreements, gains, per_image, texts_of
@@ -33,7 +33,7 @@ from scoring.selectors.scores import current_pass, differences_between, score_ce
 from scoring.selectors.significance import common_metrics, paired_result
 from scoring.services.passes import claim
 from scoring.services.scorings import ask_again
-from tests.annotation.handing_in import hand_in, take
+from tests.annotation.submitting import submit_captions, take
 from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_project, make_round, make_user
 from tests.metrics.plain import plain_bleu
 from tests.scoring.scored import make_references, make_scoring, run, values_of
@@ -356,20 +356,20 @@ def test_only_who_manages_the_project_or_does_research_in_it_gets_at_scores():
 
 
 @pytest.mark.django_db
-def test_whoever_writes_about_a_picture_is_noticed_until_it_is_handed_in():
+def test_whoever_writes_about_a_picture_is_noticed_until_it_is_submitted():
     round = make_round()
     person = make_annotator(round)
     references = make_references(project=round.project, collection=round.collection)
     others = make_references()
-    assert not has_pictures_in_hand(person, [references])
+    assert not has_assigned_pictures(person, [references])
 
     take(round, person)
-    assert has_pictures_in_hand(person, [others, references])
-    assert not has_pictures_in_hand(person, [others])
+    assert has_assigned_pictures(person, [others, references])
+    assert not has_assigned_pictures(person, [others])
 
     second = make_annotator(round)
-    hand_in(round, second)
-    assert not has_pictures_in_hand(second, [references])
+    submit_captions(round, second)
+    assert not has_assigned_pictures(second, [references])
 
 
 @pytest.mark.django_db

@@ -70,7 +70,7 @@ def judge_all(
         else:
             score = scores[key]
         answer(row, score, comment=(comments or {}).get(key, ""), now=now)
-    judging.give_back(batch_id=batch.pk, rater=rater, now=now)
+    judging.return_batch(batch_id=batch.pk, rater=rater, now=now)
     return batch
 
 

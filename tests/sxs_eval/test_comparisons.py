@@ -275,7 +275,7 @@ class TestGoldPairs:
         assert not plain.gold_pairs.exists()
         settings = services.PoolSettings(
             batch_size=5,
-            hold_s=60,
+            lease_s=60,
             is_open=True,
             gold_percent=20,
             repeat_percent=0,
@@ -309,7 +309,7 @@ class TestDecisionsAboutRaters:
     def taken(self, comparison: Comparison) -> Counter[int]:
         return Counter(comparison.pool.tasks.values_list("places_taken", flat=True))
 
-    def test_leaving_one_out_frees_exactly_their_places_done_and_in_hand(self, comparison):
+    def test_leaving_one_out_frees_exactly_their_places_done_and_assigned(self, comparison):
         out, stays = make_rater(comparison), make_rater(comparison)
         self.judge(comparison, stays)
         self.judge(comparison, out, answers=3)

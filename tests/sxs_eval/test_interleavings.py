@@ -55,7 +55,7 @@ class Story:
             test=self.models[1],
             replication=2,
             batch_size=4,
-            hold_s=int(HOLD.total_seconds()),
+            lease_s=int(HOLD.total_seconds()),
             gold_percent=20,
             repeat_percent=20,
             checks_before_pause=2,
@@ -68,8 +68,8 @@ class Story:
 
     def step(self) -> None:
         acts: dict[Callable[[], object], int] = {
-            self.take: 8, self.judge: 30, self.judge_anything: 4, self.undo: 5, self.give_back: 2, self.resume: 4,
-            self.wait: 3, self.lapse: 2, self.exclude: 1, self.restore: 9, self.replicate: 1, self.fill: 1,
+            self.take: 8, self.judge: 30, self.judge_anything: 4, self.undo: 5, self.return_batch: 2, self.resume: 4,
+            self.wait: 3, self.expire: 2, self.exclude: 1, self.restore: 9, self.replicate: 1, self.fill: 1,
             self.open_or_close: 1,
         }  # fmt: skip
         self.now += timedelta(seconds=self.rng.randrange(60))
@@ -117,11 +117,11 @@ class Story:
             undone = services.undo(batch_id=batch.pk, rater=rater, position=position, now=self.now)
             self.accepted.pop(undone.pk, None)
 
-    def give_back(self) -> None:
+    def return_batch(self) -> None:
         rater = self.rater()
         batch = self.batch(rater)
         if batch:
-            services.give_back(batch_id=batch.pk, rater=rater, now=self.now)
+            services.return_batch(batch_id=batch.pk, rater=rater, now=self.now)
 
     def resume(self) -> None:
         rater = self.rater()
@@ -132,8 +132,8 @@ class Story:
     def wait(self) -> None:
         self.now += HOLD
 
-    def lapse(self) -> None:
-        allocation.lapse_overdue(now=self.now)
+    def expire(self) -> None:
+        allocation.expire_overdue(now=self.now)
 
     def exclude(self) -> None:
         # Somebody must be left to do the work.
@@ -171,7 +171,7 @@ class Story:
         # Whoever had a pair in hand once never gets it again, so new people must be enough by themselves.
         for rater in [*self.raters, *(make_rater(self.comparison) for _ in range(3))]:
             self.now += 2 * HOLD
-            allocation.lapse_overdue(now=self.now)
+            allocation.expire_overdue(now=self.now)
             while batch := self.next_batch(rater):
                 for waiting in batch.judgements.filter(choice=None):
                     self.answer(rater, batch, waiting.position)

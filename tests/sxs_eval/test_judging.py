@@ -123,16 +123,16 @@ def test_the_last_answer_can_be_undone_and_only_the_last():
     services.undo(position=2, **who)  # a double click
     undone = Judgement.objects.get(batch=batch, position=2)
     assert (undone.choice, undone.score, undone.judged_at) == (None, None, None)
-    assert undone.assignment.state == AssignmentState.HELD
+    assert undone.assignment.state == AssignmentState.ASSIGNED
     assert Judgement.objects.get(batch=batch, position=1).choice == 2
     assert answer(batch, 2, choice=-3).choice == -3
 
 
-def test_what_is_answered_counts_when_the_rest_lapses_and_the_rest_goes_to_others():
+def test_what_is_answered_counts_when_the_rest_expires_and_the_rest_goes_to_others():
     comparison = make_comparison(images=4, replication=1)
     batch = take(comparison, make_rater(comparison))
     answer(batch, 1)
-    allocation.lapse_overdue(now=NOW + HOLD)
+    allocation.expire_overdue(now=NOW + HOLD)
     assert sorted(taken(comparison)) == [0, 0, 0, 1]
     other = take(comparison, make_rater(comparison), now=NOW + HOLD)
     assert other.judgements.count() == 3
@@ -152,7 +152,7 @@ def test_an_answer_whose_place_has_gone_is_kept_as_late_and_never_counted():
     comparison = make_comparison(images=2, replication=1)
     batch = take(comparison, make_rater(comparison))
     later = NOW + HOLD + MINUTE
-    allocation.lapse_overdue(now=later)
+    allocation.expire_overdue(now=later)
     other = take(comparison, make_rater(comparison), now=later)
     late = answer(batch, 1, now=later)
     assert late.is_late
@@ -164,7 +164,7 @@ def test_an_answer_whose_place_has_gone_is_kept_as_late_and_never_counted():
         services.undo(batch_id=batch.pk, rater=batch.batch.person, position=1, now=later)
 
 
-def test_a_late_answer_stays_late_when_the_rest_is_taken_up_again():
+def test_a_late_answer_stays_late_when_the_rest_is_resumed():
     comparison = make_comparison(images=2, replication=1)
     batch = take(comparison, make_rater(comparison))
     comparison.pool.is_open = False
@@ -264,38 +264,38 @@ class TestAttention:
             batch.judgements.filter(kind=Kind.GOLD).values_list("gold", flat=True)
         )
 
-    def test_a_repeat_that_was_given_back_unanswered_is_laid_out_again(self):
+    def test_a_repeat_that_was_returned_unanswered_is_laid_out_again(self):
         comparison = make_comparison(images=12, batch_size=4, repeat_percent=50)
         rater = make_rater(comparison)
         first = take(comparison, rater)
         for row in first.judgements.all():
             answer(first, row.position, 0)
-        given_back = take(comparison, rater)
-        wanted = set(given_back.judgements.filter(kind=Kind.REPEAT).values_list("repeated", flat=True))
+        returned = take(comparison, rater)
+        wanted = set(returned.judgements.filter(kind=Kind.REPEAT).values_list("repeated", flat=True))
         assert len(wanted) == 2, "all that the first batch did not repeat"
-        services.give_back(batch_id=given_back.pk, rater=rater, now=NOW)
+        services.return_batch(batch_id=returned.pk, rater=rater, now=NOW)
         third = take(comparison, rater)
         assert set(third.judgements.filter(kind=Kind.REPEAT).values_list("repeated", flat=True)) == wanted
         for row in third.judgements.all():
             answer(third, row.position, 0)
-        services.give_back(batch_id=third.pk, rater=rater, now=NOW)
-        services.resume_batch(batch_id=given_back.pk, rater=rater, now=NOW)
-        for row in given_back.judgements.all():
-            answer(given_back, row.position, 0)
+        services.return_batch(batch_id=third.pk, rater=rater, now=NOW)
+        services.resume_batch(batch_id=returned.pk, rater=rater, now=NOW)
+        for row in returned.judgements.all():
+            answer(returned, row.position, 0)
         assert Judgement.objects.filter(kind=Kind.REPEAT, repeated__in=wanted).count() == 2
 
     def test_who_answers_all_alike_is_paused_and_gets_nothing_more(self):
         comparison, rater, batch = self.lay_out(checks_before_pause=3, failures_percent=30)
         stopped = answer_all_alike(batch)
-        assert [blocker.code for blocker in stopped.blockers] == ["paused"]
+        assert [missing_requirement.code for missing_requirement in stopped.missing_requirements] == ["paused"]
         standing = RaterStatus.objects.get(comparison=comparison, person=rater)
         assert standing.state == RaterState.PAUSED
         with pytest.raises(NotQualifiedError):
             take(comparison, rater)
         batch.batch.refresh_from_db()
         assert batch.batch.state == BatchState.RETURNED
-        held = batch.judgements.filter(kind=Kind.PAIR, choice__isnull=False).count()
-        assert sum(taken(comparison)) == held
+        assigned = batch.judgements.filter(kind=Kind.PAIR, choice__isnull=False).count()
+        assert sum(taken(comparison)) == assigned
 
     def test_who_is_restored_goes_on_and_is_judged_afresh(self):
         comparison, rater, batch = self.lay_out(checks_before_pause=3, failures_percent=30)
@@ -342,14 +342,14 @@ def test_a_gold_pair_does_not_show_what_is_said_of_a_picture_that_one_is_writing
     Membership.objects.create(project=round.project, user=person, role=Role.ANNOTATOR)
     LanguageSkill.objects.create(user=person, language=round.language, level=Level.NATIVE)
     writing = batches.take_batch(round=round, annotator=person, now=NOW, rng=Random(1))
-    in_hand = set(writing.items.values_list("image", flat=True))
-    free = sorted(set(comparison.pairs.values_list("image", flat=True)) - in_hand)
+    assigned = set(writing.items.values_list("image", flat=True))
+    free = sorted(set(comparison.pairs.values_list("image", flat=True)) - assigned)
     comparison.gold_pairs.all().delete()
     refused, allowed = (
         GoldPair.objects.create(
             comparison=comparison, image_id=image, other_image_id=other, better="A dog runs.", worse="A red bus."
         )
-        for image, other in ((free[0], min(in_hand)), (free[1], free[2]))
+        for image, other in ((free[0], min(assigned)), (free[1], free[2]))
     )
     shown = set(take(comparison, person).judgements.filter(kind=Kind.GOLD).values_list("gold", flat=True))
     assert shown == {allowed.pk}
@@ -369,12 +369,12 @@ def test_a_picture_that_one_is_writing_about_does_not_come_side_by_side_nor_the_
     LanguageSkill.objects.create(user=person, language=round.language, level=Level.NATIVE)
 
     writing = batches.take_batch(round=round, annotator=person, now=NOW, rng=Random(1))
-    in_hand = set(writing.items.values_list("image", flat=True))
+    assigned = set(writing.items.values_list("image", flat=True))
     judging = take(comparison, person)
     compared = set(judging.judgements.values_list("pair__image", flat=True))
-    assert len(in_hand) == 4
+    assert len(assigned) == 4
     assert len(compared) == 2
-    assert not in_hand & compared
+    assert not assigned & compared
     # While those two are in hand, a second round cannot have them.
     second = make_round(
         project=round.project, collection=round.collection, captioners=list(round.captioners.all()), language="es"

@@ -59,12 +59,12 @@ class Judged:
         return partial(restore_rater, **self.about)
 
     def resume(self) -> Callable[[], Any]:
-        judging.give_back(batch_id=self.batch.pk, rater=self.rater, now=NOW)
+        judging.return_batch(batch_id=self.batch.pk, rater=self.rater, now=NOW)
         return partial(judging.resume_batch, batch_id=self.batch.pk, rater=self.rater, now=NOW)
 
     def change(self) -> Callable[[], Any]:
         settings = PoolSettings(
-            batch_size=3, hold_s=60, is_open=True, gold_percent=0, repeat_percent=0, checks_before_pause=5,
+            batch_size=3, lease_s=60, is_open=True, gold_percent=0, repeat_percent=0, checks_before_pause=5,
             failures_percent=40,
         )  # fmt: skip
         about: dict[str, Any] = {"settings": settings, "by": self.by, "now": NOW}
@@ -74,7 +74,7 @@ class Judged:
 STEPS: dict[str, Callable[[Judged], Callable[[], Any]]] = {
     "take": Judged.take,
     "be paused": Judged.fail,
-    "give back": lambda j: partial(judging.give_back, batch_id=j.batch.pk, rater=j.rater, now=NOW),
+    "give back": lambda j: partial(judging.return_batch, batch_id=j.batch.pk, rater=j.rater, now=NOW),
     "resume": Judged.resume,
     "restore": Judged.restore,
     "exclude": lambda j: partial(exclude_rater, **j.about),

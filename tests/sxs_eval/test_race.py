@@ -48,7 +48,7 @@ def judge_some(batch: JudgingBatch, rater: User, clock: Clock, rng: Random) -> N
             case "leave":
                 return
             case "give back":
-                services.give_back(batch_id=batch.pk, rater=rater, now=clock())
+                services.return_batch(batch_id=batch.pk, rater=rater, now=clock())
                 return
             case "twice":
                 together(partial(answer, batch, rater, position, choice, clock), range(2))
@@ -74,7 +74,7 @@ def work(comparison: Comparison, rater: User, clock: Clock, rng: Random) -> None
 
 
 def finish_what_is_left(comparison: Comparison, raters: list[User], now: datetime) -> None:
-    allocation.lapse_overdue(now=now)
+    allocation.expire_overdue(now=now)
     for rater in raters:
         batch = take(comparison, rater, now, Random(0))
         while batch:
@@ -102,7 +102,7 @@ def test_a_crowd_leaves_exactly_three_judgements_per_pair(run):
         images=PAIRS,
         replication=REPLICATION,
         batch_size=7,
-        hold_s=int(HOLD.total_seconds()),
+        lease_s=int(HOLD.total_seconds()),
         repeat_percent=15,
         seed=run,
     )

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from allocation.models import Batch
-from allocation.services import lapse_overdue
+from allocation.services import expire_overdue
 from people.models import Consent, User
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, RaterState, RaterStatus, Scale
 from sxs_eval.selectors.work import work_of
@@ -76,12 +76,12 @@ def resume(desk: Client, batch: JudgingBatch):
     return desk.post(reverse("sxs_eval:batch-resume", args=[batch.pk]))
 
 
-def give_back(desk: Client, batch: JudgingBatch):
+def return_batch(desk: Client, batch: JudgingBatch):
     return desk.post(reverse("sxs_eval:batch-return", args=[batch.pk]), follow=True)
 
 
 def let_time_run_out(batch: JudgingBatch) -> None:
-    Batch.objects.filter(pk=batch.pk).update(due_at=timezone.now() - timedelta(minutes=1))
+    Batch.objects.filter(pk=batch.pk).update(deadline=timezone.now() - timedelta(minutes=1))
 
 
 def captions_of(html: str) -> list[str]:
@@ -259,11 +259,11 @@ def test_only_the_last_answer_can_be_undone(comparison, desk):
     assert re.search(r"<details[^>]* open>.*a\nb</textarea>", show(desk, batch), re.DOTALL)
 
 
-def test_a_batch_given_back_or_out_of_time_can_be_taken_up_again(comparison, desk):
+def test_a_batch_returned_or_out_of_time_can_be_resumed(comparison, desk):
     batch = take(desk, comparison)
     answer(desk, batch, 1)
     assert "You judged 1 of its 4 pairs" in desk.get(reverse("sxs_eval:batch-return", args=[batch.pk])).content.decode()
-    assert "All that you judged counts." in give_back(desk, batch).content.decode()
+    assert "All that you judged counts." in return_batch(desk, batch).content.decode()
     assert "You gave this batch back" in show(desk, batch)
     assert "You gave a batch back." in desk.get("/compare/").content.decode()
     resume(desk, batch)
@@ -274,7 +274,7 @@ def test_a_batch_given_back_or_out_of_time_can_be_taken_up_again(comparison, des
         assert "The time for this batch ran out" in show(desk, batch)
         assert captions_of(show(desk, batch)) == []
         assert "The time of a batch ran out." in desk.get("/compare/").content.decode()
-        lapse_overdue(now=timezone.now())
+        expire_overdue(now=timezone.now())
     resume(desk, batch)
     assert "Pair 2 of 4" in show(desk, batch)
 
@@ -286,7 +286,7 @@ def test_a_batch_is_offered_again_only_while_something_of_it_is_free(desk, rater
     let_time_run_out(batch)
     offer = reverse("sxs_eval:batch-resume", args=[batch.pk])
     assert offer in desk.get("/compare/").content.decode()
-    lapse_overdue(now=timezone.now())
+    expire_overdue(now=timezone.now())
     assert offer in desk.get("/compare/").content.decode()
     take(client_of(make_rater(comparison)), comparison)
     assert offer not in desk.get("/compare/").content.decode()
@@ -297,7 +297,7 @@ def test_work_does_not_count_pairs_of_a_batch_that_went_to_others(desk, rater):
     comparison = make_comparison(images=3, replication=1, project=rater.memberships.get().project)
     batch = take(desk, comparison)
     answer(desk, batch, 1)
-    give_back(desk, batch)
+    return_batch(desk, batch)
     comparison.pool.batch_size = 1
     comparison.pool.save()
     take(client_of(make_rater(comparison)), comparison)
@@ -335,7 +335,7 @@ def test_an_answer_that_cannot_be_kept_says_why_and_leads_on(comparison, desk, r
     assert show(desk, batch).count("notice--warning") == 1
     assert answer(desk, batch, 99, headers=JSON).status_code == 404
 
-    give_back(desk, batch)
+    return_batch(desk, batch)
     assert answer(desk, batch, 2, headers=JSON).status_code == 410
     resume(desk, batch)
     RaterStatus.objects.create(comparison=comparison, person=rater, state=RaterState.PAUSED)
@@ -370,7 +370,7 @@ def test_who_is_signed_out_is_told_and_led_back_to_the_batch(comparison, desk):
 def test_an_answer_that_came_too_late_is_said_to_be_so(comparison, desk):
     batch = take(desk, comparison)
     let_time_run_out(batch)
-    lapse_overdue(now=timezone.now())
+    expire_overdue(now=timezone.now())
     comparison.pool.is_open = False
     comparison.pool.save()
     answer(desk, batch, 1)

@@ -128,7 +128,7 @@ class TestTheWaysIn:
         assert path_of("comparison-list", comparison) in page
 
     @pytest.mark.parametrize(
-        "name", ["instructions", "comparison", "pair", "goldpair", "judgingbatch", "judgement", "standing"]
+        "name", ["instructions", "comparison", "pair", "goldpair", "judgingbatch", "judgement", "raterstatus"]
     )
     def test_rows_are_looked_up_by_the_installer_without_captions_and_not_changed(self, comparison, name):
         judge_all(comparison, make_rater(comparison))

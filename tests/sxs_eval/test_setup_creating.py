@@ -65,7 +65,7 @@ class TestCreatingInTheBrowser:
         for row in made:
             assert (row.test, row.subset, row.seed, row.scale) == (models[1], None, 77, Scale.FIVE)
             assert row.equal_captions == EqualCaptions.SIMILAR
-            assert (row.pool.replication, row.pool.batch_size, row.pool.hold_s) == (2, 6, 5400)
+            assert (row.pool.replication, row.pool.batch_size, row.pool.lease_s) == (2, 6, 5400)
             assert (row.gold_percent, row.repeat_percent) == (10, 5)
             assert (row.checks_before_pause, row.failures_percent) == (4, 30)
             assert row.created_by == project.created_by

@@ -60,12 +60,12 @@ class TestTheListOfComparisons:
         judging.take_batch(comparison=comparison, rater=slow, now=NOW, rng=Random(1))
         overdue = judging.take_batch(comparison=comparison, rater=late, now=NOW - WEEK, rng=Random(1))
         row = project_progress(comparison.project, now=NOW).comparisons[0]
-        assert (row.pairs, row.wanted, row.done, row.held, row.lapsed) == (3, 9, 3, 3, 3)
+        assert (row.pairs, row.wanted, row.done, row.assigned, row.expired) == (3, 9, 3, 3, 3)
         assert (row.at_work, row.qualified, row.paused, row.left_out, row.open) == (1, 3, 0, 0, 3)
         judge_all(comparison, make_rater(comparison))
         judging.judge(batch_id=overdue.pk, rater=late, position=1, choice=0, now=NOW)
         row = project_progress(comparison.project, now=NOW).comparisons[0]
-        assert (row.done, row.held, row.lapsed, row.late) == (6, 3, 2, 1)
+        assert (row.done, row.assigned, row.expired, row.late) == (6, 3, 2, 1)
 
     @pytest.mark.usefixtures("comparison")
     def test_equal_pairs_that_nobody_sees_are_beside_the_pairs(self, manager, project):
@@ -122,17 +122,17 @@ class TestSettings:
         response = manager.post(path_of("comparison-settings", comparison), self.ANSWERS)
         assert response.status_code == 302
         comparison = Comparison.objects.select_related("pool").get(pk=comparison.pk)
-        assert (comparison.pool.replication, comparison.pool.batch_size, comparison.pool.hold_s) == (4, 7, 7200)
+        assert (comparison.pool.replication, comparison.pool.batch_size, comparison.pool.lease_s) == (4, 7, 7200)
         assert (comparison.gold_percent, comparison.repeat_percent) == (0, 9)
         assert (comparison.checks_before_pause, comparison.failures_percent) == (6, 50)
         assert not comparison.pool.is_open
         assert set(Task.objects.filter(pool=comparison.pool).values_list("places", flat=True)) == {4}
 
     def test_a_lease_left_alone_stays_to_the_second(self, manager, comparison):
-        Pool.objects.filter(pk=comparison.pool_id).update(hold_s=1234)
+        Pool.objects.filter(pk=comparison.pool_id).update(lease_s=1234)
         shown = manager.get(path_of("comparison-settings", comparison)).context["form"].initial
         manager.post(path_of("comparison-settings", comparison), {**shown, "batch_size": "3"})
-        assert Pool.objects.get(pk=comparison.pool_id).hold_s == 1234
+        assert Pool.objects.get(pk=comparison.pool_id).lease_s == 1234
 
     def test_lowering_the_replication_says_how_many_stay_above(self, manager, comparison):
         for _ in range(2):

@@ -12,7 +12,7 @@ import pytest
 from allocation import services as allocation
 from allocation.models import BatchState, Task
 from people.models import User
-from people.qualification import Blocker, NotQualifiedError
+from people.qualification import MissingRequirement, NotQualifiedError
 from sxs_eval import permissions
 from sxs_eval.models import Comparison, JudgingBatch
 from sxs_eval.services import judging as services
@@ -66,7 +66,7 @@ def leave_out(comparison: Comparison, rater: User) -> None:
 
 @pytest.fixture
 def comparison(transactional_db) -> Comparison:
-    made = make_comparison(images=PAIRS, replication=RATERS, batch_size=PAIRS // 2, hold_s=int(HOLD.total_seconds()))
+    made = make_comparison(images=PAIRS, replication=RATERS, batch_size=PAIRS // 2, lease_s=int(HOLD.total_seconds()))
     in_order(made)
     return made
 
@@ -77,7 +77,7 @@ def test_raters_with_each_others_pairs_are_left_out_at_once(comparison):
     assert not Task.objects.filter(places_taken__gt=0).exists()
 
 
-def test_batches_are_taken_up_again_while_others_lapse(comparison):
+def test_batches_are_resumed_while_others_lapse(comparison):
     raters = crossing(comparison)
     first = {
         rater: JudgingBatch.objects.filter(batch__person=rater, batch__state=BatchState.OPEN).get() for rater in raters
@@ -90,7 +90,7 @@ def test_batches_are_taken_up_again_while_others_lapse(comparison):
     changes = partial(change_replication, comparison=comparison, **who)
     acts += [partial(changes, replication=number) for number in (RATERS - 1, RATERS)]
     acts += [partial(leave_out, comparison, rater) for rater in raters[:3]]
-    acts += [partial(allocation.lapse_overdue, now=LATER)] * 2
+    acts += [partial(allocation.expire_overdue, now=LATER)] * 2
     outcomes = together_with_errors(lambda act: act(), acts)
     # Whoever comes last may find that the places of the lower replication have all gone.
     expected = (NotQualifiedError, allocation.NoTasksAvailableError)
@@ -101,15 +101,15 @@ def test_batches_are_taken_up_again_while_others_lapse(comparison):
 
 def left_out_just_after_the_check(monkeypatch: pytest.MonkeyPatch, comparison: Comparison) -> None:
     """What keeps somebody from judging is looked up; then a manager leaves them out, before the work is theirs."""
-    check = permissions.blockers
+    check = permissions.missing_requirements
 
-    def check_then_leave_out(rater: User, asked: Comparison) -> list[Blocker]:
+    def check_then_leave_out(rater: User, asked: Comparison) -> list[MissingRequirement]:
         found = check(rater, asked)
         if not found:
             leave_out(comparison, rater)
         return found
 
-    monkeypatch.setattr(services, "blockers", check_then_leave_out)
+    monkeypatch.setattr(services, "missing_requirements", check_then_leave_out)
 
 
 def test_who_is_left_out_while_taking_a_batch_gets_none(comparison, monkeypatch):
@@ -123,7 +123,7 @@ def test_who_is_left_out_while_taking_a_batch_gets_none(comparison, monkeypatch)
 def test_who_is_left_out_while_taking_a_batch_up_again_does_not_get_it(comparison, monkeypatch):
     rater = make_rater(comparison)
     batch = services.take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
-    services.give_back(batch_id=batch.pk, rater=rater, now=NOW)
+    services.return_batch(batch_id=batch.pk, rater=rater, now=NOW)
     left_out_just_after_the_check(monkeypatch, comparison)
     with pytest.raises(NotQualifiedError):
         services.resume_batch(batch_id=batch.pk, rater=rater, now=NOW)

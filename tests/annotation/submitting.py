@@ -37,7 +37,9 @@ def write(batch: CaptionBatch, person: User, text: str, *, now: datetime = NOW) 
         )
 
 
-def hand_in(round: Round, person: User, text: str = "Ein Bild von etwas", *, now: datetime = NOW) -> CaptionBatch:
+def submit_captions(
+    round: Round, person: User, text: str = "Ein Bild von etwas", *, now: datetime = NOW
+) -> CaptionBatch:
     batch = take(round, person, now=now)
     write(batch, person, text, now=now)
     return services.submit_batch(batch_id=batch.pk, annotator=person, now=now)
@@ -60,7 +62,7 @@ def _captions_by_one(round: Round, tasks: Mapping[int, Task], texts: Mapping[int
     person = make_user()
     guidelines = round.project.guidelines.get()
     batch = Batch.objects.create(
-        pool=round.pool, person=person, state=BatchState.DONE, taken_at=NOW, hold_s=1, due_at=NOW, closed_at=NOW
+        pool=round.pool, person=person, state=BatchState.DONE, taken_at=NOW, lease_s=1, deadline=NOW, closed_at=NOW
     )
     caption_batch = CaptionBatch.objects.create(
         batch=batch, round=round, guidelines=guidelines, stage=Stage.SUBMITTED, writing_opened_at=NOW, submitted_at=NOW

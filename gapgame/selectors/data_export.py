@@ -14,7 +14,7 @@ from people.models import User
 from people.personal import Part
 
 
-def own_data(person: User) -> Iterator[Part]:
+def data_export(person: User) -> Iterator[Part]:
     yield Part(
         "game-seasons",
         _("Seasons of the game that you took part in, with your nickname and your score. The rank is there once a "

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 
 from allocation.services import BatchClosedError, NoTasksAvailableError, OpenBatchExistsError, PoolClosedError
 from annotation.permissions import batch_managed_by
-from annotation.services import moving as services
+from annotation.services import reassignment as services
 from people.models import Role, User
 from people.qualification import NotQualifiedError
 from people.requests import user_of
@@ -33,7 +33,7 @@ def batch_move(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResponse:
     try:
         moved = services.move_batch(batch=batch, to=to, by=user_of(request), now=timezone.now())
     except NotQualifiedError as stopped:
-        _say_what_stops(request, to, [blocker.code for blocker in stopped.blockers])
+        _say_what_stops(request, to, [missing_requirement.code for missing_requirement in stopped.missing_requirements])
     except services.ReassignmentError:
         messages.error(request, _("Ratings of captions cannot be given to one person. Take the batch back instead."))
     except BatchClosedError:

@@ -15,11 +15,11 @@ from django.urls import reverse
 from annotation.models import Caption, Feedback, Rating, Round
 from gapgame.models import GapItem as Sentence
 from people import audit, personal, tokens
+from people.data_export import write_archive
 from people.models import Consent, Membership, Role, User
-from people.own_data import write_archive
 from people.withdrawal import withdraw_consent
 from sxs_eval.models import Judgement
-from tests.annotation.handing_in import hand_in, take, write
+from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate_all
 from tests.factories import NOW, make_annotator, make_comparison, make_player, make_rater, make_round, make_season
 from tests.gapgame.seasons import play
@@ -52,7 +52,7 @@ def archive_of(person: User) -> dict[str, Any]:
 
 def test_the_archive_has_what_the_person_did_in_every_kind_of_work(round: Round, ann: User):
     project = round.project
-    hand_in(round, ann, "Ein Bild von etwas ")
+    submit_captions(round, ann, "Ein Bild von etwas ")
     Feedback.objects.create(project=project, round=round, person=ann, text="Well done", by=project.created_by, at=NOW)
     tokens.make_token(user=ann, name="my script", may_write=False, expires_at=LATER, now=NOW)
     audit.record(project=project, action="annotator.paused", about="de", by=project.created_by, person=ann, now=NOW)
@@ -85,20 +85,20 @@ def test_every_file_is_told_of_in_the_text_and_an_empty_one_is_an_empty_list(ann
     assert {name.split("/")[0] for name in data} == {"account", "images", "inference", "scoring", *personal._kinds}
 
 
-def test_of_pictures_in_hand_there_is_no_rating_and_the_draft_is_there(round: Round, ann: User):
-    done = hand_in(round, ann)
+def test_of_pictures_assigned_there_is_no_rating_and_the_draft_is_there(round: Round, ann: User):
+    done = submit_captions(round, ann)
     batch = take(round, ann)
     write(batch, ann, "Ein Entwurf")
     pictures = archive_of(ann)["annotation/pictures.json"]
-    in_hand = [row for row in pictures if row["batch"] == str(batch.pk)]
-    assert len(in_hand) == 2
-    assert not [row for row in in_hand if {"rating", "rated_at", "rating_ms"} & row.keys()]
-    assert {row["text"] for row in in_hand} == {"Ein Entwurf 1", "Ein Entwurf 2"}
+    assigned = [row for row in pictures if row["batch"] == str(batch.pk)]
+    assert len(assigned) == 2
+    assert not [row for row in assigned if {"rating", "rated_at", "rating_ms"} & row.keys()]
+    assert {row["text"] for row in assigned} == {"Ein Entwurf 1", "Ein Entwurf 2"}
     assert all("rating" in row for row in pictures if row["batch"] == str(done.pk))
 
 
-def test_what_is_in_hand_in_another_project_counts_as_in_hand(round: Round, ann: User):
-    hand_in(round, ann)
+def test_what_is_in_submit_another_project_counts_as_assigned(round: Round, ann: User):
+    submit_captions(round, ann)
     elsewhere = make_round(collection=round.collection, captioners=list(round.captioners.all()), batch_size=4)
     Membership.objects.create(project=elsewhere.project, user=ann, role=Role.ANNOTATOR)
     Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=ann, given_at=NOW)
@@ -174,7 +174,7 @@ def test_of_the_game_finished_turns_are_there_and_no_word_that_may_still_be_gues
 
 
 def test_the_same_data_give_the_same_bytes(round: Round, ann: User):
-    hand_in(round, ann)
+    submit_captions(round, ann)
     first, second = io.BytesIO(), io.BytesIO()
     write_archive(ann, first)
     write_archive(ann, second)
@@ -193,7 +193,7 @@ def test_it_is_downloaded_as_a_file_that_nobody_keeps(ann: User):
 
 
 def test_it_costs_as_many_queries_for_much_as_for_little(round: Round, ann: User, django_assert_max_num_queries: Any):
-    hand_in(round, ann)
-    hand_in(round, ann)
+    submit_captions(round, ann)
+    submit_captions(round, ann)
     with django_assert_max_num_queries(45):
         write_archive(ann, io.BytesIO())

@@ -25,7 +25,7 @@ class OpenBatch:
     round: Round
     images: int
     taken_at: datetime
-    due_at: datetime
+    deadline: datetime
     is_overdue: bool
     takers: Sequence[User]
 
@@ -34,16 +34,16 @@ def open_batches(
     project: Project, *, now: datetime, round: Round | None = None, person: User | None = None
 ) -> list[OpenBatch]:
     """Those of a project, or of one round or person of it; the ones that are due first come first."""
-    in_hand = Batch.objects.filter(state=BatchState.OPEN, pool__round__project=project)
+    assigned = Batch.objects.filter(state=BatchState.OPEN, pool__round__project=project)
     if round is not None:
-        in_hand = in_hand.filter(pool=round.pool_id)
+        assigned = assigned.filter(pool=round.pool_id)
     if person is not None:
-        in_hand = in_hand.filter(person=person)
-    held = Count("assignments", filter=Q(assignments__state=AssignmentState.HELD))
+        assigned = assigned.filter(person=person)
+    count = Count("assignments", filter=Q(assignments__state=AssignmentState.ASSIGNED))
     batches = list(
-        in_hand.annotate(images=held)
+        assigned.annotate(images=count)
         .select_related("person", "pool__round__language", "pool__round__verifies")
-        .order_by("due_at", "pk")
+        .order_by("deadline", "pk")
     )
     movable = {_round(batch).pk: _round(batch) for batch in batches if _can_be_moved(_round(batch))}
     takers = _takers(project, list(movable.values()))
@@ -54,9 +54,9 @@ def open_batches(
             round=_round(batch),
             images=batch.images,
             taken_at=batch.taken_at,
-            due_at=batch.due_at,
-            is_overdue=batch.due_at <= now,
-            takers=[] if batch.due_at <= now else takers[batch.pool_id],
+            deadline=batch.deadline,
+            is_overdue=batch.deadline <= now,
+            takers=[] if batch.deadline <= now else takers[batch.pool_id],
         )
         for batch in batches
     ]

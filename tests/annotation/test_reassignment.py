@@ -19,12 +19,12 @@ from allocation.services import (
     PoolClosedError,
 )
 from annotation.models import Caption, CaptionBatch, CaptionItem, Feedback, Round, RoundState, Stage
-from annotation.selectors.moving import open_batches
-from annotation.services import batches, moving
+from annotation.selectors.reassignment import open_batches
+from annotation.services import batches, reassignment
 from people.models import AuditEntry, Consent, Membership, User
 from people.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
-from tests.annotation.handing_in import hand_in, take, write
+from tests.annotation.submitting import submit_captions, take, write
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_project, make_round
 from tests.tiers import runs
@@ -33,9 +33,9 @@ LATER = NOW + timedelta(minutes=5)
 DRAFT = "Was Ann auf dem Bild sieht"
 
 
-def move(batch: CaptionBatch, to: User, *, now=LATER) -> moving.Moved:
+def move(batch: CaptionBatch, to: User, *, now=LATER) -> reassignment.Moved:
     by = batch.round.project.created_by
-    return moving.move_batch(batch=Batch.objects.get(pk=batch.pk), to=to, by=by, now=now)
+    return reassignment.move_batch(batch=Batch.objects.get(pk=batch.pk), to=to, by=by, now=now)
 
 
 def images_of(batch: CaptionBatch) -> set[int]:
@@ -91,7 +91,7 @@ class TestMoving:
     def test_pictures_that_the_other_had_before_stay_free_for_anybody(self):
         round = make_round(images=4, replication=2, batch_size=1)
         ann, bea, cem = (make_annotator(round) for _ in range(3))
-        had = images_of(hand_in(round, bea))
+        had = images_of(submit_captions(round, bea))
         with_batches_of(round, 4)
         batch = take(round, ann)
 
@@ -103,7 +103,7 @@ class TestMoving:
         assert images_of(take(round, cem)) == images_of(batch)
 
     def test_nothing_changes_where_the_other_had_all_of_them(self, ann, bea, round):
-        batches.give_back(batch_id=take(round, bea).pk, annotator=bea, now=NOW)
+        batches.return_batch(batch_id=take(round, bea).pk, annotator=bea, now=NOW)
         batch = take(round, ann)
 
         with pytest.raises(NoTasksAvailableError):
@@ -111,7 +111,7 @@ class TestMoving:
 
         batch.batch.refresh_from_db()
         assert batch.batch.state == BatchState.OPEN
-        assert batch.batch.assignments.filter(state=AssignmentState.HELD).count() == 3
+        assert batch.batch.assignments.filter(state=AssignmentState.ASSIGNED).count() == 3
         assert_exact(round.pool)
 
     def test_nobody_gets_a_second_batch(self):
@@ -131,13 +131,13 @@ class TestMoving:
         round = make_round(images=6, replication=1, batch_size=3)
         ann, bea = make_annotator(round), make_annotator(round)
         overdue = take(round, bea)
-        after = overdue.batch.due_at + timedelta(seconds=1)
+        after = overdue.batch.deadline + timedelta(seconds=1)
         batch = take(round, ann, now=after)
 
         moved = move(batch, bea, now=after)
 
         overdue.batch.refresh_from_db()
-        assert overdue.batch.state == BatchState.LAPSED
+        assert overdue.batch.state == BatchState.EXPIRED
         assert moved.moved + moved.left == 3
         assert_exact(round.pool)
 
@@ -157,8 +157,8 @@ class TestMoving:
         with pytest.raises(NotQualifiedError) as stopped:
             move(batch, bea)
 
-        assert [blocker.code for blocker in stopped.value.blockers] == [missing]
-        assert Assignment.objects.filter(state=AssignmentState.HELD, person=ann).count() == 3
+        assert [missing_requirement.code for missing_requirement in stopped.value.missing_requirements] == [missing]
+        assert Assignment.objects.filter(state=AssignmentState.ASSIGNED, person=ann).count() == 3
 
     @pytest.mark.parametrize("change", [{"state": RoundState.CLOSED}, {"pool__is_open": False}])
     def test_in_a_round_that_hands_out_nothing_nobody_gets_a_batch(self, round, ann, bea, change):
@@ -172,13 +172,13 @@ class TestMoving:
         with pytest.raises(PoolClosedError):
             move(batch, bea)
 
-    def test_a_batch_that_is_not_in_hand_cannot_be_moved(self, round, ann, bea):
-        batch = hand_in(round, ann)
+    def test_a_batch_that_is_not_assigned_cannot_be_moved(self, round, ann, bea):
+        batch = submit_captions(round, ann)
 
         with pytest.raises(BatchClosedError):
             move(batch, bea)
 
-    def test_pictures_that_the_other_has_in_hand_elsewhere_do_not_come(self, ann, bea, round):
+    def test_pictures_that_the_other_has_assigned_elsewhere_do_not_come(self, ann, bea, round):
         elsewhere = make_round(collection=round.collection, replication=1)
         Membership.objects.create(project=elsewhere.project, user=bea, role="annotator")
         Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=bea, given_at=NOW)
@@ -202,14 +202,14 @@ class TestMoving:
         batch = take(round, ann)
         write(batch, ann, DRAFT)
 
-        freed = moving.return_batch(batch=batch.batch, by=round.project.created_by, now=LATER)
+        freed = reassignment.return_batch(batch=batch.batch, by=round.project.created_by, now=LATER)
 
         assert freed == 3
         assert images_of(take(round, bea, now=LATER)) == images_of(batch)
         assert batch.items.filter(text__startswith=DRAFT).count() == 3
         assert AuditEntry.objects.get(action="batch.returned").person == ann
         with pytest.raises(BatchClosedError):
-            moving.return_batch(batch=batch.batch, by=round.project.created_by, now=LATER)
+            reassignment.return_batch(batch=batch.batch, by=round.project.created_by, now=LATER)
 
 
 def with_batches_of(round: Round, size: int) -> None:
@@ -232,7 +232,7 @@ class TestThePages:
         return client_of(user).post(path, data)
 
     def test_a_manager_gives_it_to_somebody_and_comes_back_to_where_they_were(self, round, batch):
-        Batch.objects.update(due_at=NOW.replace(year=2100))
+        Batch.objects.update(deadline=NOW.replace(year=2100))
         bea = make_annotator(round, "bea")
 
         response = self.post(round.project.created_by, "batch-move", batch, to=bea.pk, next="/projects/#batches")
@@ -260,7 +260,7 @@ class TestThePages:
         assert client_of(other.created_by).post(path, {"to": 1}).status_code == 404
 
     def test_why_not_is_said_in_words(self, round, batch):
-        Batch.objects.update(due_at=NOW.replace(year=2100))
+        Batch.objects.update(deadline=NOW.replace(year=2100))
         bea = make_annotator(round, "bea")
         bea.language_skills.all().delete()
         manager = client_of(round.project.created_by)
@@ -277,7 +277,7 @@ class TestThePages:
 
     def test_those_who_could_take_it_are_offered(self, round, batch):
         bea, busy = make_annotator(round, "bea"), make_annotator(round, "cem")
-        Batch.objects.create(pool=round.pool, person=busy, taken_at=NOW, hold_s=1, due_at=NOW)
+        Batch.objects.create(pool=round.pool, person=busy, taken_at=NOW, lease_s=1, deadline=NOW)
         make_annotator(make_round(project=round.project, language="fr"), "fay")
 
         (found, _overdue) = sorted(open_batches(round.project, now=NOW), key=lambda one: one.is_overdue)
@@ -292,7 +292,7 @@ def submit(batch: CaptionBatch) -> None:
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
     @pytest.mark.parametrize("run", runs(4, short=1))
-    def test_a_batch_is_handed_in_or_moved_never_both(self, run):
+    def test_a_batch_is_submitted_or_moved_never_both(self, run):
         round = make_round(images=4, replication=1, seed=run)
         ann, bea = make_annotator(round), make_annotator(round)
         batch = take(round, ann)
@@ -332,8 +332,8 @@ class TestRaces:
 
         outcomes = together_with_errors(lambda to: move(batch, to), rivals)
 
-        assert sum(isinstance(outcome, moving.Moved) for outcome in outcomes) == 1
-        assert all(isinstance(outcome, moving.Moved | BatchClosedError) for outcome in outcomes)
+        assert sum(isinstance(outcome, reassignment.Moved) for outcome in outcomes) == 1
+        assert all(isinstance(outcome, reassignment.Moved | BatchClosedError) for outcome in outcomes)
         assert_exact(round.pool)
 
     @pytest.mark.parametrize("run", runs(2, short=1))
@@ -361,7 +361,7 @@ class TestRaces:
 
         outcomes = together_with_errors(lambda act: act(), acts)
 
-        assert isinstance(outcomes[0], moving.Moved)
+        assert isinstance(outcomes[0], reassignment.Moved)
         assert outcomes[0].moved == 4
         assert all(outcome is None for outcome in outcomes[1:])
         assert_exact(round.pool)

@@ -26,7 +26,7 @@ from people.qualification import NotQualifiedError
 from people.services import give_consent
 from people.withdrawal import WithdrawalChoiceError, withdraw_consent
 from scoring.models import Reference
-from tests.annotation.handing_in import hand_in, take, write
+from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import (
     make_caption_rater,
     make_captioned_round,
@@ -67,17 +67,17 @@ def places_taken(round: Round) -> int:
     return sum(Task.objects.filter(pool=round.pool).values_list("places_taken", flat=True))
 
 
-def test_answers_that_are_kept_count_as_before_and_work_in_hand_goes_back(round: Round, ann: User):
-    hand_in(round, ann)
-    in_hand = take(round, ann)
+def test_answers_that_are_kept_count_as_before_and_work_assigned_goes_back(round: Round, ann: User):
+    submit_captions(round, ann)
+    assigned = take(round, ann)
     assert withdraw(round, ann, keeps=True) == 0
     assert states(ann) == [CaptionState.COUNTED]
-    assert Batch.objects.get(pk=in_hand.pk).state == BatchState.RETURNED
+    assert Batch.objects.get(pk=assigned.pk).state == BatchState.RETURNED
     assert places_taken(round) == 2
 
 
 def test_answers_that_are_removed_count_no_longer_and_others_get_their_places(round: Round, ann: User):
-    hand_in(round, ann)
+    submit_captions(round, ann)
     take(round, ann)
     assert withdraw(round, ann, keeps=False) == 2
     assert states(ann) == [CaptionState.WITHDRAWN]
@@ -91,8 +91,8 @@ def test_answers_that_are_removed_count_no_longer_and_others_get_their_places(ro
 def test_others_keep_their_captions_and_their_references(round: Round, ann: User):
     bob = make_annotator(round, "bob")
     for person in (ann, bob):
-        hand_in(round, person, f"Ein Bild von {person.username}")
-        hand_in(round, person, f"Ein Bild von {person.username} noch einmal")
+        submit_captions(round, person, f"Ein Bild von {person.username}")
+        submit_captions(round, person, f"Ein Bild von {person.username} noch einmal")
     references = use_as_references(round=round, by=round.project.created_by, now=NOW)
     before = references.digest
     withdraw(round, ann, keeps=False)
@@ -109,7 +109,7 @@ def test_others_keep_their_captions_and_their_references(round: Round, ann: User
 def test_what_did_not_count_anyhow_is_marked_too_so_that_no_manager_brings_it_back(
     round: Round, ann: User, state: CaptionState
 ):
-    hand_in(round, ann)
+    submit_captions(round, ann)
     Caption.objects.filter(author=ann).update(state=state)
     assert withdraw(round, ann, keeps=False) == 0
     assert states(ann) == [CaptionState.WITHDRAWN]
@@ -130,7 +130,7 @@ def test_ratings_of_others_captions_count_no_longer_either(db):
 def test_what_was_drawn_to_be_rated_by_others_is_drawn_anew_while_that_round_is_open(
     round: Round, ann: User, state: RoundState, is_drawn_anew: bool
 ):
-    hand_in(round, ann)
+    submit_captions(round, ann)
     verifying = make_verification(round, state=state)
     Round.objects.filter(pk=verifying.pk).update(awaits_tasks=False)
     withdraw(round, ann, keeps=False)
@@ -140,7 +140,7 @@ def test_what_was_drawn_to_be_rated_by_others_is_drawn_anew_while_that_round_is_
 
 
 def test_what_becomes_of_answers_is_asked_only_where_the_text_leaves_it_open(round: Round, ann: User):
-    hand_in(round, ann)
+    submit_captions(round, ann)
     with pytest.raises(WithdrawalChoiceError):
         withdraw(round, ann, keeps=None)
     assert Consent.objects.filter(user=ann, withdrawn_at=None).exists()
@@ -151,7 +151,7 @@ def test_what_becomes_of_answers_is_asked_only_where_the_text_leaves_it_open(rou
 
 
 def test_agreeing_again_brings_nothing_back(round: Round, ann: User):
-    hand_in(round, ann)
+    submit_captions(round, ann)
     withdraw(round, ann, keeps=False)
     give_consent(project=round.project, user=ann, version=1, now=LATER)
     assert states(ann) == [CaptionState.WITHDRAWN]
@@ -162,7 +162,7 @@ def test_agreeing_again_brings_nothing_back(round: Round, ann: User):
 
 
 def test_a_deleted_account_loses_its_drafts_and_keeps_its_answers(round: Round, ann: User):
-    hand_in(round, ann)
+    submit_captions(round, ann)
     drafted = take(round, ann)
     write(drafted, ann, "Ein Entwurf")
     personal.forget(person=ann, now=LATER)
@@ -173,13 +173,13 @@ def test_a_deleted_account_loses_its_drafts_and_keeps_its_answers(round: Round, 
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("lapsed", [False, True])
-def test_withdrawing_while_a_batch_is_handed_in_leaves_nothing_that_counts(lapsed: bool):
+@pytest.mark.parametrize("expired", [False, True])
+def test_withdrawing_while_a_batch_is_submitted_leaves_nothing_that_counts(expired: bool):
     round = make_round(images=2, replication=2, batch_size=2)
     ann = make_annotator(round, "ann")
     batch = take(round, ann)
     write(batch, ann, "Ein Bild")
-    now = NOW + timedelta(days=3 if lapsed else 0)
+    now = NOW + timedelta(days=3 if expired else 0)
 
     def act(what: str) -> object:
         if what == "withdraw":
@@ -197,7 +197,7 @@ def test_withdrawing_while_a_batch_is_handed_in_leaves_nothing_that_counts(lapse
 def test_nothing_of_another_project_is_touched(round: Round, ann: User):
     other = make_round(images=2, replication=2)
     outsider = make_annotator(other, "eve")
-    hand_in(other, outsider)
+    submit_captions(other, outsider)
     assert withdraw_consent(project=round.project, user=outsider, keeps_answers=False, now=LATER) is None
     Consent.objects.create(text=round.project.consent_texts.get(), user=outsider, given_at=NOW)
     withdraw(round, outsider, keeps=False)
@@ -229,7 +229,7 @@ def test_nothing_is_handed_to_who_is_leaving_at_that_moment(how: str):
 
 @pytest.mark.parametrize("how", ["withdraw", "delete"])
 def test_the_place_of_what_was_sent_back_to_who_leaves_is_free_for_others(round: Round, ann: User, how: str):
-    hand_in(round, ann)
+    submit_captions(round, ann)
     caption = Caption.objects.filter(author=ann).first()
     corrections.send_back(caption_id=caption.pk, note="Say more.", by=round.project.created_by, now=NOW)
     if how == "delete":
@@ -246,14 +246,14 @@ def test_the_place_of_what_was_sent_back_to_who_leaves_is_free_for_others(round:
 def test_who_comes_back_writes_anew_what_was_sent_back_where_its_place_is_still_free(
     round: Round, ann: User, is_free: bool
 ):
-    hand_in(round, ann)
+    submit_captions(round, ann)
     caption = Caption.objects.filter(author=ann).first()
     corrections.send_back(caption_id=caption.pk, note="Say more.", by=round.project.created_by, now=NOW)
     withdraw(round, ann, keeps=True)
     if not is_free:
         for other in (make_annotator(round), make_annotator(round)):
             for _ in range(2):
-                hand_in(round, other)
+                submit_captions(round, other)
     give_consent(project=round.project, user=ann, version=1, now=LATER)
     with suppress(corrections.RewriteRefusedError) if not is_free else nullcontext():
         corrections.rewrite(caption_id=caption.pk, author=ann, text="Ein ganz anderer Satz.", now=LATER)
@@ -282,8 +282,8 @@ def test_ratings_from_after_a_withdrawal_count_again_once_an_exclusion_is_undone
 
 @pytest.mark.parametrize("state", [RoundState.PLANNED, RoundState.OPEN])
 def test_nothing_is_drawn_for_a_round_that_is_not_open_yet(round: Round, ann: User, state: RoundState):
-    hand_in(round, ann)
-    hand_in(round, make_annotator(round))
+    submit_captions(round, ann)
+    submit_captions(round, make_annotator(round))
     verifying = make_verification(round, filled=False, state=state, awaits_tasks=False)
     withdraw(round, ann, keeps=False)
     sweep_rounds()
@@ -295,7 +295,7 @@ def test_references_that_are_made_while_somebody_withdraws_have_nothing_of_their
     round = make_round(images=2, replication=2, batch_size=2)
     ann, bob = make_annotator(round, "ann"), make_annotator(round, "bob")
     for person in (ann, bob):
-        hand_in(round, person, f"Ein Bild von {person.username}")
+        submit_captions(round, person, f"Ein Bild von {person.username}")
     read, has_read = references._texts_by_image, threading.Event()
 
     def slowly(captions: QuerySet[Caption]) -> defaultdict[int, list[str]]:
@@ -320,8 +320,8 @@ def test_references_that_are_made_while_somebody_withdraws_have_nothing_of_their
 def test_a_draft_that_comes_after_the_account_was_deleted_is_not_kept(round: Round, ann: User):
     batch = take(round, ann)
     write(batch, ann, "Ein Entwurf")
-    allocation.lapse_overdue(now=NOW + timedelta(days=2))
-    assert Batch.objects.get(pk=batch.pk).state == BatchState.LAPSED
+    allocation.expire_overdue(now=NOW + timedelta(days=2))
+    assert Batch.objects.get(pk=batch.pk).state == BatchState.EXPIRED
     delete_account(user=ann, now=LATER)
     about: dict[str, Any] = {"batch_id": batch.pk, "annotator": ann, "position": 1, "active_ms": 0, "now": LATER}
     with pytest.raises(BatchReturnedError):
@@ -331,10 +331,10 @@ def test_a_draft_that_comes_after_the_account_was_deleted_is_not_kept(round: Rou
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("run", runs(3, short=1))
-def test_a_withdrawal_says_how_many_answers_count_no_longer_also_of_those_handed_in_at_that_moment(run: int):
+def test_a_withdrawal_says_how_many_answers_count_no_longer_also_of_those_submitted_at_that_moment(run: int):
     round = make_round(images=4, replication=1, batch_size=2)
     ann = make_annotator(round, "ann")
-    hand_in(round, ann)
+    submit_captions(round, ann)
     batch = take(round, ann)
     write(batch, ann, "Ein Bild davon")
 

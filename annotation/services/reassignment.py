@@ -11,8 +11,8 @@ from allocation import services as allocation
 from allocation.models import AssignmentState, Batch, BatchState
 from allocation.services import BatchClosedError, PoolClosedError
 from annotation.models import CaptionBatch, Round, RoundKind, RoundState
-from annotation.permissions import blockers
-from annotation.selectors.meetings import met_before
+from annotation.permissions import missing_requirements
+from annotation.selectors.previously_seen import previously_seen
 from annotation.services.batches import prepare_items
 from annotation.services.feedback import record
 from people.models import User
@@ -51,7 +51,7 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
     if round.state != RoundState.OPEN:
         raise PoolClosedError
     with transaction.atomic():
-        found = blockers(to, round)
+        found = missing_requirements(to, round)
         if found:
             raise NotQualifiedError(found)
         made, left = allocation.move_batch(
@@ -59,7 +59,7 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
             to=to,
             now=now,
             prepare=prepare_items(round, to),
-            without=met_before(to, round),
+            without=previously_seen(to, round),
         )
         moved = Moved(CaptionBatch.objects.get(pk=made.pk), made.assignments.count(), left)
         about = {"batch": str(batch.pk), "new_batch": str(made.pk), "to": to.pk, "moved": moved.moved, "left": left}
@@ -81,7 +81,7 @@ def return_batch(*, batch: Batch, by: User, now: datetime) -> int:
         locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
         if locked.state != BatchState.OPEN:
             raise BatchClosedError
-        freed = locked.assignments.filter(state=AssignmentState.HELD).count()
+        freed = locked.assignments.filter(state=AssignmentState.ASSIGNED).count()
         allocation.return_batch(batch=locked, now=now)
         record(round, "batch.returned", person=batch.person, by=by, now=now, batch=str(locked.pk), freed=freed)
     return freed

@@ -14,7 +14,7 @@ from sxs_eval.models import Judgement, JudgingBatch, RaterStatus
 from sxs_eval.selectors.work import LABELS
 
 
-def own_data(person: User) -> Iterator[Part]:
+def data_export(person: User) -> Iterator[Part]:
     yield Part("judging-batches", _("Batches of pairs that you took to compare."), _batches(person))
     yield Part(
         "judgements",
@@ -35,7 +35,7 @@ def _batches(person: User) -> QuerySet[Any, Any]:
         instructions_version=F("instructions__version"),
         state=F("batch__state"),
         taken_at=F("batch__taken_at"),
-        due_at=F("batch__due_at"),
+        deadline=F("batch__deadline"),
         closed_at=F("batch__closed_at"),
     )
 

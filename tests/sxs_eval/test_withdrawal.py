@@ -47,7 +47,7 @@ def exported(comparison: Comparison) -> list[bytes]:
     return b"".join(export_judgements([comparison], Layout.JSONL, until=LATER)).splitlines()
 
 
-def test_judgements_that_are_kept_count_as_before_and_what_is_in_hand_goes_back(comparison: Comparison, rater: User):
+def test_judgements_that_are_kept_count_as_before_and_what_is_assigned_goes_back(comparison: Comparison, rater: User):
     batch = take(comparison, rater)
     answer(batch.judgements.select_related("person").get(position=1), 2)
     assert withdraw(comparison, rater, keeps=True) == 0
@@ -83,7 +83,7 @@ def test_no_manager_brings_them_back_and_agreeing_again_does_not_either(comparis
     assert counted(comparison) == 0
 
 
-def test_a_deleted_account_gives_back_what_is_in_hand_and_its_judgements_count_on(comparison: Comparison, rater: User):
+def test_a_deleted_account_returns_what_is_assigned_and_its_judgements_count_on(comparison: Comparison, rater: User):
     batch = take(comparison, rater)
     answer(batch.judgements.select_related("person").get(position=1), 2)
     personal.forget(person=rater, now=LATER)

@@ -36,9 +36,9 @@ def _of_round(path: str) -> dict[str, F]:
     return {name: F(f"{path}__{place}") for name, place in (places | {"round_number": "number"}).items()}
 
 
-def own_data(person: User) -> Iterator[Part]:
+def data_export(person: User) -> Iterator[Part]:
     hidden = set(
-        CaptionItem.objects.filter(exposure.in_hand(person, "image"), person=person).values_list("image", flat=True)
+        CaptionItem.objects.filter(exposure.assigned(person, "image"), person=person).values_list("image", flat=True)
     )
     yield Part("batches", _("Batches of pictures that you took, to rate and to write about."), _batches(person))
     yield Part(
@@ -88,7 +88,7 @@ def _batches(person: User) -> QuerySet[Any, Any]:
         guidelines_version=F("guidelines__version"),
         state=F("batch__state"),
         taken_at=F("batch__taken_at"),
-        due_at=F("batch__due_at"),
+        deadline=F("batch__deadline"),
         closed_at=F("batch__closed_at"),
         **_of_round("round"),
     )
@@ -133,7 +133,7 @@ def _captions(person: User) -> QuerySet[Any, Any]:
 
 def _sent_back(person: User) -> QuerySet[Any, Any]:
     found = SentBack.objects.filter(caption__author=person).exclude(
-        exposure.in_hand(person, "caption__image", besides=TO_REWRITE)
+        exposure.assigned(person, "caption__image", besides=TO_REWRITE)
     )
     return found.order_by("at", "pk").values(
         "note",
@@ -169,7 +169,7 @@ def _rating_batches(person: User) -> QuerySet[Any, Any]:
         guidelines_version=F("guidelines__version"),
         state=F("batch__state"),
         taken_at=F("batch__taken_at"),
-        due_at=F("batch__due_at"),
+        deadline=F("batch__deadline"),
         closed_at=F("batch__closed_at"),
         **_of_round("round"),
     )

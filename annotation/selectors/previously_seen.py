@@ -12,7 +12,7 @@ from people.models import User
 DECIDED_PILOT = (RoundState.ACCEPTED, RoundState.REJECTED)
 
 
-def met_before(annotator: User, round: Round, *, besides_pilots: bool = False) -> Q:
+def previously_seen(annotator: User, round: Round, *, besides_pilots: bool = False) -> Q:
     """Caption tasks that must not come to the person (again).
 
     An image that they wrote about in this project, or of which they rated a caption, does not come back in another
@@ -36,5 +36,5 @@ def met_before(annotator: User, round: Round, *, besides_pilots: bool = False) -
         Q(Exists(written))
         | Q(Exists(rated))
         | Q(**{f"{image}__in": images_being_rated(annotator)})
-        | exposure.in_hand(annotator, image, besides="annotation")
+        | exposure.assigned(annotator, image, besides="annotation")
     )

@@ -12,7 +12,7 @@ from people.personal import Part
 from scoring.models import ReferenceSet, Scoring
 
 
-def own_data(person: User) -> Iterator[Part]:
+def data_export(person: User) -> Iterator[Part]:
     project = {"project_slug": F("project__slug")}
     sets = ReferenceSet.objects.filter(created_by=person).order_by("created_at", "pk")
     yield Part("reference-sets", _("Sets of references that you made."), sets.values("name", "created_at", **project))

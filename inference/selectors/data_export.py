@@ -11,7 +11,7 @@ from people.models import User
 from people.personal import Part
 
 
-def own_data(person: User) -> Iterator[Part]:
+def data_export(person: User) -> Iterator[Part]:
     for name, about, kind in (
         ("models", _("Models that you registered, by number."), CaptioningModel),
         ("translators", _("Translators that you registered, by number."), Translator),
