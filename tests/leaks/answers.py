@@ -54,12 +54,16 @@ def _in_base64(word: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Answer:
+    """`tables`: of the database, all that were read or written for it."""
+
     method: str
     address: str
     status: int
     headers: Mapping[str, str]
     cookies: str
     body: bytes
+    tables: frozenset[str]
+    has_read_what_was_sent: bool
 
     @property
     def kind(self) -> str:

@@ -6,7 +6,9 @@ searched for, in whatever guise. Everything is asked for a second time while the
 is then another one, something of them is in it, a rating as data for instance. And after whatever changed the database
 the pages are looked at again. Each request is undone, so that one tells the next nothing.
 
-How far it goes is its `Extent`: `pytest --long` leaves nothing out.
+How far it goes is its `Extent`: `pytest --long` leaves nothing out. Otherwise what cannot come out differently is not
+asked for once more: an answer to other secrets when nothing was read from a table that they are in, a page after a
+change to tables that it does not read, and a form with other words at an address that did not read the first ones.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
 import pytest
+from django.apps import apps
 from django.conf import settings
 from django.core import mail
 from django.core.cache import cache
@@ -74,7 +78,8 @@ class Extent:
     that have the same answer's status; None: all, and forms are sent to all; else to the first. `ways`: in which of
     `WAYS` the first address for each route and status is asked for. `has_all_ways`: whether every other one is, too.
     `pages_after_a_write`: how many pages of those that the person can reach are looked at again after each change that
-    they make, in turns, besides new ones; None: all, and every link of the page that follows.
+    they make, in turns, besides new ones; None: all, and every link of the page that follows. `repeats`: whether
+    everything is asked for again even where nothing that it depends on is another one.
     """
 
     routes: tuple[str, ...] = ("",)
@@ -82,10 +87,11 @@ class Extent:
     ways: Sequence[tuple[str, dict[str, str]]] = WAYS
     has_all_ways: bool = True
     pages_after_a_write: int | None = None
+    repeats: bool = True
 
 
 EVERYTHING = Extent()
-EVERY_ADDRESS = Extent(has_all_ways=False, pages_after_a_write=12)
+EVERY_ADDRESS = Extent(has_all_ways=False, pages_after_a_write=10, repeats=False)
 
 
 def extent_for(config: pytest.Config, routes: Sequence[str] = ()) -> Extent:
@@ -97,7 +103,7 @@ def extent_for(config: pytest.Config, routes: Sequence[str] = ()) -> Extent:
         return EVERYTHING
     if not routes:
         return EVERY_ADDRESS
-    return Extent(tuple(routes), of_a_route=5, ways=(), has_all_ways=False, pages_after_a_write=4)
+    return Extent(tuple(routes), of_a_route=5, ways=(), has_all_ways=False, pages_after_a_write=4, repeats=False)
 
 
 @dataclass
@@ -124,7 +130,9 @@ class Walk:
     _first_of_kind: dict[tuple[str, int], str] = field(default_factory=dict)
     _forms: dict[object, tuple[str, str, dict[str, str]]] = field(default_factory=dict)
     _visited: defaultdict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
-    _has_written: bool = False
+    _asked_of: set[str] = field(default_factory=set)
+    _written: set[str] = field(default_factory=set)
+    _of_secrets: frozenset[str] = frozenset()
     _turn: int = 0
     _closed: Counter[tuple[str, int]] = field(default_factory=Counter)
 
@@ -135,17 +143,19 @@ class Walk:
         ------
         Unfillable
         """
+        self._of_secrets = self._tables_of_secrets()
         visited = [route for route in routes() if route.name.startswith(self.extent.routes)]
         for address in [address for route in visited for address in route.addresses(self.known)]:
             self._note(address, "/")
         while self._waiting:
             self._visit(self._waiting.pop(0))
-        pages = [page for answers in self.answers.values() for page in _pages(answers)]
+        pages = [answer for answers in self.answers.values() for answer in _pages(answers)]
         targets = self._first_of_shape if self.extent.of_a_route is None else self._first_of_kind
         for address in sorted(targets.values()):
             if not address.startswith((settings.STATIC_URL, GUARDED)):
-                for data in (SENSIBLE, {}):
-                    self._send("POST", address, data, pages)
+                answer = self._send("POST", address, SENSIBLE, pages)
+                if self.extent.repeats or answer.has_read_what_was_sent:
+                    self._send("POST", address, {}, pages)
             if address.startswith(API):
                 self._send("PUT", address, SENSIBLE, pages)
         for method, address, data in list(self._forms.values()):
@@ -214,45 +224,49 @@ class Walk:
         for address in found:
             self._note(address, answer.address)
 
-    def _send(self, method: str, address: str, data: Mapping[str, str], pages: Sequence[str]) -> None:
+    def _send(self, method: str, address: str, data: Mapping[str, str], pages: Sequence[Answer]) -> Answer:
         """Send a form; where that changed anything, look at what the person sees then."""
         if method == "GET":
-            self._look("GET", f"{address}?{urlencode(data)}")
-            return
+            return self._look("GET", f"{address}?{urlencode(data)}")
         with self._undone():
-            self._has_written = False
+            self._written.clear()
             answer = self._ask(method, address, data)
             self._examine(answer)
-            if self._has_written:
-                new = [answer.headers["Location"]] if "Location" in answer.headers else []
-                for page in dict.fromkeys([*new, *self._links(new), *self._by_turns(pages)]):
-                    self._examine(self._ask("GET", page), f"after {method} {address}")
+            if self._written:
+                self._look_again(answer, pages, f"after {method} {address}")
         self._compare(answer, data)
+        return answer
 
-    def _by_turns(self, pages: Sequence[str]) -> Sequence[str]:
+    def _look_again(self, changed: Answer, pages: Sequence[Answer], when: str) -> None:
+        """At the page that follows, at those that it leads to, and at some of `pages` that read what was written."""
+        written = frozenset(self._written)
+        # One of them in any case: to it is said what was done, unless a page followed.
+        others = [page for page in pages if self.extent.repeats or page.tables & written] or pages[:1]
+        shown, found = self._follow(changed, when)
+        if self.extent.pages_after_a_write is not None:
+            found = [address for address in found if address not in self._seen]
+        for address in dict.fromkeys([*found, *(page.address for page in self._by_turns(others))]):
+            if address not in shown:
+                self._examine(self._ask("GET", address), when)
+
+    def _by_turns(self, pages: Sequence[Answer]) -> Sequence[Answer]:
         number = self.extent.pages_after_a_write
         if number is None or number >= len(pages):
             return pages
         self._turn = (self._turn + number) % len(pages)
         return (*pages, *pages)[self._turn : self._turn + number]
 
-    def _links(self, pages: Sequence[str]) -> list[str]:
-        """The addresses on `pages`, and on those that they lead on to."""
-        found: list[str] = []
-        for page in pages:
-            answer = self._ask("GET", page)
-            while "Location" in answer.headers and len(found) < TOO_MANY:
-                found.append(answer.headers["Location"])
-                answer = self._ask("GET", found[-1])
-            if answer.kind == "text/html":
-                found += [
-                    address
-                    for address in Page(answer.body.decode()).addresses
-                    if address.startswith("/") and not address.startswith(settings.STATIC_URL)
-                ]
-        if self.extent.pages_after_a_write is None:
-            return found
-        return [address for address in found if address not in self._seen]
+    def _follow(self, answer: Answer, when: str) -> tuple[list[str], list[str]]:
+        """The addresses that `answer` redirects to, each of which is looked at, and those on the page at the end."""
+        shown: list[str] = []
+        while "Location" in answer.headers and len(shown) < TOO_MANY:
+            shown.append(answer.headers["Location"])
+            answer = self._ask("GET", shown[-1])
+            self._examine(answer, when)
+        if not shown or answer.kind != "text/html":
+            return shown, []
+        addresses = Page(answer.body.decode()).addresses
+        return shown, [one for one in addresses if one.startswith("/") and not one.startswith(settings.STATIC_URL)]
 
     def _look(self, method: str, address: str, data: Mapping[str, str] | None = None, **more: Any) -> Answer:
         """Ask, search the answer, and see whether it would be the same were the secrets others."""
@@ -267,6 +281,9 @@ class Walk:
             return
         name = name_of(answer.address)
         if name in self.not_compared or name in UNSTEADY_FOR_ANYBODY:
+            return
+        # The same is asked of the database, and answered, up to what first concerns a table with secrets.
+        if not (self.extent.repeats or answer.tables & self._of_secrets):
             return
         for _ in range(TRIES):
             with self._undone():
@@ -308,15 +325,29 @@ class Walk:
         cache.clear()  # limits of how often something may be asked for
         send = getattr(self.client, method.lower())
         shape = {"content_type": "application/json"} if data is not None and address.startswith(API) else {}
+        self._asked_of.clear()
         with connection.execute_wrapper(self._watch):
             response = send(address, *([] if data is None else [data]), headers=headers, **shape)
             body = b"".join(response.streaming_content) if response.streaming else response.content
         cookies = "\n".join(morsel.OutputString() for morsel in response.cookies.values())
-        return Answer(method, address, response.status_code, dict(response.headers), cookies, body)
+        # Django begins to read what was sent when it is first asked for.
+        has_read = response.wsgi_request._read_started
+        tables = frozenset(self._asked_of)
+        return Answer(method, address, response.status_code, dict(response.headers), cookies, body, tables, has_read)
 
     def _watch(self, execute: Any, sql: str, *more: Any) -> Any:
-        self._has_written = self._has_written or bool(WRITES.match(sql))
+        self._asked_of |= tables_in(sql)
+        if WRITES.match(sql):
+            self._written |= tables_in(sql)
         return execute(sql, *more)
+
+    def _tables_of_secrets(self) -> frozenset[str]:
+        """Those that `secrets.change` writes to."""
+        self._written.clear()
+        with self._undone(), connection.execute_wrapper(self._watch):
+            self.secrets.change()
+        assert self._written, "Making the secrets other ones changes nothing in the database."
+        return frozenset(self._written)
 
     @contextmanager
     def _undone(self) -> Iterator[None]:
@@ -329,12 +360,18 @@ class Walk:
             self.client.cookies = cookies
 
 
-def _pages(answers: Sequence[Answer]) -> list[str]:
+@lru_cache(maxsize=4096)
+def tables_in(sql: str) -> frozenset[str]:
+    """All tables of the platform that a statement names, quoted or not, wherever in it."""
+    return frozenset(re.findall(r"\w+", sql)) & {model._meta.db_table for model in apps.get_models(True)}
+
+
+def _pages(answers: Sequence[Answer]) -> list[Answer]:
     """Some of what a route shows; of what it tells programs one is enough, as their rows are those of the pages."""
     shown = [one for one in answers if one.status == 200 and not one.address.startswith("/accounts/")]
     if any(one.address.startswith(API) for one in shown):
-        return [one.address for one in shown if one.kind == "application/json"][:1]
-    return [one.address for one in shown if one.kind == "text/html"][:PAGES_LOOKED_AT_AGAIN]
+        return [one for one in shown if one.kind == "application/json"][:1]
+    return [one for one in shown if one.kind == "text/html"][:PAGES_LOOKED_AT_AGAIN]
 
 
 def _shape(address: str) -> object:
