@@ -252,7 +252,12 @@ async function openWriting() {
 // Leaving: the captions go first, and the page does not stay in the history.
 const wipe = () => form.querySelectorAll("[data-english]").forEach((caption) => caption.replaceChildren());
 
+let isLeaving = false;
+
 function leave(where) {
+  // Several answers may lead away at once; a second call would break off the first.
+  if (isLeaving) return;
+  isLeaving = true;
   pending.clear();
   wipe();
   location.replace(where);

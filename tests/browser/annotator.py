@@ -56,7 +56,7 @@ def open_writing(batch: CaptionBatch, annotator: User) -> None:
 def source_of(page: Page) -> str:
     """The page's HTML once it is there: while another page arrives, Chromium answers with nothing."""
     page.wait_for_load_state("domcontentloaded")
-    expect(page.locator("body > *").first).to_be_attached()
+    expect(page.locator("body")).to_be_attached()
     source = page.content()
     assert "</body>" in source
     return source
