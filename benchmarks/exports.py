@@ -36,7 +36,7 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotation.downloads.captions import FIELDS, Layout, export_captions
+from annotation.formats.captions import FIELDS, Layout, export_captions
 from annotation.models import Caption, Release, Round, RoundState
 from annotation.services.release_files import write_release
 from annotation.services.releases import start_release

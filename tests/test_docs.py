@@ -10,7 +10,7 @@ from django.core.management import get_commands
 from django.utils.text import slugify
 from PIL import Image
 
-from annotation.downloads.captions import COLUMNS, Layout
+from annotation.formats.captions import COLUMNS, Layout
 from config.environment import OPTIONAL, REQUIRED
 from demo.content import PASSWORD, PEOPLE
 from demo.photographs import PHOTOGRAPHS

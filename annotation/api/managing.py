@@ -25,7 +25,7 @@ from rest_framework.views import APIView
 from allocation.models import AssignmentState
 from annotation.api import shapes
 from annotation.api.refusals import check_no_assigned_pictures
-from annotation.downloads.captions import Layout, export_captions, file_name
+from annotation.formats.captions import Layout, export_captions, file_name
 from annotation.models import Caption, Feedback, Round, RoundKind, Verdict
 from annotation.selectors import overview
 from images.models import CollectionImage

@@ -21,8 +21,8 @@ from annotation import tasks
 from annotation.api.managing import AnyForm, with_words
 from annotation.api.refusals import refusals
 from annotation.api.working import given
-from annotation.files.archives import MANIFEST
-from annotation.files.licences import LICENCES
+from annotation.formats.archives import MANIFEST
+from annotation.formats.licences import LICENCES
 from annotation.models import Release
 from annotation.services import releases
 from images.models import JobState

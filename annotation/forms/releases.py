@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotation.files.licences import LICENCES
+from annotation.formats.licences import LICENCES
 from annotation.models import Release
 from people.models import Project
 

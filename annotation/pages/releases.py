@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotation.files.licences import LICENCES
+from annotation.formats.licences import LICENCES
 from annotation.models import CaptionState, Release
 from annotation.selectors.releases import OPEN_STATES
 from languages.models import Language

@@ -15,7 +15,7 @@ from typing import BinaryIO
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.downloads.captions import Layout, export_captions
+from annotation.formats.captions import Layout, export_captions
 from annotation.models import Caption, Round, RoundKind, RoundState
 from annotation.services.rounds import create_round
 from images.models import Collection

@@ -22,9 +22,9 @@ from django.db.models import Count, Sum
 from django.utils.translation import gettext as _
 
 from allocation.models import AssignmentState
-from annotation.files import release_tables as columns
-from annotation.files.archives import MANIFEST, FileFacts, facts_of, sha256_of
-from annotation.files.tables import Table
+from annotation.formats import release_tables as columns
+from annotation.formats.archives import MANIFEST, FileFacts, facts_of, sha256_of
+from annotation.formats.tables import Table
 from annotation.models import Caption, CaptionBatch, CaptionState, Release, Round, Tally, Verdict, VerificationBatch
 from annotation.selectors.caption_rows import (
     AUTHOR,

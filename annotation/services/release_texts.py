@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from annotation.files import release_documents as documents
-from annotation.files import release_tables as columns
-from annotation.files.datasheet import LanguageSheet, Sheet, datasheet
-from annotation.files.licences import LICENCES
+from annotation.formats import release_documents as documents
+from annotation.formats import release_tables as columns
+from annotation.formats.datasheet import LanguageSheet, Sheet, datasheet
+from annotation.formats.licences import LICENCES
 from annotation.models import (
     CaptionTask,
     GuidelineExample,

@@ -17,8 +17,8 @@ from django.db.models import Max, Q, QuerySet
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from annotation.files.archives import write_archive
-from annotation.files.licences import LICENCES
+from annotation.formats.archives import write_archive
+from annotation.formats.licences import LICENCES
 from annotation.models import Release
 from annotation.selectors.releases import OPEN_STATES, lacking
 from annotation.services.release_changes import ReleaseNotPossibleError
@@ -77,7 +77,7 @@ def start_release(
     Parameters
     ----------
     licence : str
-        Of the captions: one of `annotation.files.licences.LICENCES`.
+        Of the captions: one of `annotation.formats.licences.LICENCES`.
     authors : str
         One a line: family name, given names; or a name without a comma, of an institution.
     salt : str

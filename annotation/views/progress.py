@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from annotation.downloads.captions import Layout
+from annotation.formats.captions import Layout
 from annotation.pages.annotators import annotators_page, round_lines
 from annotation.pages.plots import plots_of_one
 from annotation.pages.progress import progress_page

@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import tasks
-from annotation.downloads.captions import Layout, export_captions, file_name
+from annotation.formats.captions import Layout, export_captions, file_name
 from annotation.forms.projects import CollectionForm, LanguagesForm, ProjectForm, RoundForm
 from annotation.models import Round
 from annotation.permissions import has_assigned_pictures, round_managed_by

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from annotation.downloads.quality import Layout, fresh_table, write
+from annotation.formats.quality import Layout, fresh_table, write
 from annotation.pages import quality as pages
 from annotation.selectors.quality import quality_table
 from people.models import Project, Role, User

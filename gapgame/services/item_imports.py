@@ -19,7 +19,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from gapgame.files.embeddings import Vectors, central_of, names_of
+from gapgame.formats.embeddings import Vectors, central_of, names_of
 from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource
 from gapgame.rules.items import GapItemError, ItemLine, item_line
 from gapgame.services.item_pictures import STRIPPED_OF, Announce, Pictures, Taken

@@ -11,8 +11,8 @@ from typing import IO
 
 from django.core.files.storage import default_storage
 
-from gapgame.files import multisubs as multisubs_files
-from gapgame.files.embeddings import Vectors, read_embeddings
+from gapgame.formats import multisubs as multisubs_files
+from gapgame.formats.embeddings import Vectors, read_embeddings
 from gapgame.rules import multisubs
 from gapgame.services.item_pictures import Files
 from images.models import ImportJob

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from gapgame.downloads.turns import CONTENT_TYPE, SeasonNotClosedError, export_turns, file_name
+from gapgame.formats.turn_export import CONTENT_TYPE, SeasonNotClosedError, export_turns, file_name
 from gapgame.pages.report import report_page
 from gapgame.permissions import season_for
 from gapgame.rules.turns import Rule

@@ -88,7 +88,7 @@ def _signature(given: str, language: str) -> str:
 
 def _of_file(path: Path, *, language: str, folder: Path) -> Vectors:
     # Loads gensim, which nothing but an import needs.
-    from inference.files.word_vectors import copy_file, format_of
+    from inference.formats.word_vectors import copy_file, format_of
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".vectors-"))

@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from images.models import Collection
-from inference.files.vector_cache import cached
 from inference.models import CaptioningModel, EmbeddingSet, Encoder
+from inference.selectors.vector_cache import cached
 from metrics.central import most_central
 from people.models import Project
 from people.permissions import usable_in

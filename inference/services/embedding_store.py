@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from images.models import JobState
 from images.services import files
 from inference.backends.encoders import EncoderSettingsError
-from inference.files.vector_cache import working_file
 from inference.models import Chunk, EmbeddingSet, RunFailure
 from inference.rules.runs import unpack_ids
 from inference.rules.space import allocate
 from inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, digest_of, open_set
+from inference.selectors.vector_cache import working_file
 
 DIGITS_IN_NAME = 16
 IDS_AT_ONCE = 500

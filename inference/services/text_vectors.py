@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from inference.backends.captioners import OutOfMemoryError
 from inference.backends.encoders import EncoderSettingsError, TextEncoder
-from inference.files.vector_cache import cached
 from inference.models import Encoder
+from inference.selectors.vector_cache import cached
 from inference.services.encoders import load
 
 

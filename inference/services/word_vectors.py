@@ -44,7 +44,7 @@ def import_table(*, path: Path, name: str, language: Language, format: FileForma
         With the line of the file and the reason, or where the name belongs to other vectors.
     """
     # Loads gensim, which nothing but an import needs.
-    from inference.files.word_vectors import copy_file
+    from inference.formats.word_vectors import copy_file
 
     source = f"{path.name} ({format})"
     return _import(
@@ -68,7 +68,7 @@ def import_packaged(*, name: str, now: datetime, language: Language | None = Non
     if packaged == USE_MULTILINGUAL:
         return _import_encoder(language=language, now=now)
     # Loads pyarrow.
-    from inference.files.word_vectors import copy_glove
+    from inference.formats.word_vectors import copy_glove
 
     return _import(copy_glove, name=name, language=language, source=GLOVE.source, now=now)
 

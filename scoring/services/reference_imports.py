@@ -26,7 +26,7 @@ from images.services.jobs import Clock
 from inference.services.lookup import images_named
 from languages.models import Language
 from people.models import Project, User
-from scoring.files.references import MAX_PER_IMAGE, ReferenceLine, RefusedLine, count_references, reference_lines
+from scoring.formats.references import MAX_PER_IMAGE, ReferenceLine, RefusedLine, count_references, reference_lines
 from scoring.models import ReferenceKind, ReferenceSet
 from scoring.services.references import Change, ReferenceFileError, put_references, set_of
 from tabular.records import FileRefusedError

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from people.permissions import project_for
 from people.requests import user_of
-from scoring.downloads.scores import Layout, export_scores, file_name
+from scoring.formats.scores import Layout, export_scores, file_name
 from scoring.models import ReferenceSet
 from scoring.permissions import READERS, has_assigned_pictures
 from scoring.views.images import images_are_closed

@@ -17,7 +17,7 @@ from people.models import Project, Role
 from people.permissions import has_role, project_for
 from people.requests import user_of
 from scoring import tasks
-from scoring.downloads.scores import Layout
+from scoring.formats.scores import Layout
 from scoring.forms import ReferenceSetForm, ScoringForm
 from scoring.models import ReferenceSet, Scoring
 from scoring.pages.progress import progress_of

@@ -22,7 +22,7 @@ from images.models import Collection, CollectionImage
 from images.permissions import collections_in
 from languages.rules import MalformedTagError, canonical_tag
 from people.models import Project
-from sxs_eval.files.scores import MOST_BYTES, ScoreFile, ScoreFileError, parse_scores
+from sxs_eval.formats.scores import MOST_BYTES, ScoreFile, ScoreFileError, parse_scores
 from sxs_eval.forms.comparisons import LARGEST_SEED, MOST_ATTENTION_PERCENT
 from sxs_eval.models import Scale
 from sxs_eval.rules import planning

@@ -11,11 +11,11 @@ from charts import texts
 from charts.plots import Point, ScatterPlot, scatter_plot
 from metrics.correlations import Coefficient
 from metrics.intervals import Interval
-from scoring.files.correlations import CorrelationReport
+from scoring.formats.correlations import CorrelationReport
 from scoring.rules.correlate import RESAMPLES, Agreement, Correlation
 from scoring.rules.figures import Undefined as NoCorrelation
 from scoring.selectors.scores import shown_times, title_of
-from sxs_eval.downloads.metrics import SEED, correlations
+from sxs_eval.formats.metric_gains import SEED, correlations
 from sxs_eval.models import Comparison
 from sxs_eval.rules.figures import Undefined
 from sxs_eval.rules.planning import CORE

@@ -16,8 +16,8 @@ from people import audit
 from people.models import Project
 from people.permissions import project_for
 from people.requests import user_of
-from sxs_eval.downloads.judgements import Layout, export_judgements, file_name
-from sxs_eval.downloads.tables import TableLayout, table, table_name
+from sxs_eval.formats.figure_tables import TableLayout, table, table_name
+from sxs_eval.formats.judgement_export import Layout, export_judgements, file_name
 from sxs_eval.models import Comparison
 from sxs_eval.permissions import READERS, has_assigned_pictures
 from sxs_eval.selectors.across import results_of

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from people.models import Role
 from people.permissions import has_role, project_for
-from sxs_eval.downloads.metrics import MetricsLayout, as_csv, as_json, file_name
+from sxs_eval.formats.metric_gains import MetricsLayout, as_csv, as_json, file_name
 from sxs_eval.pages.metrics import metrics_page
 from sxs_eval.permissions import READERS
 from sxs_eval.selectors.metrics import evaluations_of

@@ -18,7 +18,7 @@ from people.models import Project, Role
 from people.permissions import has_role, project_for
 from people.requests import user_of
 from sxs_eval import tasks
-from sxs_eval.files.plans import missing_text, thresholds_text, warnings_of
+from sxs_eval.formats.plans import missing_text, thresholds_text, warnings_of
 from sxs_eval.forms.planning import PlanForm
 from sxs_eval.permissions import READERS
 from sxs_eval.rules.planning import Verdict, total

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_safe
 from people.models import Role
 from people.permissions import has_role, project_for
 from people.requests import user_of
-from sxs_eval.downloads.judgements import Layout
-from sxs_eval.downloads.tables import TableLayout
+from sxs_eval.formats.figure_tables import TableLayout
+from sxs_eval.formats.judgement_export import Layout
 from sxs_eval.forms.results import WidthForm
 from sxs_eval.models import Comparison
 from sxs_eval.pages.across import across_page

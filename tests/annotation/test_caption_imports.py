@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.downloads.captions import Layout, export_captions
+from annotation.formats.captions import Layout, export_captions
 from annotation.models import Caption, Round, RoundKind, RoundState
 from annotation.selectors.releases import released_rounds
 from annotation.services import caption_imports

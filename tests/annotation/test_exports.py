@@ -17,8 +17,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.downloads import captions as exports
-from annotation.downloads.captions import COLUMNS, Layout, export_captions, export_to_file
+from annotation.formats import captions as exports
+from annotation.formats.captions import COLUMNS, Layout, export_captions, export_to_file
 from annotation.models import Caption, RoundKind
 from annotation.services import batches
 from images.models import Collection, CollectionImage, Image

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from allocation.models import Assignment, AssignmentState
-from annotation.downloads.quality import Layout, fresh_table, write
+from annotation.formats.quality import Layout, fresh_table, write
 from annotation.models import Caption, CaptionState, Rating, Round, RoundKind, RoundState, Verdict
 from annotation.selectors.quality import quality_table
 from annotation.services import verification as services

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from allocation.models import Assignment, AssignmentState, Task
-from annotation.files.archives import write_archive
+from annotation.formats.archives import write_archive
 from annotation.models import Caption, CaptionState, Round, RoundState
 from annotation.services import release_files
 from annotation.services.release_changes import ReleaseNotPossibleError

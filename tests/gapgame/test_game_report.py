@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from gapgame.files.problems import GapFileError
-from gapgame.files.turns import read_turns
+from gapgame.formats.problems import GapFileError
+from gapgame.formats.turn_files import read_turns
 from gapgame.rules.figures import MESSAGES, Missing, Undefined
 from gapgame.rules.report import build_report
 from gapgame.rules.turns import OUTCOMES, RULES, Rule, Turn

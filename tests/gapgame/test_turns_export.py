@@ -15,8 +15,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from gapgame.downloads.turns import SeasonNotClosedError, export_turns
-from gapgame.files.turns import read_turns
+from gapgame.formats.turn_export import SeasonNotClosedError, export_turns
+from gapgame.formats.turn_files import read_turns
 from gapgame.models import Mark, Player, PlayerStatus, Season, SkipReason
 from gapgame.rules.report import build_report
 from gapgame.rules.scripted import Rule

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from django.core.files.storage import default_storage
 
-from inference.files import vector_cache
 from inference.models import EmbeddingSet
-from inference.selectors import embeddings
+from inference.selectors import embeddings, vector_cache
 from inference.selectors.embeddings import (
     Embeddings,
     EmbeddingsUnavailableError,

@@ -11,9 +11,9 @@ from PIL import Image
 
 from images.models import Collection
 from images.services.imports import import_path
-from inference.files.pairs import PairFileError, read_pairs
-from inference.files.pictures import UnreadableImageError, pictures_in, read_collection, read_folder
-from inference.files.word_vectors import format_of
+from inference.formats.images import UnreadableImageError, pictures_in, read_collection, read_folder
+from inference.formats.pairs import PairFileError, read_pairs
+from inference.formats.word_vectors import format_of
 from inference.management.arguments import check_file_to_write, word_vectors
 from inference.rules.word_vectors import FileFormat
 

@@ -19,7 +19,7 @@ from PIL import Image
 
 from inference.backends.encoders import ExtraMissingError
 from inference.backends.mobilenet import MobileNet
-from inference.files.word_vectors import copy_glove
+from inference.formats.word_vectors import copy_glove
 from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import CHECKPOINT, MANIFEST, WEIGHTS, Manifest
 from inference.projections.projector import open_projection

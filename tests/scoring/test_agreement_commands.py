@@ -12,8 +12,8 @@ from django.core.management import BaseCommand, CommandError, call_command, load
 
 from metrics.correlations import Coefficient
 from metrics.undefined import Reason
-from scoring.files.figures_text import rounded
-from scoring.files.tables import TableError, parse_table
+from scoring.formats.figures_text import rounded
+from scoring.formats.tables import TableError, parse_table
 from scoring.rules.figures import MESSAGES
 from tests.published import published
 from tests.servers import ROOT

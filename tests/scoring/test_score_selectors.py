@@ -23,7 +23,7 @@ from metrics.scores import MetricScores
 from metrics.signatures import Signature
 from metrics.sums import statistic_of
 from people.models import Membership, Project, Role
-from scoring.downloads.scores import Layout, export_scores, file_name
+from scoring.formats.scores import Layout, export_scores, file_name
 from scoring.models import Reference, Score, Scoring
 from scoring.permissions import has_assigned_pictures, reference_set_for, scoring_for
 from scoring.rules.figures import Undefined

@@ -13,7 +13,7 @@ from django.core.management import call_command
 
 from images.models import Image
 from inference.models import ModelCaption
-from sxs_eval.downloads.judgements import Layout, export_to_file
+from sxs_eval.formats.judgement_export import Layout, export_to_file
 from sxs_eval.models import Comparison, EqualCaptions, Judgement
 from sxs_eval.selectors.results import report_of
 from sxs_eval.services.raters import exclude_rater

@@ -20,10 +20,10 @@ from django.urls import reverse
 from images.models import CollectionImage, Image
 from inference.models import CaptioningModel
 from people.pseudonyms import pseudonym
-from sxs_eval.downloads import judgements as exports
-from sxs_eval.downloads.judgements import COLUMNS, Layout, export_judgements, export_to_file, file_name
-from sxs_eval.downloads.tables import COLUMNS as TABLE_COLUMNS
-from sxs_eval.downloads.tables import TableLayout, table, tex
+from sxs_eval.formats import judgement_export as exports
+from sxs_eval.formats.figure_tables import COLUMNS as TABLE_COLUMNS
+from sxs_eval.formats.figure_tables import TableLayout, table, tex
+from sxs_eval.formats.judgement_export import COLUMNS, Layout, export_judgements, export_to_file, file_name
 from sxs_eval.models import Comparison, Judgement, Kind, RaterState, RaterStatus
 from tabular import downloads
 from tabular.spreadsheets import plain_cell

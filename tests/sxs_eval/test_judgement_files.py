@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sxs_eval.files.judgements import JudgementFile, JudgementFileError, read_judgements
+from sxs_eval.formats.judgement_files import JudgementFile, JudgementFileError, read_judgements
 from tabular.spreadsheets import csv_safe
 
 HEADER = "image,rater,score"

@@ -12,8 +12,8 @@ from django.urls import reverse
 
 from inference.models import ModelCaption
 from people.models import Membership, Role
-from scoring.files.correlations import correlations_of
-from sxs_eval.downloads import metrics as downloads
+from scoring.formats.correlations import correlations_of
+from sxs_eval.formats import metric_gains as downloads
 from sxs_eval.models import Judgement
 from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater, make_user
 from tests.scoring.scored import make_references, make_scoring, run

@@ -8,7 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from people.models import User
-from sxs_eval.files.scores import MOST_BYTES
+from sxs_eval.formats.scores import MOST_BYTES
 from sxs_eval.forms.planning import MOST_PAIRS
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.planning import FEWEST_TIMED, Pace, measured_pace

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from sxs_eval.files.scores import MOST_BYTES, ScoreFileError, parse_scores, read_scores
+from sxs_eval.formats.scores import MOST_BYTES, ScoreFileError, parse_scores, read_scores
 from sxs_eval.rules.planning import Score
 
 CSV = "language,model,xm3600,coco\nde,A,50,41.5\nde,B,52.5,−1\nfr,A,,3\n"

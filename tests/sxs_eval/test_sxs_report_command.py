@@ -19,8 +19,8 @@ from scipy.stats import binomtest
 
 from metrics.intervals import Interval
 from metrics.undefined import Reason
-from sxs_eval.files import report_text
-from sxs_eval.files.judgements import COLUMNS
+from sxs_eval.formats import report_text
+from sxs_eval.formats.judgement_files import COLUMNS
 from sxs_eval.rules.figures import MESSAGES, Gain, Missing
 from sxs_eval.rules.judging import LEVELS
 from tests.servers import ROOT

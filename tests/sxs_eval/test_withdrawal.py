@@ -12,7 +12,7 @@ from people import personal
 from people.models import Consent, User
 from people.qualification import NotQualifiedError
 from people.withdrawal import withdraw_consent
-from sxs_eval.downloads.judgements import Layout, export_judgements
+from sxs_eval.formats.judgement_export import Layout, export_judgements
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.results import evidence_of
 from sxs_eval.services.raters import exclude_rater, restore_rater

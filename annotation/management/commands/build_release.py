@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from annotation.files.licences import LICENCES
+from annotation.formats.licences import LICENCES
 from annotation.models import Release
 from annotation.services import releases as services
 from annotation.services.release_changes import ReleaseNotPossibleError

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from annotation.downloads.captions import Layout, export_captions, export_to_file
+from annotation.formats.captions import Layout, export_captions, export_to_file
 from people.models import Project
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.downloads.quality import as_json, as_text, fresh_table
+from annotation.formats.quality import as_json, as_text, fresh_table
 from people.models import Project
 from people.pseudonyms import pseudonym
 

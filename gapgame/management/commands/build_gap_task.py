@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from gapgame.files.problems import GapFileError
-from gapgame.files.tasks import build_task
+from gapgame.formats.problems import GapFileError
+from gapgame.formats.tasks import build_task
 from gapgame.rules.task import HELD_OUT_SPLIT, TEST, VALID, TooFewInstancesError
 from people.management.arguments import whole_number
 

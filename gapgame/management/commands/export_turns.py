@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from gapgame.downloads.turns import SeasonNotClosedError, export_to_file, export_turns
+from gapgame.formats.turn_export import SeasonNotClosedError, export_to_file, export_turns
 from gapgame.models import Season
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from gapgame.files.problems import GapFileError
-from gapgame.files.report_text import report_lines
-from gapgame.files.turns import read_turns
+from gapgame.formats.problems import GapFileError
+from gapgame.formats.report_text import report_lines
+from gapgame.formats.turn_files import read_turns
 from gapgame.rules.report import BY, RESAMPLES, build_report
 from gapgame.rules.turns import Rule
 from people.management.arguments import whole_number

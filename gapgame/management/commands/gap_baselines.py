@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from gapgame.files.baselines import predict
-from gapgame.files.problems import GapFileError
+from gapgame.formats.baselines import predict
+from gapgame.formats.problems import GapFileError
 from gapgame.rules.baselines import LONGEST_GRAM, Method
 from gapgame.rules.task import HELD_OUT, TEST
 from people.management.arguments import whole_number

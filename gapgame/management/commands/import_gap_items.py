@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from gapgame.files.multisubs import is_layout
+from gapgame.formats.multisubs import is_layout
 from gapgame.models import ItemSet
 from gapgame.services.item_imports import import_path
 from gapgame.services.item_sources import LAYOUTS

@@ -11,10 +11,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from gapgame.files.predictions import read_filled
-from gapgame.files.problems import GapFileError
-from gapgame.files.report_text import between, mean_text, share_text
-from gapgame.files.turns import read_turns
+from gapgame.formats.predictions import read_filled
+from gapgame.formats.problems import GapFileError
+from gapgame.formats.report_text import between, mean_text, share_text
+from gapgame.formats.turn_files import read_turns
 from gapgame.rules.figures import Undefined
 from gapgame.rules.task_scores import BesidePeople, TaskScores, score
 from gapgame.rules.turns import Rule

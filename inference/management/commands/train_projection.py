@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from inference.backends.encoders import ExtraMissingError
-from inference.files.pairs import PairFileError, read_pairs
+from inference.formats.pairs import PairFileError, read_pairs
 from inference.management.arguments import NO_VECTORS, VECTORS_HELP, named_vectors, word_vectors
 from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import VECTORS

@@ -10,8 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from people.management.arguments import whole_number
-from scoring.files.correlations import correlations_of
-from scoring.files.tables import TableError, read_table
+from scoring.formats.correlations import correlations_of
+from scoring.formats.tables import TableError, read_table
 from scoring.management.reports import write_report
 from scoring.rules.correlate import RESAMPLES
 

@@ -12,7 +12,7 @@ from metrics.document_frequencies import DocumentFrequencies
 from metrics.java import ToolFailedError, ToolMissingError
 from metrics.text import text_version, tokenise_groups
 from people.management.arguments import whole_number
-from scoring.files.captions import CaptionFileError, references_in
+from scoring.formats.captions import CaptionFileError, references_in
 from scoring.management.arguments import DEFAULT_LANGUAGE, add_text_arguments
 
 

@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from metrics.model_ranks import Ties
 from people.management.arguments import whole_number
-from scoring.files.rankings import rankings_of
-from scoring.files.tables import TableError, read_table
+from scoring.formats.rankings import rankings_of
+from scoring.formats.tables import TableError, read_table
 from scoring.management.reports import write_report
 
 

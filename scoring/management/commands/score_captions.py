@@ -17,9 +17,9 @@ from metrics.scoring import METRICS, MissingInputError, UnknownMetricError, metr
 from metrics.undefined import UndefinedFigureError
 from metrics.word_movers import SolverMissingError
 from people.management.arguments import whole_number
-from scoring.files.captions import CaptionFileError, candidates_in, references_in
-from scoring.files.pairs import ImagesDifferError, paired
-from scoring.files.score_text import FileScores
+from scoring.formats.captions import CaptionFileError, candidates_in, references_in
+from scoring.formats.pairs import ImagesDifferError, paired
+from scoring.formats.score_text import FileScores
 from scoring.management.annotation_free import (
     add_annotation_free_arguments,
     check_given,

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from people.models import Project
-from sxs_eval.downloads.judgements import Layout, export_judgements, export_to_file
+from sxs_eval.formats.judgement_export import Layout, export_judgements, export_to_file
 from sxs_eval.models import Comparison
 
 

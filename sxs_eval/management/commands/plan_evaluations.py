@@ -15,8 +15,8 @@ from django.db import DatabaseError, connection
 from django.utils.translation import gettext as _
 
 from languages.rules import MalformedTagError, canonical_tag
-from sxs_eval.files.plans import PaceUsed, PlanReport
-from sxs_eval.files.scores import ScoreFileError, read_scores
+from sxs_eval.formats.plans import PaceUsed, PlanReport
+from sxs_eval.formats.scores import ScoreFileError, read_scores
 from sxs_eval.rules import planning
 from sxs_eval.rules.planning import Thresholds, cost_of_session, plan_sessions
 from sxs_eval.selectors.planning import FEWEST_TIMED, measured_pace

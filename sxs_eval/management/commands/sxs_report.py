@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
 from people.management.arguments import whole_number
-from sxs_eval.files.judgements import JudgementFileError, read_judgements
-from sxs_eval.files.reports import report_on
+from sxs_eval.formats.judgement_files import JudgementFileError, read_judgements
+from sxs_eval.formats.reports import report_on
 
 
 class Command(BaseCommand):

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from gapgame.files.problems import GapFileError, Problem
+from gapgame.formats.problems import GapFileError, Problem
 from gapgame.rules.play import ATTEMPTS, is_exact
 from gapgame.rules.turns import ALL_OUTCOMES, FAILED, OUTCOMES, SOLVED, SPLITS, Turn, turns_of_counts
 from tabular.records import BrokenRecord, FileRefusedError, csv_records, is_text, json_records

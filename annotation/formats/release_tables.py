@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from annotation.files.tables import DAY, NUMBER, TEXT, TEXTS
+from annotation.formats.tables import DAY, NUMBER, TEXT, TEXTS
 from metrics.caption_stats import COLUMNS as STATISTICS
 
 Columns = Mapping[str, pa.DataType]

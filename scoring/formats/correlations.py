@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from metrics.correlations import Coefficient
-from scoring.files.figures_text import table_lines, with_interval
-from scoring.files.tables import Problem, Table, TableError
+from scoring.formats.figures_text import table_lines, with_interval
+from scoring.formats.tables import Problem, Table, TableError
 from scoring.rules.correlate import ALL, METHOD, Agreement, Part, agreement, group_parts, is_mirrored
 from scoring.rules.figures import Undefined
 

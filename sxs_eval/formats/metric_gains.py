@@ -12,8 +12,8 @@ from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from people.models import Project
-from scoring.files.correlations import CorrelationReport, correlations_of
-from scoring.files.tables import TableError, parse_table
+from scoring.formats.correlations import CorrelationReport, correlations_of
+from scoring.formats.tables import TableError, parse_table
 from scoring.rules.correlate import RESAMPLES
 from sxs_eval.rules.figures import Undefined
 from sxs_eval.rules.planning import CORE

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from gapgame.files.problems import GapFileError, Problem
-from gapgame.files.tasks import objects_of
+from gapgame.formats.problems import GapFileError, Problem
+from gapgame.formats.tasks import objects_of
 from gapgame.rules.task_scores import Filled, names_of
 
 PLAIN = ".txt"

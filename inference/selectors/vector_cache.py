@@ -1,4 +1,4 @@
-"""Files of vectors on this machine: copies of what lies in object storage, and what can be computed again.
+"""Cache on this machine vectors that lie in object storage or can be computed again.
 
 A file is named by a digest of what it holds, so that it is never out of date. Those that were not used for longest go
 when there are too many; whoever has one open goes on reading it.

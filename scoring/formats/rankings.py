@@ -10,8 +10,8 @@ from typing import Any
 
 from charts.figures import as_json
 from metrics.model_ranks import Ties
-from scoring.files.figures_text import rounded, table_lines
-from scoring.files.tables import Problem, Table, TableError
+from scoring.formats.figures_text import rounded, table_lines
+from scoring.formats.tables import Problem, Table, TableError
 from scoring.rules.figures import Undefined
 from scoring.rules.rank_metrics import MOST_SUMMED, RankTable, rank_table, same_but_for_rounding, sums
 

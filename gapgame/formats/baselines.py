@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gapgame.files.tasks import GAP, objects_of
+from gapgame.formats.tasks import GAP, objects_of
 from gapgame.rules.baselines import BackOff, Context, Method, random_words, words_before
 from gapgame.rules.play import normalised
 from gapgame.rules.task import TRAIN

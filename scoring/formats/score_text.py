@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metrics.scoring import FIGURES, Scored
-from scoring.files.pairs import Pairs
+from scoring.formats.pairs import Pairs
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from sxs_eval.files.scores import ScoreFile
+from sxs_eval.formats.scores import ScoreFile
 from sxs_eval.rules.planning import (
     REASONS,
     Cost,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
 from languages.rules import MalformedTagError, canonical_tag
-from scoring.files.pairs import count_of, names_of, shown
+from scoring.formats.pairs import count_of, names_of, shown
 from tabular.limits import MAX_LINE_BYTES
 from tabular.records import BrokenRecord, FileRefusedError, Record, is_text, json_records, malformed, not_utf8
 

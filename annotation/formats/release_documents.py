@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from annotation.files.licences import LICENCES
-from annotation.files.release_tables import CSV_COLUMNS, DESCRIPTIONS, IMAGE_SOURCE, Columns
+from annotation.formats.licences import LICENCES
+from annotation.formats.release_tables import CSV_COLUMNS, DESCRIPTIONS, IMAGE_SOURCE, Columns
 
 CFF_VERSION = "1.2.0"
 

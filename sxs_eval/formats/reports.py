@@ -9,8 +9,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from sxs_eval.files.judgements import FileComparison, JudgementFile
-from sxs_eval.files.report_text import pooled_lines, ranking_lines, report_lines
+from sxs_eval.formats.judgement_files import FileComparison, JudgementFile
+from sxs_eval.formats.report_text import pooled_lines, ranking_lines, report_lines
 from sxs_eval.rules.across import Contest, Pooled, Ranking, pool, rank_models
 from sxs_eval.rules.report import Decided, Report, build_report, decided
 

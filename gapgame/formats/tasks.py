@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
-from gapgame.files.multisubs import is_layout, records_of
-from gapgame.files.problems import MOST_SHOWN, GapFileError, Problem
+from gapgame.formats.multisubs import is_layout, records_of
+from gapgame.formats.problems import MOST_SHOWN, GapFileError, Problem
 from gapgame.rules.items import BLANK, key_of, split_of
 from gapgame.rules.multisubs import as_item, looks_like_it
 from gapgame.rules.play import normalised

@@ -1,1 +1,0 @@
-"""Files for whoever takes captions elsewhere."""

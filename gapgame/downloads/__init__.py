@@ -1,1 +1,0 @@
-"""What leaves the installation as files."""

@@ -1,0 +1,1 @@
+"""Files of turns, items, tasks and predictions, in and out."""

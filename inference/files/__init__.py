@@ -1,1 +1,0 @@
-"""Files of word vectors, read by libraries that only an import loads."""

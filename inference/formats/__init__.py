@@ -1,0 +1,1 @@
+"""Files of images, vectors and pairs, in and out."""

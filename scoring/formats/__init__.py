@@ -1,0 +1,1 @@
+"""Files of captions, references, figures and scores, in and out."""

@@ -1,1 +1,0 @@
-"""What can be downloaded: judgements row by row, and tables of the figures."""

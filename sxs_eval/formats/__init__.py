@@ -1,0 +1,1 @@
+"""Files of judgements, scores, reports and plans, in and out."""
