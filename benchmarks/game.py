@@ -23,13 +23,13 @@ from django.db import connection
 from django.utils import timezone
 
 from benchmarks.people import PASSWORD, name_of
+from crosslens_metrics.word_vectors import TableWriter
 from gapgame.models import Access, GapItem, ItemImage, ItemSet, Player, RepresentativeSource, Season, SeasonLanguage
 from images.models import Collection, Image, JobState
 from images.rules.sizes import sizes_of
 from images.services import files
 from inference.models import VectorKind, WordVectorSet
 from languages.models import Language
-from metrics.word_vectors import TableWriter
 from people.models import Membership, Project, Role, User
 
 DIMENSIONS = 300

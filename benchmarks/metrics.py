@@ -120,9 +120,9 @@ Scorer = Callable[[list[str], list[list[str]], int], float]
 
 
 def _ours(name: str) -> Scorer:
-    from metrics.bleu import bleu
-    from metrics.cider import cider, cider_d
-    from metrics.rouge_l import rouge_l
+    from crosslens_metrics.bleu import bleu
+    from crosslens_metrics.cider import cider, cider_d
+    from crosslens_metrics.rouge_l import rouge_l
 
     functions: dict[str, Callable[..., Any]] = {"cider": cider, "cider-d": cider_d, "rouge-l": rouge_l}
     if name == "bleu":

@@ -21,7 +21,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from benchmarks import seed
-from metrics.gains import gain_interval
+from crosslens_metrics.gains import gain_interval
 from sxs_eval.selectors.results import report_of
 
 REPLICATION, RATERS, TIMES, RESAMPLES, IMAGES = 3, 60, 5, 10_000, 3600

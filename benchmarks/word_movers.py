@@ -19,7 +19,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import numpy as np
 from gensim.models import KeyedVectors
 
-from metrics.word_movers import word_movers_distance, word_movers_distances
+from crosslens_metrics.word_movers import word_movers_distance, word_movers_distances
 
 PAIRS, WORDS, DIMENSIONS, TURNS = 2_000, 20_000, 300, 5
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils.functional import Promise
 
-from metrics.intervals import Interval
+from crosslens_metrics.intervals import Interval
 
 
 class Figure:

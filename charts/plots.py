@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from charts import texts
-from metrics.intervals import Interval
+from crosslens_metrics.intervals import Interval
 
 BAR_ROW = 30
 LABEL_END = 41.0

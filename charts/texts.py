@@ -6,7 +6,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from charts.figures import Absent
-from metrics.intervals import Interval
+from crosslens_metrics.intervals import Interval
 
 MINUS = "−"
 SMALLEST_P = 0.0001

@@ -11,13 +11,13 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from crosslens_metrics.java import ToolMissingError, java
+from crosslens_metrics.scoring import METRICS
 from images.models import Collection
 from images.permissions import collections_in
 from inference.models import CaptioningModel, EmbeddingSet, Encoder
 from inference.services.encoders import visual_encoders
 from languages.models import Language
-from metrics.java import ToolMissingError, java
-from metrics.scoring import METRICS
 from people.models import Project
 from scoring.models import ReferenceKind, ReferenceSet, Scoring, Tokenizer
 from scoring.rules.metrics import ENGLISH, MetricChoiceError, check_metrics, needs_projections, needs_vectors

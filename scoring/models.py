@@ -89,7 +89,7 @@ class Tokenizer(models.TextChoices):
 class Scoring(models.Model):
     """The wish to know how good one model's captions are by some metrics, now and whenever captions change.
 
-    The metrics are names of `metrics.scoring.METRICS`. `vectors` are for metrics that need word vectors;
+    The metrics are names of `crosslens_metrics.scoring.METRICS`. `vectors` are for metrics that need word vectors;
     `encoder` brings the captions into a space of image features, for CLinRel, CMedRel and WCC.
     """
 
@@ -184,8 +184,8 @@ class Pass(models.Model):
 class Score(models.Model):
     """One metric over the images of a pass. `values` are 64-bit floats, little-endian, one per image of the pass.
 
-    `sums` are such floats too, as many for each image as `metrics.sums` asks for, image by image; empty where `value`
-    is the mean of `values`.
+    `sums` are such floats too, as many for each image as `crosslens_metrics.sums` asks for, image by image; empty where
+    `value` is the mean of `values`.
     """
 
     scoring_pass = models.ForeignKey(Pass, on_delete=models.CASCADE, related_name="scores")

@@ -14,12 +14,12 @@ from django.conf import settings
 
 from annotation.models import Guidelines, Round
 from annotation.services.rounds import create_round
+from crosslens_metrics.word_vectors import TableWriter
 from gapgame.models import Access, GapItem, ItemImage, ItemSet, Player, RepresentativeSource, Season, SeasonLanguage
 from images.models import Collection, CollectionImage, Image, JobState
 from inference.models import CaptioningModel, ModelCaption, VectorKind, WordVectorSet
 from inference.selectors.word_vectors import folder_of
 from languages.models import Language
-from metrics.word_vectors import TableWriter
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
 from sxs_eval.models import Comparison
 from sxs_eval.services.comparisons import Setting, create_comparison

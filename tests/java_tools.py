@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from metrics import meteor, ptb
-from metrics.java import ToolMissingError, jar, java
+from crosslens_metrics import meteor, ptb
+from crosslens_metrics.java import ToolMissingError, jar, java
 
 
 def needs_java() -> None:

@@ -17,7 +17,7 @@ from annotation.selectors.quality import (
     rounds_of_verification,
 )
 from annotation.services.quality import figures_of
-from metrics.quality import LEVELS
+from crosslens_metrics.quality import LEVELS
 from people.models import Project
 from tabular.spreadsheets import CSV_TYPE, csv_line
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from annotation.formats.tables import DAY, NUMBER, TEXT, TEXTS
-from metrics.caption_stats import COLUMNS as STATISTICS
+from crosslens_metrics.caption_stats import COLUMNS as STATISTICS
 
 Columns = Mapping[str, pa.DataType]
 

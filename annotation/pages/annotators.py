@@ -17,7 +17,7 @@ from annotation.pages.progress import SEEN_DIGITS, Choice, alpha, exact, minutes
 from annotation.pages.tables import Column, Head
 from annotation.selectors.annotators import AnnotatorRow, RoundOfOne
 from charts import texts
-from metrics.caption_stats import mean_to_one_decimal
+from crosslens_metrics.caption_stats import mean_to_one_decimal
 
 PER_PAGE = 50
 RECENTLY = timedelta(days=7)

@@ -22,8 +22,8 @@ from annotation.selectors.series import RoundSeries
 from charts import texts
 from charts.columns import ColumnPlot, column_plot
 from charts.stacks import Shares, StackedPlot, stacked_plot
+from crosslens_metrics.caption_stats import mean_to_one_decimal
 from languages.models import Language
-from metrics.caption_stats import mean_to_one_decimal
 
 MOST_DAYS = 60
 SMALL, LARGE = 90, 180

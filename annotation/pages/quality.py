@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy
 from annotation.models import Rating
 from annotation.selectors.quality import LanguageQuality, QualityRow, QualityTable, RaterOfCaptions, ShareOfCaptions
 from charts import plots, texts
-from metrics.quality import LEVELS
-from metrics.undefined import Reason
+from crosslens_metrics.quality import LEVELS
+from crosslens_metrics.undefined import Reason
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from metrics.caption_stats import words_and_characters
+from crosslens_metrics.caption_stats import words_and_characters
 
 LENGTH_STEP = 10
 """Characters."""

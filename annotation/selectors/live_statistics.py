@@ -9,8 +9,8 @@ from datetime import datetime
 from annotation.models import Round, RoundFigures, RoundKind
 from annotation.rules.tallies import Sums, total
 from annotation.selectors.figures import computed_figures, tallies_of
+from crosslens_metrics.caption_stats import CaptionStatistics
 from languages.models import Language
-from metrics.caption_stats import CaptionStatistics
 from people.models import Project
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.models import Round, RoundFigures, RoundKind, RoundState
+from crosslens_metrics.intervals import Interval
+from crosslens_metrics.quality import LEVELS
 from languages.models import Language
-from metrics.intervals import Interval
-from metrics.quality import LEVELS
 from people.models import Project
 
 QUALITY = "quality"
@@ -28,7 +28,7 @@ class ShareOfCaptions:
 
 @dataclass(frozen=True)
 class RaterOfCaptions:
-    """How one person's ratings stand to what all raters of a caption came to; see metrics.quality.confusions."""
+    """One person's ratings against the median of all raters of a caption: `crosslens_metrics.quality.confusions`."""
 
     person_id: int
     verdicts: int

@@ -7,8 +7,8 @@ from itertools import groupby
 from operator import itemgetter
 
 from annotation.models import Caption, Round, RoundKind
+from crosslens_metrics.caption_stats import CaptionStatistics
 from languages.models import Language
-from metrics.caption_stats import CaptionStatistics
 from people.models import Project
 
 CAPTIONS_AT_ONCE = 2000

@@ -18,12 +18,12 @@ from django.utils.translation import gettext as _
 from annotation.formats.captions import Layout, export_captions
 from annotation.models import Caption, Round, RoundKind, RoundState
 from annotation.services.rounds import create_round
+from crosslens_metrics.caption_stats import LONGEST_LINE, ImageCaptions, MalformedFileError, read_line
 from images.models import Collection
 from inference.rules.captions import CaptionLineError, caption_text
 from inference.services.lookup import images_named
 from languages.models import Language
 from languages.rules import MalformedTagError, canonical_tag
-from metrics.caption_stats import LONGEST_LINE, ImageCaptions, MalformedFileError, read_line
 from people import audit
 from people.models import Project, User
 from tabular.records import is_text

@@ -20,9 +20,9 @@ from annotation.models import Caption, CaptionState, Round, RoundFigures, RoundK
 from annotation.selectors.quality import QUALITY
 from annotation.selectors.statistics import statistics_in
 from annotation.services.quality import figures_of
-from metrics.quality import CODES
-from metrics.shared_ratings import Agreement, agreement, agreement_of_each
-from metrics.undefined import Reason
+from crosslens_metrics.quality import CODES
+from crosslens_metrics.shared_ratings import Agreement, agreement, agreement_of_each
+from crosslens_metrics.undefined import Reason
 
 _log = logging.getLogger(__name__)
 REST = timedelta(seconds=50)

@@ -11,8 +11,8 @@ import numpy as np
 
 from allocation.models import AssignmentState
 from annotation.models import CaptionState, Round, Verdict, VerificationTask
-from metrics.quality import CODES, LEVELS, NOT_ENOUGH_INFO, Share, confusions, ordinal_alpha, quality_of
-from metrics.undefined import Reason
+from crosslens_metrics.quality import CODES, LEVELS, NOT_ENOUGH_INFO, Share, confusions, ordinal_alpha, quality_of
+from crosslens_metrics.undefined import Reason
 
 
 def figures_of(round: Round) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from annotation.models import Round
 from annotation.services.release_changes import Captions
-from metrics.caption_stats import CaptionStatistics
+from crosslens_metrics.caption_stats import CaptionStatistics
 
 
 @dataclass

@@ -42,8 +42,8 @@ from annotation.selectors.releases import released_rounds
 from annotation.services.release_changes import ReleaseNotPossibleError, changes_since, short_digest
 from annotation.services.release_contents import NOT_VERIFIED, Contents, LanguageContents, Verified
 from annotation.services.release_texts import write_texts
+from crosslens_metrics.quality import CODES, LEVELS, median_rating
 from images.models import Image
-from metrics.quality import CODES, LEVELS, median_rating
 from tabular.downloads import as_iso
 from tabular.spreadsheets import csv_line
 

@@ -21,9 +21,9 @@ from annotation.models import (
 )
 from annotation.services.release_changes import REASONS, Changes
 from annotation.services.release_contents import Contents, LanguageContents
+from crosslens_metrics.caption_stats import COLUMNS as STATISTICS
+from crosslens_metrics.quality import Quality, Share, ordinal_alpha, quality_of
 from images.models import CollectionImage
-from metrics.caption_stats import COLUMNS as STATISTICS
-from metrics.quality import Quality, Share, ordinal_alpha, quality_of
 from people.models import ConsentText
 from tabular.downloads import as_iso
 from tabular.spreadsheets import csv_line

@@ -10,8 +10,8 @@ import numpy as np
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
+from crosslens_metrics.central import most_central
 from images.rules.archives import why_not
-from metrics.central import most_central
 from tabular.records import BrokenRecord, FileRefusedError, json_records
 
 Vectors = Mapping[str, NDArray[np.float32]]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.intervals import Interval
 from gapgame.rules.figures import Mean, Missing, Share, Undefined
 from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, Outcomes, Resampled
 from gapgame.rules.turns import OUTCOMES
-from metrics.intervals import Interval
 
 LABEL_WIDTH = 24
 MOST_GROUPS = 50

@@ -1,6 +1,6 @@
 """The report on the turns of a game: who found the word when, and how near the guesses were.
 
-Every choice that the published protocol leaves open (ours) is made here or in `metrics`, and is told in
+Every choice that the published protocol leaves open (ours) is made here or in `crosslens_metrics`, and is told in
 docs/game-files.md.
 """
 
@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from charts.figures import Figure
+from crosslens_metrics.clusters import mean_interval, ratio_bounds, subset_sums
+from crosslens_metrics.intervals import Interval, percentile_interval, share_bounds
+from crosslens_metrics.undefined import Reason
 from gapgame.rules.figures import Mean, Missing, Share, Undefined, defined, share
 from gapgame.rules.play import ATTEMPTS
 from gapgame.rules.turns import ALL_OUTCOMES, OUTCOMES, Filtered, Rule, Turn, filtered
-from metrics.clusters import mean_interval, ratio_bounds, subset_sums
-from metrics.intervals import Interval, percentile_interval, share_bounds
-from metrics.undefined import Reason
 
 METHOD = "gap-game"
 VERSION = 1

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from charts.figures import Figure
+from crosslens_metrics.clusters import mean_interval, ratio_bounds
+from crosslens_metrics.intervals import Interval
+from crosslens_metrics.undefined import Reason
+from crosslens_metrics.word_vectors import Vectors
 from gapgame.rules.figures import Mean, Missing, Share, Undefined, defined, share
 from gapgame.rules.play import ATTEMPTS, normalised
 from gapgame.rules.turns import SOLVED, Filtered, Turn, filtered
-from metrics.clusters import mean_interval, ratio_bounds
-from metrics.intervals import Interval
-from metrics.undefined import Reason
-from metrics.word_vectors import Vectors
 
 METHOD = "gap-task"
 VERSION = 2

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from crosslens_metrics.word_vectors import signature_of
 from inference.backends.captioners import BackendSettingsError, OutOfMemoryError, Spec
-from metrics.word_vectors import signature_of
 
 HOW = "pip install -r requirements-gpu.txt (some GB; docs/metrics.md, Annotation-free metrics, says more)"
 

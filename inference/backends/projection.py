@@ -9,6 +9,8 @@ import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 
+from crosslens_metrics.java import ToolFailedError, ToolMissingError
+from crosslens_metrics.word_vectors import MalformedTableError, Vectors, open_table
 from inference.backends.captioners import Spec
 from inference.backends.encoders import EncoderSettingsError, Subject, check_options, device, fitting
 from inference.backends.transformer_files import NAME, folder_here
@@ -16,8 +18,6 @@ from inference.backends.use_multilingual import Encoder, EncoderMissingError
 from inference.projections.config import ProjectionError
 from inference.projections.folder import MANIFEST, VECTORS, Manifest, read_manifest
 from inference.projections.projector import AT_ONCE, Projection, open_projection
-from metrics.java import ToolFailedError, ToolMissingError
-from metrics.word_vectors import MalformedTableError, Vectors, open_table
 
 
 class ProjectionEncoder:

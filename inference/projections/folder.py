@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crosslens_metrics.word_vectors import signature_of
 from inference.projections.config import Config, ProjectionError
-from metrics.word_vectors import signature_of
 
 MANIFEST, WEIGHTS, WORDS, CHECKPOINT, VECTORS = "manifest.json", "weights.npz", "words.json", "checkpoint.pt", "vectors"
 KIND, LAYOUT = "w2vv++", 1
@@ -29,8 +29,8 @@ class Manifest:
     Attributes
     ----------
     text : str
-        What captions are made into before they are read (`metrics.text.text_version`); `tokenizer` and `normalise`
-        are how.
+        What captions are made into before they are read (`crosslens_metrics.text.text_version`); `tokenizer` and
+        `normalise` are how.
     space : str
         Signature of the image encoder into whose space it projects.
     vectors : str or None

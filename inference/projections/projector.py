@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from crosslens_metrics.text import text_version, tokenise
+from crosslens_metrics.word_vectors import Vectors
 from inference.backends.encoders import device, torch
 from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import Manifest, read_projection
 from inference.projections.training import network_of, tensors_of
 from inference.projections.words import Reader
-from metrics.text import text_version, tokenise
-from metrics.word_vectors import Vectors
 
 AT_ONCE = 256
 
@@ -32,7 +32,7 @@ class Projection:
 
         Raises
         ------
-        metrics.java.ToolMissingError
+        crosslens_metrics.java.ToolMissingError
             Where its tokeniser needs a program or package that is not there.
         """
         about = self.manifest
@@ -53,7 +53,7 @@ def open_projection(folder: Path, vectors: Vectors | None) -> Projection:
     ProjectionError
         Where the folder holds none, or other word vectors or another tokeniser are here than it was trained with.
     inference.backends.encoders.ExtraMissingError
-    metrics.java.ToolMissingError
+    crosslens_metrics.java.ToolMissingError
     """
     manifest, words, weights = read_projection(folder)
     given = None if vectors is None else vectors.signature

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crosslens_metrics.named_vectors import NamedVectors
+from crosslens_metrics.word_vectors import Vectors, signature_of
 from inference.backends.encoders import device, torch
 from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import (
@@ -30,8 +32,6 @@ from inference.projections.folder import (
     write_projection,
 )
 from inference.projections.words import Read, Reader, words_of
-from metrics.named_vectors import NamedVectors
-from metrics.word_vectors import Vectors, signature_of
 
 LONGEST_STEP = 2.0
 """To which the gradient is cut."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.word_vectors import Vectors
+from crosslens_metrics.word_vectors import Vectors
 
 PADDING, UNKNOWN = 0, 1
 FIRST_WORD = 2

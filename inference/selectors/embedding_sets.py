@@ -12,6 +12,7 @@ from django.core.cache import cache
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
+from crosslens_metrics.central import SAME_WITHIN
 from images.models import CollectionImage
 from images.selectors import Picture, picture_of
 from inference.exposure import assigned
@@ -19,7 +20,6 @@ from inference.models import EmbeddingSet, Encoder, ModelCaption, Precision
 from inference.permissions import embedding_sets_for, encoders_for
 from inference.selectors.embeddings import BLOCK_NUMBERS, Embeddings, nearest, open_set
 from inference.selectors.gallery import hidden_from
-from metrics.central import SAME_WITHIN
 from people.models import User
 
 NEIGHBOURS = 24

@@ -15,10 +15,10 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
+from crosslens_metrics.central import most_central
 from images.models import Collection
 from inference.models import CaptioningModel, EmbeddingSet, Encoder
 from inference.selectors.vector_cache import cached
-from metrics.central import most_central
 from people.models import Project
 from people.permissions import usable_in
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.word_vectors import MalformedTableError, Vectors, open_table
 from inference.backends.use_multilingual import Encoder, EncoderMissingError
 from inference.models import VectorKind, WordVectorSet
-from metrics.word_vectors import MalformedTableError, Vectors, open_table
 
 _open: dict[tuple[Path, str], Vectors] = {}
 _opening = threading.Lock()

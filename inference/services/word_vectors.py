@@ -15,12 +15,12 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
+from crosslens_metrics.word_vectors import MalformedTableError, Manifest, TableWriter, check_table, read_manifest
 from inference.backends import use_multilingual
 from inference.models import VectorKind, WordVectorSet
 from inference.rules.word_vectors import GLOVE, PACKAGED, USE_MULTILINGUAL, FileFormat, WordVectorFileError
 from inference.selectors.word_vectors import WordVectorsUnavailableError, folder_of
 from languages.models import Language
-from metrics.word_vectors import MalformedTableError, Manifest, TableWriter, check_table, read_manifest
 
 UNFINISHED = ".import-"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from metrics.correlations import Coefficient
+from crosslens_metrics.correlations import Coefficient
 from scoring.formats.figures_text import table_lines, with_interval
 from scoring.formats.tables import Problem, Table, TableError
 from scoring.rules.correlate import ALL, METHOD, Agreement, Part, agreement, group_parts, is_mirrored

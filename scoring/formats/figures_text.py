@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
-from metrics.intervals import Interval
+from crosslens_metrics.intervals import Interval
 from scoring.rules.figures import Undefined
 
 COMPUTED_DIGITS = 12

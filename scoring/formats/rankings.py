@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from charts.figures import as_json
-from metrics.model_ranks import Ties
+from crosslens_metrics.model_ranks import Ties
 from scoring.formats.figures_text import rounded, table_lines
 from scoring.formats.tables import Problem, Table, TableError
 from scoring.rules.figures import Undefined

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.scoring import FIGURES, Scored
+from crosslens_metrics.scoring import FIGURES, Scored
 from scoring.formats.pairs import Pairs
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from crosslens_metrics.annotation_free import projections_of
+from crosslens_metrics.named_vectors import MalformedVectorsError
+from crosslens_metrics.scoring import Need, Projections, metric_named
+from crosslens_metrics.word_vectors import Vectors
 from inference.management.arguments import VECTORS_HELP, named_vectors, word_vectors
-from metrics.annotation_free import projections_of
-from metrics.named_vectors import MalformedVectorsError
-from metrics.scoring import Need, Projections, metric_named
-from metrics.word_vectors import Vectors
 
 OPTION_FOR = {Need.VECTORS: "vectors", Need.PROJECTIONS: "projections"}
 

@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.utils.translation import gettext as _
 
 from charts import texts
-from metrics.paired import PairedDifference
+from crosslens_metrics.paired import PairedDifference
 from people.models import User
 from scoring.models import Scoring
 from scoring.pages.images import ShownImage, picture_with_texts

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from charts.figures import Figure, as_json
-from metrics.correlation_intervals import correlation_interval
-from metrics.correlations import Coefficient, correlation
-from metrics.intervals import Interval
+from crosslens_metrics.correlation_intervals import correlation_interval
+from crosslens_metrics.correlations import Coefficient, correlation
+from crosslens_metrics.intervals import Interval
 from scoring.rules.figures import Undefined, defined
 
 RESAMPLES = 10_000

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
-from metrics.scoring import METRICS, Need
+from crosslens_metrics.scoring import METRICS, Need
 
 ENGLISH = "en"
 NEED_ENGLISH = frozenset({"clinrel", "wcc"})

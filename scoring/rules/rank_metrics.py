@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.model_ranks import Ties, model_ranks, rank_agreement
+from crosslens_metrics.model_ranks import Ties, model_ranks, rank_agreement
 from scoring.rules.figures import Undefined, defined
 
 MOST_SUMMED = 10

@@ -8,9 +8,9 @@ from datetime import datetime
 
 from django.db.models import Max, QuerySet
 
+from crosslens_metrics.scoring import FIGURES
+from crosslens_metrics.signatures import Signature, differences
 from images.models import JobState
-from metrics.scoring import FIGURES
-from metrics.signatures import Signature, differences
 from people.models import Project
 from scoring.models import OPEN_STATES, Pass, Score, Scoring
 

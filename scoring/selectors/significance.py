@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.paired import PairedDifference, paired_difference, paired_difference_of_sums
-from metrics.signatures import Signature
-from metrics.sums import statistic_of
+from crosslens_metrics.paired import PairedDifference, paired_difference, paired_difference_of_sums
+from crosslens_metrics.signatures import Signature
+from crosslens_metrics.sums import statistic_of
 from scoring.models import Score, Scoring
 from scoring.rules.figures import Undefined, defined
 from scoring.rules.packing import unpack_floats, unpack_integers

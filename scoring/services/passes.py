@@ -19,6 +19,10 @@ from django.db.models import F
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.java import ToolFailedError, ToolMissingError
+from crosslens_metrics.scoring import MissingInputError, Prepared, Scored, prepare
+from crosslens_metrics.undefined import UndefinedFigureError
+from crosslens_metrics.word_vectors import Vectors
 from images.models import JobState
 from inference.backends.captioners import BackendSettingsError
 from inference.backends.encoders import ExtraMissingError
@@ -26,10 +30,6 @@ from inference.selectors.embeddings import EmbeddingsUnavailableError
 from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
 from inference.services import workers
 from inference.services.encoders import queue_of
-from metrics.java import ToolFailedError, ToolMissingError
-from metrics.scoring import MissingInputError, Prepared, Scored, prepare
-from metrics.undefined import UndefinedFigureError
-from metrics.word_vectors import Vectors
 from scoring.models import OPEN_STATES, Pass, Score, Scoring
 from scoring.rules.figures import MESSAGES
 from scoring.rules.metrics import figures_of, needs_projections, needs_vectors

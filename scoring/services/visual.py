@@ -11,12 +11,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from numpy.typing import NDArray
 
+from crosslens_metrics.scoring import MissingInputError, Projections
+from crosslens_metrics.signatures import references_digest
 from inference.models import EmbeddingSet, Encoder, Precision
 from inference.selectors.embeddings import newest_covering, open_set, whole_sets
 from inference.services.encoders import keep_facts, load
 from inference.services.text_vectors import TextVectors, text_vectors
-from metrics.scoring import MissingInputError, Projections
-from metrics.signatures import references_digest
 from scoring.models import Reference, Scoring
 from scoring.rules.metrics import ENGLISH, NEED_ENGLISH, NEED_FEATURES
 from scoring.selectors.captions import Material

@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from metrics.intervals import Interval
+from crosslens_metrics.intervals import Interval
 from people.models import Project
 from sxs_eval.rules.figures import Gain, SignTest, Undefined
 from sxs_eval.rules.report import METHOD, VERSION

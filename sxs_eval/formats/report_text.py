@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from metrics.intervals import Interval
+from crosslens_metrics.intervals import Interval
 from sxs_eval.rules.across import Pooled, RankedModel, RankedPair, Ranking
 from sxs_eval.rules.figures import BOUNDS, Gain, Part, Share, SignTest, Undefined
 from sxs_eval.rules.report import WIDTH_POINTS, Images, Outcome, RaterFigures, Report

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from charts import texts
 from charts.plots import Estimate, RangePlot, range_plot
-from metrics.intervals import Interval
+from crosslens_metrics.intervals import Interval
 from sxs_eval.models import Comparison
 from sxs_eval.pages.report import gain_interval, has_values, with_interval
 from sxs_eval.rules.across import RankedComponent, RankedModel, RankedPair, Ranking

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 
 from charts import texts
 from charts.plots import Point, ScatterPlot, scatter_plot
-from metrics.correlations import Coefficient
-from metrics.intervals import Interval
+from crosslens_metrics.correlations import Coefficient
+from crosslens_metrics.intervals import Interval
 from scoring.formats.correlations import CorrelationReport
 from scoring.rules.correlate import RESAMPLES, Agreement, Correlation
 from scoring.rules.figures import Undefined as NoCorrelation

@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 
 from charts import texts
 from charts.plots import BarPlot, Estimate, RangePlot, bar_plot, range_plot
-from metrics.intervals import Interval
+from crosslens_metrics.intervals import Interval
 from sxs_eval.models import LEFT_OUT, RaterState
 from sxs_eval.rules.figures import Gain, Part, Share, Undefined
 from sxs_eval.rules.judging import FIVE_POINTS, LEVELS, choices_of

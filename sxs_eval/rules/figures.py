@@ -11,15 +11,15 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from charts.figures import Absent, Figure
-from metrics.intervals import Interval, share_interval
-from metrics.ranking import Bound
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.intervals import Interval, share_interval
+from crosslens_metrics.ranking import Bound
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 T = TypeVar("T")
 
 
 class Missing(StrEnum):
-    """Reasons that only a report knows, besides those of `metrics.undefined.Reason`."""
+    """Reasons that only a report knows, besides those of `crosslens_metrics.undefined.Reason`."""
 
     NO_SIDE_PREFERRED = "no_side_preferred"
     NO_REPEATS = "no_repeats"

@@ -1,6 +1,6 @@
 """The report on one comparison: from judgements to WINS, LOSSES and the gain, and what they are worth.
 
-Every choice that the published protocol leaves open (ours) is made here or in `metrics`, and is told in
+Every choice that the published protocol leaves open (ours) is made here or in `crosslens_metrics`, and is told in
 docs/side-by-side-files.md.
 """
 
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from charts.figures import Figure
-from metrics import agreement, gains, sign_test
-from metrics.flips import count_flips
-from metrics.intervals import Interval, share_bounds
+from crosslens_metrics import agreement, gains, sign_test
+from crosslens_metrics.flips import count_flips
+from crosslens_metrics.intervals import Interval, share_bounds
 from sxs_eval.rules.figures import Gain, Missing, Part, Precision, Share, SignTest, Undefined, defined, share
 from sxs_eval.rules.judging import LEVELS
 

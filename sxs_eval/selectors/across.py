@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from crosslens_metrics import gains
 from languages.models import Language
-from metrics import gains
 from people.models import Project
 from sxs_eval.models import Comparison
 from sxs_eval.rules.across import Contest, Pooled, Ranking, pool, rank_models

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from metrics.gains import gain
+from crosslens_metrics.gains import gain
 from people.models import Project
 from scoring.selectors.scores import ScoreCell, differences_between, metric_order, score_cells
 from sxs_eval.models import Comparison

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from charts import texts
 from charts.plots import Dot, Estimate, Point, bar_plot, dot_plot, range_plot, round_end, scatter_plot
-from metrics.intervals import Interval
-from metrics.undefined import Reason
+from crosslens_metrics.intervals import Interval
+from crosslens_metrics.undefined import Reason
 from sxs_eval.rules.figures import Undefined
 from tests.servers import ROOT
 

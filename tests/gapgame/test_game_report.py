@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
+from crosslens_metrics.undefined import Reason
 from gapgame.formats.problems import GapFileError
 from gapgame.formats.turn_files import read_turns
 from gapgame.rules.figures import MESSAGES, Missing, Undefined
 from gapgame.rules.report import build_report
 from gapgame.rules.turns import OUTCOMES, RULES, Rule, Turn
-from metrics.undefined import Reason
 from tests.published import published
 from tests.servers import ROOT
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
+from crosslens_metrics.word_vectors import TableWriter
 from gapgame.rules.baselines import BackOff, random_words, words_before
 from gapgame.rules.figures import Missing, Undefined
 from gapgame.rules.task import GapTaskError, verify_parts
 from gapgame.rules.task_scores import Filled, score
 from gapgame.rules.turns import Turn
-from metrics.word_vectors import TableWriter
 
 NOUNS = 20
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from django.core.files.storage import default_storage
 
+from crosslens_metrics.central import most_central
 from inference.models import EmbeddingSet
 from inference.selectors import embeddings, vector_cache
 from inference.selectors.embeddings import (
@@ -20,7 +21,6 @@ from inference.selectors.embeddings import (
     representative,
     whole_sets,
 )
-from metrics.central import most_central
 from tests.factories import make_captioner, make_collection, make_language
 from tests.inference import embedded
 from tests.inference.embedded import images_of, make_encoder, make_set, painted_collection

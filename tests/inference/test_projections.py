@@ -17,6 +17,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from PIL import Image
 
+from crosslens_metrics.annotation_free import projections_of
+from crosslens_metrics.named_vectors import NamedVectors, read_named_vectors
+from crosslens_metrics.scoring import score
+from crosslens_metrics.text import tokenise
+from crosslens_metrics.word_vectors import TableWriter, open_table
 from inference.backends.encoders import ExtraMissingError
 from inference.backends.mobilenet import MobileNet
 from inference.formats.word_vectors import copy_glove
@@ -24,11 +29,6 @@ from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import CHECKPOINT, MANIFEST, WEIGHTS, Manifest
 from inference.projections.projector import open_projection
 from inference.projections.training import Task, train
-from metrics.annotation_free import projections_of
-from metrics.named_vectors import NamedVectors, read_named_vectors
-from metrics.scoring import score
-from metrics.text import tokenise
-from metrics.word_vectors import TableWriter, open_table
 from tests.inference.tiny_encoders import save_clip
 from tests.published import published
 from tests.servers import ROOT

@@ -15,6 +15,7 @@ import pytest
 from django.core.management import call_command
 from PIL import Image
 
+from crosslens_metrics.named_vectors import read_named_vectors
 from inference.backends import use_multilingual
 from inference.backends.captioners import BackendSettingsError, OutOfMemoryError, Spec
 from inference.backends.encoders import EncoderSettingsError, ExtraMissingError, Subject, fitting
@@ -22,7 +23,6 @@ from inference.backends.registry import encoder_named, encoders
 from inference.backends.sentences import SentenceEncoder
 from inference.selectors.embeddings import open_set
 from inference.services import loading
-from metrics.named_vectors import read_named_vectors
 from tests.inference.embedded import make_encoder, make_set, painted_collection
 from tests.torch_extra import MISSING, needs_torch
 

@@ -9,8 +9,8 @@ import krippendorff
 import numpy as np
 import pytest
 
-from metrics.agreement import alpha_interval, alpha_of_ratings, krippendorff_alpha
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.agreement import alpha_interval, alpha_of_ratings, krippendorff_alpha
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 from tests.memory import peak_of
 
 NONE = np.nan

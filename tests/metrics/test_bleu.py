@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from metrics import bleu as module
-from metrics.bleu import bleu, bleu_of_sums
+from crosslens_metrics import bleu as module
+from crosslens_metrics.bleu import bleu, bleu_of_sums
 from tests.metrics.captions_drawn import corpus
 from tests.metrics.reference_tool import assert_equal_scores, coco_example, reference_bleu
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.caption_stats import (
+from crosslens_metrics.caption_stats import (
     COLUMNS,
     LONGEST_LINE,
     CaptionStatistics,

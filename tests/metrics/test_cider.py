@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from metrics import n_grams
-from metrics.cider import cider, cider_d
-from metrics.document_frequencies import DocumentFrequencies
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics import n_grams
+from crosslens_metrics.cider import cider, cider_d
+from crosslens_metrics.document_frequencies import DocumentFrequencies
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 from tests.metrics.captions_drawn import corpus
 from tests.metrics.plain import document_frequencies, plain_cider
 from tests.metrics.reference_tool import EXACTLY, assert_equal_scores, coco_example, reference_cider_d

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.clusters import MOST_CLUSTERS, mean_interval, ratio_bounds, subset_sums
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.clusters import MOST_CLUSTERS, mean_interval, ratio_bounds, subset_sums
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 from tests.metrics.test_coverage_of_intervals import Coverage
 
 RUNS, PLAYERS, TURNS, TRUTH = 400, 60, 20, 0.5

@@ -12,9 +12,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from metrics import correlation_intervals
-from metrics.correlation_intervals import correlation_interval
-from metrics.correlations import (
+from crosslens_metrics import correlation_intervals
+from crosslens_metrics.correlation_intervals import correlation_interval
+from crosslens_metrics.correlations import (
     FUNCTIONS,
     Coefficient,
     correlation,
@@ -25,8 +25,8 @@ from metrics.correlations import (
     ranks,
     spearman,
 )
-from metrics.model_ranks import Ties, model_ranks, rank_agreement
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.model_ranks import Ties, model_ranks, rank_agreement
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 from tests.published import published
 
 ANSCOMBE = (

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from metrics.gains import gain_interval, majority_outcomes, pooled_gain_interval
-from metrics.intervals import LEVEL, Interval, share_bounds
+from crosslens_metrics.gains import gain_interval, majority_outcomes, pooled_gain_interval
+from crosslens_metrics.intervals import LEVEL, Interval, share_bounds
 
 RATERS = 3
 RESAMPLES = 1_000

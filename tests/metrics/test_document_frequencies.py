@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from metrics.document_frequencies import DocumentFrequencies
+from crosslens_metrics.document_frequencies import DocumentFrequencies
 from tests.metrics.captions_drawn import corpus
 from tests.metrics.plain import document_frequencies
 

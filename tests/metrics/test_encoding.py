@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics import encoding
-from metrics.bleu import bleu
-from metrics.cider import cider, cider_d
-from metrics.encoding import encode
-from metrics.rouge_l import rouge_l
-from metrics.threads import side_by_side
-from metrics.vocabulary import Vocabulary
+from crosslens_metrics import encoding
+from crosslens_metrics.bleu import bleu
+from crosslens_metrics.cider import cider, cider_d
+from crosslens_metrics.encoding import encode
+from crosslens_metrics.rouge_l import rouge_l
+from crosslens_metrics.threads import side_by_side
+from crosslens_metrics.vocabulary import Vocabulary
 from tests.metrics.captions_drawn import corpus
 
 METRICS = [bleu, rouge_l, cider, cider_d]
@@ -77,7 +77,9 @@ def test_a_number_stands_for_one_word_and_a_word_has_one_number(batches):
 
 
 def test_words_whose_places_in_the_table_are_the_same_are_told_apart(monkeypatch):
-    monkeypatch.setattr("metrics.vocabulary._shuffle", lambda before, piece: np.zeros(len(piece), dtype=np.uint64))
+    monkeypatch.setattr(
+        "crosslens_metrics.vocabulary._shuffle", lambda before, piece: np.zeros(len(piece), dtype=np.uint64)
+    )
     vocabulary, words = Vocabulary(), [f"word number {n}" for n in range(300)]
     assert vocabulary.words(vocabulary.numbers_of(words * 2).tolist()) == words * 2
 

@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from metrics.flips import Flips, count_flips
-from metrics.gains import (
+from crosslens_metrics.flips import Flips, count_flips
+from crosslens_metrics.gains import (
     gain,
     gain_interval,
     images_needed,
@@ -17,7 +17,7 @@ from metrics.gains import (
     pooled_gain,
     pooled_gain_interval,
 )
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 
 def rng(seed: int = 0) -> np.random.Generator:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from metrics import meteor, ptb
-from metrics.java import Talk, ToolFailedError, ToolMissingError, jar, java
+from crosslens_metrics import meteor, ptb
+from crosslens_metrics.java import Talk, ToolFailedError, ToolMissingError, jar, java
 
 ECHO = "for line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.buffer.flush()"
 
@@ -138,7 +138,7 @@ def test_something_that_is_no_program_is_told(tmp_path, monkeypatch):
 @pytest.mark.parametrize("tool", [meteor, ptb])
 def test_without_the_package_the_message_says_how_to_get_it(monkeypatch, tool):
     monkeypatch.delenv(tool.JAR_VARIABLE, raising=False)
-    monkeypatch.setattr("metrics.java.PACKAGE", "no_such_package")
+    monkeypatch.setattr("crosslens_metrics.java.PACKAGE", "no_such_package")
 
     with pytest.raises(ToolMissingError, match=rf"requirements-java\.txt.*{tool.JAR_VARIABLE}"):
         jar(tool.JAR_VARIABLE, tool.INSIDE_PACKAGE, "archive")

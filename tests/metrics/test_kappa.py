@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.agreement import alpha_of_ratings
-from metrics.kappa import cohen_kappa, fleiss_kappa
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.agreement import alpha_of_ratings
+from crosslens_metrics.kappa import cohen_kappa, fleiss_kappa
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 COHEN = [[88, 14, 18], [10, 40, 10], [2, 6, 12]]
 """200 units by two judges into three categories: Cohen (1960)."""

@@ -18,23 +18,23 @@ class Absent:
     def find_spec(self, name, path=None, target=None):
         top = name.partition(".")[0]
         is_standard = top in sys.stdlib_module_names or top.startswith("_")
-        if not is_standard and top not in {"metrics", "numpy", "scipy"}:
+        if not is_standard and top not in {"crosslens_metrics", "numpy", "scipy"}:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Absent())
 """
 EVERY_MODULE = """
-import metrics
-for module in pkgutil.iter_modules(metrics.__path__):
-    importlib.import_module(f"metrics.{module.name}")
+import crosslens_metrics
+for module in pkgutil.iter_modules(crosslens_metrics.__path__):
+    importlib.import_module(f"crosslens_metrics.{module.name}")
 """
 A_SCORE = """
-from metrics.scoring import score
+from crosslens_metrics.scoring import score
 names = [scored.metric for scored in score(["a b"], [["a c"]], metrics=["cider", "cider-d", "bleu", "rouge-l"])]
 assert len(names) == 7, names
 """
 STRENGTHS = """
-from metrics.ranking import bradley_terry
+from crosslens_metrics.ranking import bradley_terry
 try:
     bradley_terry([[0, 1], [1, 0]])
 except ImportError as error:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metrics.meteor import meteor, meteor_of_sums
-from metrics.ptb import ptb_tokens
+from crosslens_metrics.meteor import meteor, meteor_of_sums
+from crosslens_metrics.ptb import ptb_tokens
 from tests.java_tools import needs_java
 from tests.published import published
 

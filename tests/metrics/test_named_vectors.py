@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.annotation_free import projections_of
-from metrics.named_vectors import MalformedVectorsError, NamedVectors, read_named_vectors
-from metrics.scoring import MissingInputError, score
+from crosslens_metrics.annotation_free import projections_of
+from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors, read_named_vectors
+from crosslens_metrics.scoring import MissingInputError, score
 
 
 def named(keys: str, rows: list[list[float]], signature: str = "encoder-1", space: str = "space-1") -> NamedVectors:

@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from metrics import paired
-from metrics.bootstrap import bootstrap_interval, resample_weights
-from metrics.paired import paired_difference, paired_difference_of_sums
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics import paired
+from crosslens_metrics.bootstrap import bootstrap_interval, resample_weights
+from crosslens_metrics.paired import paired_difference, paired_difference_of_sums
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 CROSSED = np.array([188, 96, 168, 176, 153, 172, 177, 163, 146, 173, 186, 168, 177, 184, 96]) / 8
 SELF_FERTILISED = np.array([139, 163, 160, 160, 147, 149, 149, 122, 132, 144, 130, 144, 102, 124, 144]) / 8
@@ -185,7 +185,7 @@ def test_every_resample_draws_as_many_units_as_there_are():
 
 def test_resamples_come_in_parts_that_do_not_change_them(monkeypatch):
     whole = np.concatenate(list(resample_weights(50, resamples=90, rng=rng())))
-    monkeypatch.setattr("metrics.bootstrap.CELLS_AT_ONCE", 400)
+    monkeypatch.setattr("crosslens_metrics.bootstrap.CELLS_AT_ONCE", 400)
     assert np.array_equal(np.concatenate(list(resample_weights(50, resamples=90, rng=rng()))), whole)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metrics.intervals import wilson_interval
-from metrics.quality import (
+from crosslens_metrics.intervals import wilson_interval
+from crosslens_metrics.quality import (
     CODES,
     LEVELS,
     NOT_ENOUGH_INFO,
@@ -21,7 +21,7 @@ from metrics.quality import (
     ordinal_alpha,
     quality_of,
 )
-from metrics.undefined import Reason
+from crosslens_metrics.undefined import Reason
 
 N, B, M, G, E = range(5)
 # Every combination of three, whatever their order, and what it comes to: worked out by hand from PROTOCOLS.md.

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from metrics.intervals import Interval, percentile_interval
-from metrics.ranking import (
+from crosslens_metrics.intervals import Interval, percentile_interval
+from crosslens_metrics.ranking import (
     Bound,
     Outcomes,
     Resampled,
@@ -20,7 +20,7 @@ from metrics.ranking import (
     resampled_strengths,
     win_table,
 )
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 BASEBALL = [
     [0, 7, 9, 7, 7, 9, 11],

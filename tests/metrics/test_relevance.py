@@ -7,8 +7,8 @@ import csv
 import numpy as np
 import pytest
 
-from metrics.relevance import bmrc, clin_rel, cmed_rel, wcc, wmd_rel
-from metrics.undefined import UndefinedFigureError
+from crosslens_metrics.relevance import bmrc, clin_rel, cmed_rel, wcc, wmd_rel
+from crosslens_metrics.undefined import UndefinedFigureError
 from tests.published import published
 
 

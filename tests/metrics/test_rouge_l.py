@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from metrics import rouge_l as module
-from metrics.encoding import encode
-from metrics.rouge_l import rouge_l, rouge_l_of
+from crosslens_metrics import rouge_l as module
+from crosslens_metrics.encoding import encode
+from crosslens_metrics.rouge_l import rouge_l, rouge_l_of
 from tests.metrics.captions_drawn import corpus
 from tests.metrics.plain import plain_rouge_l
 from tests.metrics.reference_tool import assert_equal_scores, coco_example, reference_rouge_l

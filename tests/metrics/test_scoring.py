@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metrics import scoring
-from metrics.document_frequencies import DocumentFrequencies
-from metrics.meteor import SUMS
-from metrics.scores import MetricScores
-from metrics.scoring import (
+from crosslens_metrics import scoring
+from crosslens_metrics.document_frequencies import DocumentFrequencies
+from crosslens_metrics.meteor import SUMS
+from crosslens_metrics.scores import MetricScores
+from crosslens_metrics.scoring import (
     FIGURES,
     METRICS,
     MissingInputError,
@@ -23,7 +23,7 @@ from metrics.scoring import (
     prepare,
     score,
 )
-from metrics.signatures import Signature, differences
+from crosslens_metrics.signatures import Signature, differences
 from tests.published import published
 
 CANDIDATES = ["a dog runs on the grass", "two cats", ""]
@@ -57,7 +57,7 @@ def pretended_meteor(monkeypatch):
         asked.append(language)
         return MetricScores(0.5, np.full(len(candidates), 0.5), np.ones((len(candidates), SUMS)))
 
-    monkeypatch.setattr("metrics.meteor.meteor", half)
+    monkeypatch.setattr("crosslens_metrics.meteor.meteor", half)
     return asked
 
 

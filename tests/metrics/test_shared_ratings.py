@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.quality import BAD, EXCELLENT, GOOD, LEVELS, MEDIUM, NOT_ENOUGH_INFO
-from metrics.shared_ratings import agreement, agreement_of_each
-from metrics.undefined import Reason
+from crosslens_metrics.quality import BAD, EXCELLENT, GOOD, LEVELS, MEDIUM, NOT_ENOUGH_INFO
+from crosslens_metrics.shared_ratings import agreement, agreement_of_each
+from crosslens_metrics.undefined import Reason
 
 ROWS = st.dictionaries(st.tuples(st.integers(0, 6), st.integers(0, 3)), st.integers(0, len(LEVELS) - 1))
 

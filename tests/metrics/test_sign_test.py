@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binomtest
 
-from metrics.sign_test import sign_test
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.sign_test import sign_test
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(5, 2), (2, 5), (0, 1), (6, 0), (4, 4), (60, 41), (12_000, 12_300)])

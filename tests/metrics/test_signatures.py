@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.signatures import MalformedSignatureError, Signature, differences, references_digest, warning
+from crosslens_metrics.signatures import MalformedSignatureError, Signature, differences, references_digest, warning
 
 CIDER = Signature.of("cider-d", {"v": 1, "text": "whitespace-1", "n": 4, "lang": None, "refs": "3f2a00000000"})
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.java import ToolFailedError
-from metrics.meteor import UnknownLanguageError, meteor_of_sums, sums_of_answers
-from metrics.paired import METHODS, paired_difference_of_sums
-from metrics.relevance import bmrc
-from metrics.scores import MetricScores
-from metrics.scoring import score
-from metrics.signatures import Signature
-from metrics.sums import bmrc_of_sums, bmrc_sums, statistic_of
+from crosslens_metrics.java import ToolFailedError
+from crosslens_metrics.meteor import UnknownLanguageError, meteor_of_sums, sums_of_answers
+from crosslens_metrics.paired import METHODS, paired_difference_of_sums
+from crosslens_metrics.relevance import bmrc
+from crosslens_metrics.scores import MetricScores
+from crosslens_metrics.scoring import score
+from crosslens_metrics.signatures import Signature
+from crosslens_metrics.sums import bmrc_of_sums, bmrc_sums, statistic_of
 
 REFERENCES = [
     [f"the {animal} sits on a mat", f"a {animal} on the mat in a room"] for animal in ("cat", "dog", "cow") * 9

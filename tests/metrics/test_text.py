@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.java import ToolMissingError
-from metrics.text import Tokenizer, normalised, text_version, tokenise
+from crosslens_metrics.java import ToolMissingError
+from crosslens_metrics.text import Tokenizer, normalised, text_version, tokenise
 from tests.published import published
 
 

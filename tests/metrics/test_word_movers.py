@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from metrics import word_movers
-from metrics.undefined import Reason, UndefinedFigureError
-from metrics.word_movers import SolverMissingError, word_movers_distance, word_movers_distances
-from metrics.word_vectors import TableWriter, open_table
+from crosslens_metrics import word_movers
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.word_movers import SolverMissingError, word_movers_distance, word_movers_distances
+from crosslens_metrics.word_vectors import TableWriter, open_table
 from tests.published import published
 from tests.servers import ROOT
 
@@ -168,7 +168,7 @@ def test_without_the_solver_only_what_needs_it_is_refused(monkeypatch):
 def test_neither_the_module_nor_a_distance_loads_a_framework():
     code = """
 import os, sys
-import metrics.word_movers as movers
+import crosslens_metrics.word_movers as movers
 assert "ot" not in sys.modules
 movers.word_movers_distance("a b", "c d", {"a": [0.0], "b": [1.0], "c": [2.0], "d": [4.0]})
 assert "ot" in sys.modules

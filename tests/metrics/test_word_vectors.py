@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.word_vectors import (
+from crosslens_metrics.word_vectors import (
     LONGEST_WORD,
     MANIFEST,
     MATRIX,
@@ -269,7 +269,7 @@ def test_many_threads_read_the_same_table_at_the_same_time(tmp_path):
 MEASURE = """
 import sys
 from pathlib import Path
-from metrics.word_vectors import open_table
+from crosslens_metrics.word_vectors import open_table
 
 def resident_kib():
     status = Path("/proc/self/status").read_text()

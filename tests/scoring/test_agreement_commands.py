@@ -10,8 +10,8 @@ import re
 import pytest
 from django.core.management import BaseCommand, CommandError, call_command, load_command_class
 
-from metrics.correlations import Coefficient
-from metrics.undefined import Reason
+from crosslens_metrics.correlations import Coefficient
+from crosslens_metrics.undefined import Reason
 from scoring.formats.figures_text import rounded
 from scoring.formats.tables import TableError, parse_table
 from scoring.rules.figures import MESSAGES

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
+from crosslens_metrics.scoring import Projections, score
 from inference.backends.encoders import ExtraMissingError
 from inference.models import Precision, Worker
 from inference.projections.folder import Manifest
 from inference.services import text_vectors as services
-from metrics.scoring import Projections, score
 from scoring import tasks
 from scoring.models import Pass, Reference, ReferenceKind, Scoring
 from scoring.rules.metrics import MetricChoiceError

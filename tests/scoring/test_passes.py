@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from django.db import connections
 
+from crosslens_metrics.java import ToolMissingError
+from crosslens_metrics.scoring import Prepared, Scored, score
+from crosslens_metrics.undefined import Reason
 from images.models import JobState
 from inference.models import ModelCaption
-from metrics.java import ToolMissingError
-from metrics.scoring import Prepared, Scored, score
-from metrics.undefined import Reason
 from scoring.models import Pass, Reference, ReferenceKind, Score, Scoring
 from scoring.rules.figures import MESSAGES
 from scoring.rules.packing import unpack_floats, unpack_integers
@@ -114,7 +114,7 @@ def test_with_nothing_to_score_the_pass_says_what_is_missing():
 @pytest.mark.django_db
 def test_a_metric_that_cannot_be_computed_says_why_and_the_others_go_on(monkeypatch):
     monkeypatch.setattr(
-        "metrics.meteor.meteor", lambda *_args, **_about: fail_with(ToolMissingError("There is no Java."))()
+        "crosslens_metrics.meteor.meteor", lambda *_args, **_about: fail_with(ToolMissingError("There is no Java."))()
     )
     found = run(make_scoring(metrics=["meteor", "rouge-l"]))
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from metrics.scoring import METRICS, Need
+from crosslens_metrics.scoring import METRICS, Need
 from tests.java_tools import needs_java
 from tests.published import published
 from tests.servers import ROOT

@@ -15,13 +15,13 @@ from django.http import Http404
 from django.test import Client
 from django.urls import reverse
 
+from crosslens_metrics.meteor import meteor_of_sums, sums_of_answers
+from crosslens_metrics.paired import METHODS, PairedDifference
+from crosslens_metrics.scores import MetricScores
+from crosslens_metrics.signatures import Signature
+from crosslens_metrics.sums import statistic_of
 from images.models import Image
 from inference.models import ModelCaption
-from metrics.meteor import meteor_of_sums, sums_of_answers
-from metrics.paired import METHODS, PairedDifference
-from metrics.scores import MetricScores
-from metrics.signatures import Signature
-from metrics.sums import statistic_of
 from people.models import Membership, Project, Role
 from scoring.formats.scores import Layout, export_scores, file_name
 from scoring.models import Reference, Score, Scoring
@@ -257,7 +257,7 @@ def meteor_without_java(
 
 @pytest.mark.django_db
 def test_meteor_and_bmrc_differ_by_their_corpus_figures_too(two_models, monkeypatch):
-    monkeypatch.setattr("metrics.meteor.meteor", meteor_without_java)
+    monkeypatch.setattr("crosslens_metrics.meteor.meteor", meteor_without_java)
     for scoring in two_models:
         Scoring.objects.filter(pk=scoring.pk).update(metrics=["meteor", "bmrc"])
         run(scoring)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.intervals import Interval
-from metrics.ranking import Bound
-from metrics.undefined import Reason
+from crosslens_metrics.intervals import Interval
+from crosslens_metrics.ranking import Bound
+from crosslens_metrics.undefined import Reason
 from sxs_eval.rules.across import Contest, RankedComponent, RankedModel, RankedPair, pool, rank_models
 from sxs_eval.rules.figures import BOUNDS, Gain, Undefined
 from sxs_eval.rules.report import Decided

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
+from crosslens_metrics.intervals import Interval
+from crosslens_metrics.undefined import Reason
 from inference.models import ModelCaption
-from metrics.intervals import Interval
-from metrics.undefined import Reason
 from sxs_eval.models import RaterState, RaterStatus
 from sxs_eval.rules.figures import Undefined
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater

@@ -12,7 +12,7 @@ import pytest
 from django.utils import translation
 
 from charts.figures import as_json
-from metrics.undefined import Reason
+from crosslens_metrics.undefined import Reason
 from scoring.rules.figures import MESSAGES as SCORE_MESSAGES
 from sxs_eval.rules.figures import MESSAGES, Gain, Missing, Undefined
 from sxs_eval.rules.report import Judged, Report, build_report, decided

@@ -17,8 +17,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from scipy.stats import binomtest
 
-from metrics.intervals import Interval
-from metrics.undefined import Reason
+from crosslens_metrics.intervals import Interval
+from crosslens_metrics.undefined import Reason
 from sxs_eval.formats import report_text
 from sxs_eval.formats.judgement_files import COLUMNS
 from sxs_eval.rules.figures import MESSAGES, Gain, Missing

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.selectors.statistics import project_statistics
-from metrics.caption_stats import COLUMNS, CaptionStatistics, MalformedFileError, read_captions, statistics_of
+from crosslens_metrics.caption_stats import COLUMNS, CaptionStatistics, MalformedFileError, read_captions, statistics_of
 from people.models import Project
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.word_vectors import MalformedTableError, Vectors, open_table
 from gapgame.formats.predictions import read_filled
 from gapgame.formats.problems import GapFileError
 from gapgame.formats.report_text import between, mean_text, share_text
@@ -19,7 +20,6 @@ from gapgame.rules.figures import Undefined
 from gapgame.rules.task_scores import BesidePeople, TaskScores, score
 from gapgame.rules.turns import Rule
 from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
-from metrics.word_vectors import MalformedTableError, Vectors, open_table
 from people.management.arguments import whole_number
 
 

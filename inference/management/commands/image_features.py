@@ -12,13 +12,13 @@ import numpy as np
 from django.core.management.base import BaseCommand, CommandError
 from PIL import Image
 
+from crosslens_metrics.named_vectors import NamedVectors
 from images.management.arguments import collection_named
 from inference.backends.choosing import image_encoder
 from inference.backends.encoders import EncoderSettingsError, ExtraMissingError
 from inference.backends.mobilenet import NAME as MOBILENET
 from inference.formats.images import UnreadableImageError, pictures_in, read_collection, read_folder
 from inference.management.arguments import check_file_to_write
-from metrics.named_vectors import NamedVectors
 
 AT_ONCE = 16
 

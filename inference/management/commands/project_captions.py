@@ -8,12 +8,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from crosslens_metrics.named_vectors import NamedVectors
 from inference.backends.dual_encoder import DualEncoder
 from inference.backends.encoders import EncoderSettingsError, ExtraMissingError, TextEncoder
 from inference.backends.projection import ProjectionEncoder
 from inference.formats.pairs import PairFileError, read_pairs
 from inference.management.arguments import check_file_to_write
-from metrics.named_vectors import NamedVectors
 
 
 class Command(BaseCommand):

@@ -8,14 +8,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from crosslens_metrics.java import ToolFailedError, ToolMissingError
+from crosslens_metrics.text import Tokenizer, text_version, tokenise
 from inference.backends.encoders import ExtraMissingError
 from inference.formats.pairs import PairFileError, read_pairs
 from inference.management.arguments import NO_VECTORS, VECTORS_HELP, named_vectors, word_vectors
 from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import VECTORS
 from inference.projections.training import Task, train
-from metrics.java import ToolFailedError, ToolMissingError
-from metrics.text import Tokenizer, text_version, tokenise
 from people.management.arguments import language_of, whole_number
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from metrics.model_ranks import Ties
+from crosslens_metrics.model_ranks import Ties
 from people.management.arguments import whole_number
 from scoring.formats.rankings import rankings_of
 from scoring.formats.tables import TableError, read_table

@@ -10,12 +10,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from metrics.document_frequencies import DocumentFrequencies
-from metrics.java import ToolFailedError, ToolMissingError
-from metrics.meteor import ELSEWHERE, UnknownLanguageError, program_language
-from metrics.scoring import METRICS, MissingInputError, UnknownMetricError, metric_named, score
-from metrics.undefined import UndefinedFigureError
-from metrics.word_movers import SolverMissingError
+from crosslens_metrics.document_frequencies import DocumentFrequencies
+from crosslens_metrics.java import ToolFailedError, ToolMissingError
+from crosslens_metrics.meteor import ELSEWHERE, UnknownLanguageError, program_language
+from crosslens_metrics.scoring import METRICS, MissingInputError, UnknownMetricError, metric_named, score
+from crosslens_metrics.undefined import UndefinedFigureError
+from crosslens_metrics.word_movers import SolverMissingError
 from people.management.arguments import whole_number
 from scoring.formats.captions import CaptionFileError, candidates_in, references_in
 from scoring.formats.pairs import ImagesDifferError, paired

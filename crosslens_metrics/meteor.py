@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.java import Talk, ToolFailedError, ToolMissingError, jar
-from metrics.scores import MetricScores
-from metrics.text import check_captions
+from crosslens_metrics.java import Talk, ToolFailedError, ToolMissingError, jar
+from crosslens_metrics.scores import MetricScores
+from crosslens_metrics.text import check_captions
 
 VERSION = "1.5"
 JAR_VARIABLE = "METEOR_JAR"
@@ -85,9 +85,9 @@ def meteor(candidates: Sequence[str], references: Sequence[Sequence[str]], *, la
     ------
     ValueError
         If there is no image, the lengths differ, or an image has no reference; `UnknownLanguageError`.
-    metrics.java.ToolMissingError
+    crosslens_metrics.java.ToolMissingError
         If Java, the archive or the table of paraphrases of the language is not there.
-    metrics.java.ToolFailedError
+    crosslens_metrics.java.ToolFailedError
 
     References
     ----------
@@ -216,7 +216,7 @@ def sums_of_answers(answers: Sequence[str], *, language: str) -> NDArray[np.floa
     Raises
     ------
     UnknownLanguageError
-    metrics.java.ToolFailedError
+    crosslens_metrics.java.ToolFailedError
         Where an answer is another.
     """
     about = parameters_of(language)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.named_vectors import MalformedVectorsError, NamedVectors
-from metrics.scoring import Projections
+from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors
+from crosslens_metrics.scoring import Projections
 
 NAMES_SHOWN = 5
 
@@ -20,7 +20,7 @@ def projections_of(
     references: NamedVectors | None = None,
     features: NamedVectors | None = None,
 ) -> Projections:
-    """What `metrics.scoring.score` takes for CLinRel, CMedRel and WCC.
+    """What `crosslens_metrics.scoring.score` takes for CLinRel, CMedRel and WCC.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.intervals import NORMAL_QUANTILE, Interval, percentile_interval
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.intervals import NORMAL_QUANTILE, Interval, percentile_interval
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 
 def majority_outcomes(better: ArrayLike, worse: ArrayLike, ratings: ArrayLike) -> NDArray[np.int8]:

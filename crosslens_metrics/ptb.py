@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from metrics.java import Talk, ToolFailedError, jar
+from crosslens_metrics.java import Talk, ToolFailedError, jar
 
 VERSION = "3.4.1"
 JAR_VARIABLE = "PTB_JAR"
@@ -33,9 +33,9 @@ def ptb_tokens(texts: Sequence[str]) -> list[str]:
 
     Raises
     ------
-    metrics.java.ToolMissingError
+    crosslens_metrics.java.ToolMissingError
         If Java or the archive is not there.
-    metrics.java.ToolFailedError
+    crosslens_metrics.java.ToolFailedError
 
     References
     ----------

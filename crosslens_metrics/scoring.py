@@ -9,20 +9,20 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics import meteor as meteor_1_5
-from metrics.bleu import bleu_of
-from metrics.cider import cider_d_of, cider_of
-from metrics.document_frequencies import DocumentFrequencies
-from metrics.encoding import EncodedCaptions, encode
-from metrics.relevance import bmrc, clin_rel, cmed_rel, wcc, wmd_rel
-from metrics.rouge_l import rouge_l_of
-from metrics.scores import MetricScores
-from metrics.signatures import Signature, references_digest
-from metrics.sums import bmrc_sums
-from metrics.text import Tokenizer, check_captions, normalised_by_default, text_version, tokenise_groups
-from metrics.undefined import Reason, UndefinedFigureError
-from metrics.word_movers import Distances, word_movers_distances
-from metrics.word_vectors import Vectors
+from crosslens_metrics import meteor as meteor_1_5
+from crosslens_metrics.bleu import bleu_of
+from crosslens_metrics.cider import cider_d_of, cider_of
+from crosslens_metrics.document_frequencies import DocumentFrequencies
+from crosslens_metrics.encoding import EncodedCaptions, encode
+from crosslens_metrics.relevance import bmrc, clin_rel, cmed_rel, wcc, wmd_rel
+from crosslens_metrics.rouge_l import rouge_l_of
+from crosslens_metrics.scores import MetricScores
+from crosslens_metrics.signatures import Signature, references_digest
+from crosslens_metrics.sums import bmrc_sums
+from crosslens_metrics.text import Tokenizer, check_captions, normalised_by_default, text_version, tokenise_groups
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.word_movers import Distances, word_movers_distances
+from crosslens_metrics.word_vectors import Vectors
 
 IMPLEMENTATION = "1"
 """Of the metrics of our own. Raised when a figure changes in any digit that is compared."""
@@ -86,7 +86,7 @@ class Projections:
     images : array_like of float, shape (n_images, dimensions), optional
         Features of the images. CLinRel does without.
     english : str, optional
-        Digest of the English references (`metrics.signatures.references_digest`): it stands in the signature.
+        Digest of the English references (`crosslens_metrics.signatures.references_digest`): it stands in the signature.
     """
 
     encoder: str
@@ -121,8 +121,8 @@ class Prepared:
         UnknownMetricError
         MissingInputError
             If word vectors or projections are needed and were not given.
-        metrics.java.ToolMissingError, metrics.java.ToolFailedError, metrics.meteor.UnknownLanguageError
-            From METEOR.
+        ToolMissingError, ToolFailedError, UnknownLanguageError
+            From METEOR: see `crosslens_metrics.java` and `crosslens_metrics.meteor`.
         """
         metric = metric_named(name)
         if metric.name not in self.done:
@@ -169,14 +169,14 @@ def prepare(
     references : sequence of sequence of str, length n_images
         One or more captions for each image, in the same order.
     tokenizer, language, normalise
-        See `metrics.text.tokenise`. METEOR asks for the language too.
+        See `crosslens_metrics.text.tokenise`. METEOR asks for the language too.
     meteor_language : str, optional
         Whose parameters METEOR uses; without it those of the language, or the English ones where it has none.
     frequencies : DocumentFrequencies, optional
         In how many images n-grams occur, for CIDEr and CIDEr-D; without it, the references tell.
     workers : int
         Processor cores to use.
-    vectors : metrics.word_vectors.Vectors, optional
+    vectors : crosslens_metrics.word_vectors.Vectors, optional
         Of words in the language, for WMDRel and WCC. The references are then English ones, translated.
     projections : Projections, optional
         For CLinRel, CMedRel and WCC.
@@ -185,7 +185,7 @@ def prepare(
     ------
     ValueError
         If there is no image, the lengths differ, an image has no reference, or there is no such tokeniser.
-    metrics.java.ToolMissingError
+    crosslens_metrics.java.ToolMissingError
         If the tokeniser needs a program or package that is not there.
     """
     check_captions(candidates, references)
@@ -242,8 +242,8 @@ def score(
     Raises
     ------
     ValueError
-        As `prepare`; `UnknownMetricError`; `MissingInputError`; `metrics.meteor.UnknownLanguageError`.
-    metrics.java.ToolMissingError, metrics.java.ToolFailedError
+        As `prepare`; `UnknownMetricError`; `MissingInputError`; `crosslens_metrics.meteor.UnknownLanguageError`.
+    crosslens_metrics.java.ToolMissingError, crosslens_metrics.java.ToolFailedError
     """
     wanted = [(metric_named(name), name) for name in dict.fromkeys(metrics)]
     prepared = prepare(

@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.bleu import bleu_of_sums
-from metrics.meteor import meteor_of_sums
-from metrics.relevance import bmrc
-from metrics.scores import MetricScores
-from metrics.signatures import Signature
+from crosslens_metrics.bleu import bleu_of_sums
+from crosslens_metrics.meteor import meteor_of_sums
+from crosslens_metrics.relevance import bmrc
+from crosslens_metrics.scores import MetricScores
+from crosslens_metrics.signatures import Signature
 
 Sums = NDArray[np.float64]
 Statistic = Callable[[Sums], NDArray[np.float64]]
@@ -24,7 +24,7 @@ IMAGES, ROUGE_L, CIDER = 16, 17, 18
 def statistic_of(signature: Signature) -> Statistic | None:
     """How the corpus figure follows from `MetricScores.sums` summed up; None where it is the mean over images.
 
-    It takes an array of shape (n_some, n_sums) and gives one of shape (n_some,), as `metrics.paired` asks for.
+    It takes an array of shape (n_some, n_sums) and gives one of shape (n_some,), for `crosslens_metrics.paired`.
     """
     name, language = signature.metric, signature.get("params") or signature.get("lang") or ""
     if name in {f"bleu-{order}" for order in (1, 2, 3, 4)}:
@@ -68,7 +68,7 @@ def bmrc_of_sums(sums: ArrayLike, *, language: str) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of float, shape (n_some,)
-        On the scale of `metrics.relevance.bmrc`.
+        On the scale of `crosslens_metrics.relevance.bmrc`.
     """
     table = np.asarray(sums, dtype=np.float64)
     means = table[:, [ROUGE_L, CIDER]] / table[:, [IMAGES]]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 Weights = Literal["none", "linear", "quadratic"]
 POWERS: dict[Weights, int] = {"none": 0, "linear": 1, "quadratic": 2}

@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 Points = NDArray[np.float64]
 

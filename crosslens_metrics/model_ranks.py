@@ -7,7 +7,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.correlations import both_finite, pearson, ranks, spearman
+from crosslens_metrics.correlations import both_finite, pearson, ranks, spearman
 
 
 class Ties(StrEnum):

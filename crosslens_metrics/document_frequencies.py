@@ -12,9 +12,9 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.encoding import EncodedCaptions, encode
-from metrics.n_grams import ORDERS, NGrams, Places, SmallNumbers, sweep
-from metrics.vocabulary import Numbers, to_bytes
+from crosslens_metrics.encoding import EncodedCaptions, encode
+from crosslens_metrics.n_grams import ORDERS, NGrams, Places, SmallNumbers, sweep
+from crosslens_metrics.vocabulary import Numbers, to_bytes
 
 FORMAT = 1
 SIGNATURE_LENGTH = 16
@@ -36,8 +36,8 @@ class DocumentFrequencies:
     before, last, counts : tuple of four ndarrays of int, of shape (n_grams_of_order,)
         For n = 1 to 4.
     text : str
-        How the texts became tokens (`metrics.text.text_version`), or empty where that is not known. The signature does
-        not have it: it is of the tokens themselves.
+        How the texts became tokens (`crosslens_metrics.text.text_version`), or empty where that is not known. The
+        signature does not have it: it is of the tokens themselves.
     """
 
     def __init__(

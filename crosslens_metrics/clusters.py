@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from metrics.intervals import LEVEL, Interval
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.intervals import LEVEL, Interval
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 MOST_CLUSTERS = 2_000
 """(ours) More clusters than this are put together at random before they are resampled: see `ratio_bounds`."""

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from metrics.intervals import Interval, percentile_interval
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.intervals import Interval, percentile_interval
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 Level = Literal["nominal", "ordinal", "interval"]
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")

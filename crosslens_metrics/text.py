@@ -11,8 +11,8 @@ import unicodedata
 from collections.abc import Sequence
 from enum import StrEnum
 
-from metrics import ptb
-from metrics.java import ToolMissingError
+from crosslens_metrics import ptb
+from crosslens_metrics.java import ToolMissingError
 
 NORMALISATION = "norm-1"
 WHITESPACE_VERSION = "whitespace-1"
@@ -57,7 +57,7 @@ def tokenise(
     ------
     ValueError
         If there is no such tokeniser.
-    metrics.java.ToolMissingError
+    crosslens_metrics.java.ToolMissingError
         If the tokeniser needs a program or package that is not there.
     """
     kind = Tokenizer(tokenizer)
@@ -111,7 +111,7 @@ def text_version(tokenizer: str, normalise: bool | None = None) -> str:
     ------
     ValueError
         If there is no such tokeniser.
-    metrics.java.ToolMissingError
+    crosslens_metrics.java.ToolMissingError
         If ICU is not there.
     """
     kind = Tokenizer(tokenizer)

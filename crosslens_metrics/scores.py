@@ -19,7 +19,8 @@ class MetricScores:
     per_image : ndarray of float, shape (n_images,)
         In the order of the captions that were scored.
     sums : ndarray of float, shape (n_images, n_sums), optional
-        What each image adds to the sums that `corpus` follows from (`metrics.sums` says how), where it is no mean.
+        What each image adds to the sums that `corpus` follows from (`crosslens_metrics.sums` says how), where it is no
+        mean.
     """
 
     corpus: float

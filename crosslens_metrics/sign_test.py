@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scipy import special
 
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 
 def sign_test(wins: int, losses: int) -> float:

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.encoding import EncodedCaptions, encode
-from metrics.scores import MetricScores
-from metrics.threads import side_by_side
-from metrics.vocabulary import Numbers
+from crosslens_metrics.encoding import EncodedCaptions, encode
+from crosslens_metrics.scores import MetricScores
+from crosslens_metrics.threads import side_by_side
+from crosslens_metrics.vocabulary import Numbers
 
 # A caption's words are the bits of one number; what is longer than the last is done pair by pair.
 WIDTHS = (8, 16, 32, 64)

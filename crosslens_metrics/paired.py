@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.bootstrap import CELLS_AT_ONCE, SAME_WITHIN, interval_of, resample_weights
-from metrics.intervals import Interval
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.bootstrap import CELLS_AT_ONCE, SAME_WITHIN, interval_of, resample_weights
+from crosslens_metrics.intervals import Interval
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 METHODS = ("bootstrap", "permutation")
 MOST_UNITS = 10_000

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.encoding import EncodedCaptions, encode
-from metrics.n_grams import ORDERS, Places, gather, numbered
-from metrics.scores import MetricScores
-from metrics.threads import side_by_side
-from metrics.vocabulary import Numbers
+from crosslens_metrics.encoding import EncodedCaptions, encode
+from crosslens_metrics.n_grams import ORDERS, Places, gather, numbered
+from crosslens_metrics.scores import MetricScores
+from crosslens_metrics.threads import side_by_side
+from crosslens_metrics.vocabulary import Numbers
 
 Counts = Numbers | NDArray[np.float64]
 Bleus = tuple[MetricScores, MetricScores, MetricScores, MetricScores]

@@ -11,12 +11,12 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.document_frequencies import DocumentFrequencies, Lookup
-from metrics.encoding import EncodedCaptions, encode
-from metrics.n_grams import ORDERS, NGrams, Places, SmallNumbers, sweep
-from metrics.scores import MetricScores
-from metrics.undefined import Reason, UndefinedFigureError
-from metrics.vocabulary import Numbers
+from crosslens_metrics.document_frequencies import DocumentFrequencies, Lookup
+from crosslens_metrics.encoding import EncodedCaptions, encode
+from crosslens_metrics.n_grams import ORDERS, NGrams, Places, SmallNumbers, sweep
+from crosslens_metrics.scores import MetricScores
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.vocabulary import Numbers
 
 Weights = NDArray[np.float64]
 Product = Callable[[Weights, Weights], Weights]

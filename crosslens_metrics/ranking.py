@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csgraph
 
-from metrics.intervals import Interval
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.intervals import Interval
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 MOST_ITERATIONS = 1_000
 LARGEST_SHARE_UNFITTED = 0.01

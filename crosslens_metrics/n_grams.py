@@ -10,9 +10,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.encoding import EncodedCaptions
-from metrics.threads import side_by_side
-from metrics.vocabulary import Numbers
+from crosslens_metrics.encoding import EncodedCaptions
+from crosslens_metrics.threads import side_by_side
+from crosslens_metrics.vocabulary import Numbers
 
 ORDERS = (1, 2, 3, 4)
 KEY_BITS = 64

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.bootstrap import Weights, bootstrap_interval
-from metrics.correlations import Coefficient, both_finite, centred, correlation, flipped, kendall_tau_b
-from metrics.intervals import Interval
-from metrics.undefined import UndefinedFigureError
+from crosslens_metrics.bootstrap import Weights, bootstrap_interval
+from crosslens_metrics.correlations import Coefficient, both_finite, centred, correlation, flipped, kendall_tau_b
+from crosslens_metrics.intervals import Interval
+from crosslens_metrics.undefined import UndefinedFigureError
 
 Values = NDArray[np.float64]
 CELLS_AT_ONCE = 2_000_000

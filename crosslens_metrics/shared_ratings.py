@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.quality import LEVELS, ordinal_alpha
-from metrics.undefined import Reason
+from crosslens_metrics.quality import LEVELS, ordinal_alpha
+from crosslens_metrics.undefined import Reason
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def agreement(things: ArrayLike, ratings: ArrayLike) -> Agreement:
     things : array_like of int, shape (n_ratings,)
         What was rated.
     ratings : array_like of int, shape (n_ratings,)
-        Places in `metrics.quality.LEVELS`.
+        Places in `crosslens_metrics.quality.LEVELS`.
     """
     rated, given = np.asarray(things), np.asarray(ratings, dtype=np.int_)
     counts = _counts(rated, given)

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.vocabulary import PIECE, Numbers, Vocabulary, to_bytes
+from crosslens_metrics.vocabulary import PIECE, Numbers, Vocabulary, to_bytes
 
 IMAGES_AT_ONCE = 4096
 SPACE, END = ord(" "), ord("\n")

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.intervals import Interval, percentile_interval
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.intervals import Interval, percentile_interval
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 CELLS_AT_ONCE = 2_000_000
 LARGEST_SHARE_UNDEFINED = 0.01

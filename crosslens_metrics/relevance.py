@@ -1,7 +1,7 @@
 """Metrics without references in the language: how near a caption is to an English one, or to the image itself.
 
-Everything here takes distances or vectors that are given; `metrics.word_movers` makes the distances, a projection
-(`inference/projections` in the platform) or an encoder of text and pictures the vectors.
+Everything here takes distances or vectors that are given; `crosslens_metrics.word_movers` makes the distances, a
+projection (`inference/projections` in the platform) or an encoder of text and images the vectors.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 PERCENT = 100.0
 ROWS_AT_ONCE = 1024

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.agreement import alpha_of_ratings
-from metrics.intervals import Interval, wilson_interval
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.agreement import alpha_of_ratings
+from crosslens_metrics.intervals import Interval, wilson_interval
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 LEVELS = ("NOT-ENOUGH-INFO", "BAD", "MEDIUM", "GOOD", "EXCELLENT")
 """From the lowest; the first is no place on the scale but says that there is none."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 PACKAGE = "POT"
 FRAMEWORKS = {
@@ -31,7 +31,7 @@ STEPS_AT_MOST = 1_000_000
 
 
 class Lookup(Protocol):
-    """What `metrics.word_vectors` opens: a vector for a word, or None."""
+    """What `crosslens_metrics.word_vectors` opens: a vector for a word, or None."""
 
     def vector(self, word: str) -> NDArray[np.float32] | None: ...
 
@@ -72,7 +72,7 @@ def word_movers_distance(a: str, b: str, vectors: WordLookup, *, unit_length: bo
     a, b : str
         Tokens parted by whitespace.
     vectors : mapping of str to array_like of float, shape (dimensions,), or an object with `vector(word)`
-        Such as a dict, gensim's KeyedVectors, or what `metrics.word_vectors.open_table` gives.
+        Such as a dict, gensim's KeyedVectors, or what `crosslens_metrics.word_vectors.open_table` gives.
     unit_length : bool
         Bring every vector to length 1 first (gensim's default since version 4); the distance is then at most 2.
 
