@@ -34,7 +34,7 @@ def comparison_to_judge(user: User | AnonymousUser, comparison_id: int) -> Compa
         .first()
     )
     if found is None:
-        raise Http404(_("There is no such comparison among yours."))
+        raise Http404(_("You have no such comparison."))
     return found
 
 
@@ -53,7 +53,9 @@ def check_reader(user: User | AnonymousUser) -> None:
         For whoever neither manages a project nor does research in one.
     """
     if not Membership.objects.filter(user=user.pk, role__in=READERS).exists():
-        raise PermissionDenied(_("Only managers and researchers see this page. Ask a manager to invite you as one."))
+        raise PermissionDenied(
+            _("Only managers and researchers can see this page. Ask a manager to invite you as one.")
+        )
 
 
 def has_assigned_pictures(user: User, comparisons: list[Comparison]) -> bool:
@@ -91,11 +93,14 @@ def _standing_missing_requirement(standing: RaterStatus) -> MissingRequirement:
     if standing.state == RaterState.PAUSED:
         return MissingRequirement(
             "paused",
-            _("Some of your answers did not fit together. A manager of the project looks at it before you go on."),
+            _(
+                "Some of your answers were inconsistent. A manager of the project must review them before you "
+                "can continue."
+            ),
         )
     if standing.state == RaterState.WITHDRAWN:
         return MissingRequirement(
             "withdrawn",
-            _("You withdrew your consent together with your answers, which ended your work on this comparison."),
+            _("You withdrew your consent and your answers, so your work on this comparison has ended."),
         )
     return MissingRequirement("excluded", _("A manager of the project has ended your work on this comparison."))

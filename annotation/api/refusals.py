@@ -97,12 +97,12 @@ def refusals() -> Iterator[None]:
         said = _("The time for this batch ran out. You can take it up again.")
         raise ApiError(410, "time-ran-out", said) from None
     except BatchReturnedError:
-        raise ApiError(410, "given-back", _("This batch was given back. You can take it up again.")) from None
+        raise ApiError(410, "given-back", _("This batch was returned. You can resume it.")) from None
     except NoTasksAvailableError:
         said = _("All images of this batch have gone to others since. What you wrote is kept.")
         raise ApiError(409, "all-gone", said) from None
     except OpenBatchExistsError as stopped:
-        said = _("Finish or give back the batch that you have in hand first; here it is.")
+        said = _("Finish or return this batch first.")
         raise ApiError(409, "batch-in-hand", said, batch=str(stopped.batch.pk)) from None
     except ReleaseSettingsError as refused:
         raise ApiError(409, "release-refused", str(refused), {"release": refused.problems}) from None

@@ -45,7 +45,7 @@ def saving_view(
         except LeaseExpiredError:
             return _no(410, "closed", _("The time for this batch ran out. You can take it up again."), location)
         except BatchReturnedError:
-            return _no(410, "closed", _("This batch was given back. You can take it up again."), location)
+            return _no(410, "closed", _("This batch was returned. You can resume it."), location)
         except services.InvalidCaptionError as refused:
             return JsonResponse({"state": "refused", "message": str(refused.problem.message)}, status=422)
 

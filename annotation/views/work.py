@@ -97,7 +97,7 @@ def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     except PoolClosedError:
         messages.info(request, _("This round is closed at present; its manager opens it again."))
     except OpenBatchExistsError as stopped:
-        messages.info(request, _("Finish or give back the batch that you have in hand first; here it is."))
+        messages.info(request, _("Finish or return this batch first."))
         return redirect("annotation:batch-show", stopped.batch.pk)
     except services.StaleStateError:
         pass

@@ -15,13 +15,12 @@ from sxs_eval.selectors.work import LABELS
 
 
 def data_export(person: User) -> Iterator[Part]:
-    yield Part("judging-batches", _("Batches of pairs that you took to compare."), _batches(person))
+    yield Part("judging-batches", _("Batches of pairs that you took."), _batches(person))
     yield Part(
         "judgements",
-        _("Which of two captions you found better, with your comments. The captions are not here, nor whose they "
-          "are."),
+        _("Which of two captions you found better, with your comments. Captions and models are not included."),
         _judgements(person),
-    )  # fmt: skip
+    )
     yield Part("judging-standings", _("Whether your judgements count in a comparison."), _standings(person))
 
 

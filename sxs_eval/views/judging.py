@@ -61,13 +61,13 @@ def batch_take(request: HttpRequest, comparison_id: int) -> HttpResponse:
     except NotQualifiedError as stopped:
         _say(request, stopped)
     except PoolClosedError:
-        messages.info(request, _("This comparison is closed at present; its manager opens it again."))
+        messages.info(request, _("This comparison is closed. A manager can reopen it."))
     except PoolBusyError:
-        messages.info(request, _("Others are taking the last pairs this very moment. Try again in a few seconds."))
+        messages.info(request, _("Others are taking the last pairs right now. Try again in a few seconds."))
     else:
         if batch:
             return redirect("sxs_eval:batch-show", batch.pk)
-        messages.info(request, _("There is nothing left for you in this comparison. Thank you!"))
+        messages.info(request, _("You have no pairs left to judge in this comparison. Thank you!"))
     return redirect("sxs_eval:work-show")
 
 
@@ -106,7 +106,11 @@ def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
         return _stopped(request, batch_id, stopped)
     if judgement.is_late:
         messages.warning(
-            request, _("This answer came after its time, when others had the pair. It is kept, but does not count.")
+            request,
+            _(
+                "This answer came after the deadline, when the pair had been reassigned. It is kept, but does "
+                "not count."
+            ),
         )
     return _next(request, judgement.batch)
 
@@ -127,9 +131,9 @@ def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_for(user_of(request), batch_id)
     if request.method == "POST":
         if services.return_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now()):
-            messages.success(request, _("What you had not judged was given back. All that you judged counts."))
+            messages.success(request, _("You returned the pairs that you had not judged. Your answers count."))
         else:
-            messages.success(request, _("Thank you! All that you judged counts."))
+            messages.success(request, _("Thank you! Your answers count."))
         return redirect("sxs_eval:work-show")
     page = judging_page(batch, user_of(request), timezone.now())
     return render(request, "sxs_eval/return.html", {"batch": page.batch})
@@ -144,11 +148,11 @@ def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     except NotQualifiedError as stopped:
         _say(request, stopped)
     except NoTasksAvailableError:
-        messages.info(request, _("All that was left of this batch has gone to others since. What you judged counts."))
+        messages.info(request, _("The rest of this batch has been reassigned. Your answers count."))
     except PoolClosedError:
-        messages.info(request, _("This comparison is closed at present; its manager opens it again."))
+        messages.info(request, _("This comparison is closed. A manager can reopen it."))
     except OpenBatchExistsError as stopped:
-        messages.info(request, _("Finish or give back the batch that you have in hand first; here it is."))
+        messages.info(request, _("Finish or return this batch first."))
         return redirect("sxs_eval:batch-show", stopped.batch.pk)
     else:
         return redirect("sxs_eval:batch-show", batch_id)
@@ -163,7 +167,7 @@ def instructions_show(request: HttpRequest, slug: str) -> HttpResponse:
     number = _whole_number(request.GET.get("version"))
     shown = versions.order_by("version").last() if number is None else versions.filter(version=number).first()
     if shown is None:
-        raise Http404(_("There are no such instructions."))
+        raise Http404(_("These instructions do not exist."))
     context = {"project": project, "instructions": shown, "html": to_html(shown.body)}
     return render(request, "sxs_eval/instructions.html", context)
 
@@ -173,11 +177,11 @@ def _stopped(request: HttpRequest, batch_id: UUID, stopped: Exception) -> HttpRe
     here = reverse("sxs_eval:batch-show", args=[batch_id])
     match stopped:
         case Judgement.DoesNotExist() | JudgingBatch.DoesNotExist():
-            raise Http404(_("This pair is not in your hands.")) from stopped
+            raise Http404(_("This pair is not assigned to you.")) from stopped
         case services.StaleTrialError():
-            return _elsewhere(request, 409, _("This pair was answered in another tab; here is what is next."), here)
+            return _elsewhere(request, 409, _("You answered this pair in another tab. Here is the next one."), here)
         case BatchReturnedError():
-            return _elsewhere(request, 410, _("This batch was given back. You can take it up again."), here)
+            return _elsewhere(request, 410, _("This batch was returned. You can resume it."), here)
         case NotQualifiedError():
             _say(request, stopped)
             return _elsewhere(request, 410, "", reverse("sxs_eval:work-show"))
@@ -186,7 +190,7 @@ def _stopped(request: HttpRequest, batch_id: UUID, stopped: Exception) -> HttpRe
             return _elsewhere(request, 422, _("Choose one of the answers (%(known)s).") % {"known": known}, here)
         case services.CommentTooLongError():
             longest = {"longest": services.LONGEST_COMMENT}
-            message = _("The comment is too long: at most %(longest)s characters. Shorten it, then answer again.")
+            message = _("The comment is longer than %(longest)s characters. Shorten it, then answer again.")
             return _elsewhere(request, 422, message % longest, here)
     raise stopped
 

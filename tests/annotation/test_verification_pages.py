@@ -89,7 +89,7 @@ def test_authors_are_not_offered_what_only_they_wrote():
 
     page = signed_in(author).get(reverse("annotation:work-show")).content.decode()
 
-    assert "Nothing waits for you" in page
+    assert "No work right now" in page
 
 
 @pytest.mark.parametrize(("language", "direction"), [("ar", "rtl"), ("hi", "ltr"), ("ja", "ltr")])

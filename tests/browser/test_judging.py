@@ -76,9 +76,9 @@ def test_three_raters_judge_every_pair_by_keys_by_touch_and_without_scripts(
         page.on("pageerror", noted(problems))
         desk = sit_down(page, comparison, live_server.url, name)
         expected[name] = judge_all(desk, prefer, press)
-        expect(page.get_by_text("There is nothing left for you")).to_be_visible()
+        expect(page.get_by_text("You have no pairs left to judge")).to_be_visible()
         page.get_by_role("button", name="Finish").click()
-        expect(page.get_by_text("Thank you! All that you judged counts.")).to_be_visible()
+        expect(page.get_by_text("Thank you! Your answers count.")).to_be_visible()
         context.close()
         assert problems == []
     keys = dict(comparison.collection.entries.values_list("image_id", "key"))
@@ -94,7 +94,7 @@ def test_three_raters_judge_every_pair_by_keys_by_touch_and_without_scripts(
 
 def test_undo_brings_the_last_pair_back_and_its_comment(desk: Desk, page: Page) -> None:
     seen = captions(page)
-    page.get_by_text("Comment (not required)").click()
+    page.get_by_text("Comment (optional)").click()
     page.locator("#comment").press_sequentially("1 and 2 are alike")
     page.keyboard.press("Control+Enter")
     desk.answer("2")
@@ -103,7 +103,7 @@ def test_undo_brings_the_last_pair_back_and_its_comment(desk: Desk, page: Page) 
     expect(number(page)).to_have_text("Pair 1 of 4")
     assert captions(page) == seen
     expect(page.locator("#comment")).to_have_value("1 and 2 are alike")
-    expect(page.locator("#status")).to_contain_text("taken back")
+    expect(page.locator("#status")).to_contain_text("undone")
     assert desk.choices() == [None] * 4
     page.wait_for_timeout(AWAKE_MS)
     desk.answer("7")
@@ -201,7 +201,7 @@ def test_a_key_right_after_the_swap_is_not_taken_for_the_next_pair(desk: Desk, p
 
 
 def test_keys_can_be_switched_off_and_do_nothing_in_the_comment(desk: Desk, page: Page) -> None:
-    page.get_by_text("Comment (not required)").click()
+    page.get_by_text("Comment (optional)").click()
     page.locator("#comment").press_sequentially("12u")
     page.get_by_role("checkbox").uncheck()
     page.keyboard.press("Enter")
@@ -236,7 +236,7 @@ def test_a_pair_answered_in_another_tab_leads_to_where_that_one_is(desk: Desk, p
     desk.answer("1")
     other.keyboard.press("7")
     expect(number(other)).to_have_text("Pair 2 of 4")
-    expect(other.get_by_text("answered in another tab")).to_be_visible()
+    expect(other.get_by_text("You answered this pair in another tab")).to_be_visible()
     assert desk.choices() == [3, None, None, None]
 
 
@@ -246,7 +246,7 @@ def test_a_break_leaves_no_caption_behind_and_the_batch_goes_on_where_it_was(des
     page.get_by_role("link", name="Take a break").click()
     expect(page.get_by_text("1 of 4 pairs of this batch judged")).to_be_visible()
     assert "caption of" not in page.evaluate("JSON.stringify(localStorage) + JSON.stringify(sessionStorage)")
-    page.get_by_role("link", name="Go on").click()
+    page.get_by_role("link", name="Continue").click()
     expect(number(page)).to_have_text("Pair 2 of 4")
     assert captions(page) == seen
 

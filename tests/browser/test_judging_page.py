@@ -96,7 +96,7 @@ def test_the_raters_pages_have_no_barriers(desk: Desk, page: Page, scheme: Any, 
         assert barriers(page) == [], path
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
     page.goto(desk.url)
-    page.get_by_text("Comment (not required)").click()
+    page.get_by_text("Comment (optional)").click()
     page.locator("#question").click()
     desk.answer("1")
     assert barriers(page) == []

@@ -143,7 +143,7 @@ def test_work_tells_who_has_not_consented_what_to_do(comparison, desk, rater):
 
 
 def test_somebody_without_a_comparison_is_told_when_there_would_be_one():
-    assert "No work waits for you" in client_of(make_user()).get("/compare/").content.decode()
+    assert "No work right now" in client_of(make_user()).get("/compare/").content.decode()
 
 
 def test_captions_are_on_the_sides_that_were_drawn(desk, rater):
@@ -233,7 +233,7 @@ def test_the_end_offers_to_undo_to_go_on_and_to_stop(comparison, desk):
     assert "Pair 4 of 4" in show(desk, batch)
     answer(desk, batch, 4)
     finished = desk.post(reverse("sxs_eval:batch-return", args=[batch.pk]), follow=True)
-    assert "All that you judged counts" in finished.content.decode()
+    assert "Your answers count" in finished.content.decode()
     batch.batch.refresh_from_db()
     assert batch.batch.state == "done"
 
@@ -246,7 +246,7 @@ def test_the_end_of_a_batch_leads_on_to_the_next_one():
         answer(desk, batch, position)
     page = show(desk, batch)
     assert reverse("sxs_eval:batch-take", args=[comparison.pk]) in page
-    assert "nothing left for you" not in page
+    assert "no pairs left to judge" not in page
 
 
 def test_only_the_last_answer_can_be_undone(comparison, desk):
@@ -263,17 +263,17 @@ def test_a_batch_returned_or_out_of_time_can_be_resumed(comparison, desk):
     batch = take(desk, comparison)
     answer(desk, batch, 1)
     assert "You judged 1 of its 4 pairs" in desk.get(reverse("sxs_eval:batch-return", args=[batch.pk])).content.decode()
-    assert "All that you judged counts." in return_batch(desk, batch).content.decode()
-    assert "You gave this batch back" in show(desk, batch)
-    assert "You gave a batch back." in desk.get("/compare/").content.decode()
+    assert "Your answers count." in return_batch(desk, batch).content.decode()
+    assert "You returned this batch" in show(desk, batch)
+    assert "You returned a batch." in desk.get("/compare/").content.decode()
     resume(desk, batch)
     assert "Pair 2 of 4" in show(desk, batch)
 
     let_time_run_out(batch)
     for _swept in range(2):
-        assert "The time for this batch ran out" in show(desk, batch)
+        assert "This batch expired" in show(desk, batch)
         assert captions_of(show(desk, batch)) == []
-        assert "The time of a batch ran out." in desk.get("/compare/").content.decode()
+        assert "A batch expired." in desk.get("/compare/").content.decode()
         expire_overdue(now=timezone.now())
     resume(desk, batch)
     assert "Pair 2 of 4" in show(desk, batch)
@@ -290,7 +290,7 @@ def test_a_batch_is_offered_again_only_while_something_of_it_is_free(desk, rater
     assert offer in desk.get("/compare/").content.decode()
     take(client_of(make_rater(comparison)), comparison)
     assert offer not in desk.get("/compare/").content.decode()
-    assert "has gone to others since" in desk.post(offer, follow=True).content.decode()
+    assert "has been reassigned" in desk.post(offer, follow=True).content.decode()
 
 
 def test_work_does_not_count_pairs_of_a_batch_that_went_to_others(desk, rater):
@@ -343,8 +343,8 @@ def test_an_answer_that_cannot_be_kept_says_why_and_leads_on(comparison, desk, r
     assert (paused.status_code, paused.json()["location"]) == (410, "/compare/")
     page = desk.get(reverse("sxs_eval:batch-show", args=[batch.pk]), follow=True)
     assert page.redirect_chain == [("/compare/", 302)]
-    assert "did not fit together" in page.content.decode()
-    assert "A manager of the project looks at it" in desk.get("/compare/").content.decode()
+    assert "were inconsistent" in page.content.decode()
+    assert "A manager of the project must review them" in desk.get("/compare/").content.decode()
     assert Judgement.objects.filter(choice__isnull=False).count() == 1
 
 
@@ -352,7 +352,7 @@ def test_a_form_is_told_in_words_what_stopped_its_answer(comparison, desk):
     batch = take(desk, comparison)
     answer(desk, batch, 1)
     page = answer(desk, batch, 1, "-3", follow=True)
-    assert "answered in another tab" in page.content.decode()
+    assert "answered this pair in another tab" in page.content.decode()
     assert "Pair 2 of 4" in page.content.decode()
 
 

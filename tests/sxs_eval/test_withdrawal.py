@@ -78,7 +78,7 @@ def test_no_manager_brings_them_back_and_agreeing_again_does_not_either(comparis
     exclude_rater(comparison=comparison, rater=rater, note="", by=manager, now=LATER)
     assert RaterStatus.objects.get(person=rater).state == RaterState.WITHDRAWN
     Consent.objects.create(text=comparison.project.consent_texts.get(), user=rater, given_at=LATER)
-    with pytest.raises(NotQualifiedError, match="which ended your work"):
+    with pytest.raises(NotQualifiedError, match="your work on this comparison has ended"):
         take(comparison, rater, now=LATER)
     assert counted(comparison) == 0
 
