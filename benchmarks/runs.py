@@ -37,10 +37,10 @@ from images.models import Collection, CollectionImage, Image, JobState
 from images.services import files
 from inference.backends.captioners import Decoding, Said
 from inference.models import CaptioningModel, Run
-from inference.services import loading, runs, workers
-from inference.services.pictures import read_picture
-from inference.services.running import work_on
-from inference.services.workers import meter
+from inference.services import model_cache, runs, worker_status
+from inference.services.executor import work_on
+from inference.services.image_reading import read_picture
+from inference.services.worker_status import meter
 from inference.services.works import work_of
 from languages.models import Language
 from tests.inference import fake_backend
@@ -86,7 +86,7 @@ def measure_beside_bare(pictures: int) -> dict[str, Any]:
     """Both in turns, with the model loaded once; who goes first changes."""
     from tests.inference.tiny_models import save_blip_base
 
-    workers.prepare_process(processes=1)
+    worker_status.prepare_process(processes=1)
     with tempfile.TemporaryDirectory(prefix="crosslens_bench_models_") as folder:
         settings.MODELS_FOLDER = folder
         save_blip_base(Path(folder) / "blip")
@@ -95,7 +95,7 @@ def measure_beside_bare(pictures: int) -> dict[str, Any]:
         ours: list[Timed] = []
         busy: list[float] = []
         first = blip("blip")
-        loading.captioner(first).describe()
+        model_cache.captioner(first).describe()
         # Warms both up: either has a thread of its own.
         english = Language.objects.filter(pk="en")
         timed_run(first, collection, english)
@@ -108,7 +108,7 @@ def measure_beside_bare(pictures: int) -> dict[str, Any]:
                     busy.append(meter.busy_s / ours[-1].wall_s)
                 else:
                     bare.append(bare_loop(model, collection))
-        about = loading.captioner(first).describe()
+        about = model_cache.captioner(first).describe()
     wall = [mine.wall_s / plain.wall_s - 1 for mine, plain in zip(ours, bare, strict=True)]
     # Where the machine has other work as well, the processor's time says more than the wall's.
     cpu = [mine.cpu_s / plain.cpu_s - 1 for mine, plain in zip(ours, bare, strict=True)]
@@ -159,7 +159,7 @@ def timed_run(model: CaptioningModel, collection: Collection, languages: Any) ->
 
 def bare_loop(model: CaptioningModel, collection: Collection) -> Timed:
     """What a script would do."""
-    captioner = loading.captioner(model)
+    captioner = model_cache.captioner(model)
     images = list(Image.objects.filter(collections=collection).order_by("entries__position"))
     found: list[Timed] = []
     said: list[Any] = []

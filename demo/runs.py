@@ -11,7 +11,7 @@ from inference.backends.captioners import Decoding
 from inference.backends.registry import backend_named
 from inference.models import CaptioningModel, Encoder, Precision
 from inference.services import encoders, models, runs
-from inference.services.loading import spec_of
+from inference.services.model_cache import spec_of
 from languages.models import Language
 from people.models import User
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from images.models import ImportKind
 from images.services import jobs
 from inference.models import Run
-from inference.services import imports, routing, running, runs, trials, workers
+from inference.services import executor, imports, routing, runs, trials, worker_status
 from inference.services.heartbeat import heartbeat
 from inference.services.works import work_of
 
@@ -48,9 +48,9 @@ def work_on(self: Task[..., None], run_id: int) -> None:
     if routing.is_run_for_another(run_id=run_id, now=timezone.now()):
         _hand_on(self, run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id))
         return
-    slice_s = running.SLICE_S if heartbeat.queues == {workers.GPU} else SHORT_SLICE_S
-    has_more = running.work_on(
-        run_id=run_id, work_of=work_of, worker=workers.name(), clock=timezone.now, slice_s=slice_s
+    slice_s = executor.SLICE_S if heartbeat.queues == {worker_status.GPU} else SHORT_SLICE_S
+    has_more = executor.work_on(
+        run_id=run_id, work_of=work_of, worker=worker_status.name(), clock=timezone.now, slice_s=slice_s
     )
     if has_more:
         _send(run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id))
@@ -65,7 +65,7 @@ def sweep_runs() -> None:
 
 @shared_task
 def sweep_workers() -> None:
-    workers.forget_the_silent(now=timezone.now())
+    worker_status.forget_the_silent(now=timezone.now())
     trials.forget_old(now=timezone.now())
 
 
@@ -74,7 +74,7 @@ def run_trial(self: Task[..., None], trial_id: int) -> None:
     if routing.is_trial_for_another(trial_id=trial_id, now=timezone.now()):
         _hand_on(self, trial_id, trials.queue_of(trial_id))
         return
-    trials.run_trial(trial_id=trial_id, worker=workers.name(), clock=timezone.now)
+    trials.run_trial(trial_id=trial_id, worker=worker_status.name(), clock=timezone.now)
 
 
 @shared_task
@@ -112,7 +112,9 @@ def _hand_on(task: Task[..., None], row_id: int, queue: str) -> None:
 def _prepare_process(sender: Any, **_about: Any) -> None:
     # Before they are forked off. A pool of another kind is one process, in which PyTorch may have all cores.
     is_forking = get_implementation(sender.pool_cls).__module__.endswith("prefork")
-    workers.prepare_process(processes=sender.concurrency if is_forking and isinstance(sender.concurrency, int) else 1)
+    worker_status.prepare_process(
+        processes=sender.concurrency if is_forking and isinstance(sender.concurrency, int) else 1
+    )
 
 
 @signals.worker_process_init.connect

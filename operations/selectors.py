@@ -16,7 +16,7 @@ from allocation.models import Batch, BatchState
 from annotation.models import Release
 from images.models import Image, ImportJob, JobState
 from inference.models import GOING, Run, RunState, Trial, Worker
-from inference.services.workers import DEFAULT, FRESH, GPU
+from inference.services.worker_status import DEFAULT, FRESH, GPU
 from operations.broker import UnreachableError, messages_waiting
 from people.models import Delivery, DeliveryState
 from scoring.models import Pass

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from config.environment import OPTIONAL, REQUIRED
-from inference.services.running import SLICE_S
+from inference.services.executor import SLICE_S
 from inference.tasks import SHORT_SLICE_S
 from tests.servers import ROOT, missing, postgres_programs
 

@@ -21,7 +21,7 @@ from annotation.services.rounds import create_round
 from crosslens_metrics.caption_stats import LONGEST_LINE, ImageCaptions, MalformedFileError, read_line
 from images.models import Collection
 from inference.rules.captions import CaptionLineError, caption_text
-from inference.services.lookup import images_named
+from inference.services.image_lookup import images_named
 from languages.models import Language
 from languages.rules import MalformedTagError, canonical_tag
 from people import audit

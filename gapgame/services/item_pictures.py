@@ -24,7 +24,7 @@ from images.rules.pictures import ImageRefusedError, PictureFacts, check_name, i
 from images.services.collections import file_name_of, put_in
 from images.services.images import image_of, sha256_of, store_original
 from images.services.sources import Content, Entry, Problem, spooled
-from inference.services.lookup import images_named
+from inference.services.image_lookup import images_named
 
 STRIPPED_OF = "stripped_of"
 WITHHELD_TITLE = "withheld_title"

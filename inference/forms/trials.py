@@ -18,7 +18,7 @@ from inference.backends.captioners import Decoding
 from inference.forms.decoding import DecodingForm
 from inference.models import CaptioningModel
 from inference.selectors.gallery import hidden_from
-from inference.services.lookup import images_named
+from inference.services.image_lookup import images_named
 from languages.models import Language
 from people.models import User
 

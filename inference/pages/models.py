@@ -15,7 +15,7 @@ from inference.models import IMPORTED, TRANSLATED, CaptioningModel
 from inference.pages.runs import decoding_lines
 from inference.selectors.models import ENGLISH, ModelDetails, ModelRow, languages_by_tag
 from inference.selectors.runs import RunRow, run_rows
-from inference.services.loading import spec_of, translator_spec_of
+from inference.services.model_cache import spec_of, translator_spec_of
 from languages.models import Language
 
 MOST_LANGUAGES = 4

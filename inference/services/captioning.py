@@ -15,8 +15,8 @@ from inference.backends.captioners import Captioner, Decoding, Failed, Said, Tra
 from inference.models import CaptioningModel, Chunk, ModelCaption, Run, RunFailure, Stabiliser
 from inference.rules.captions import CaptionLineError, caption_text
 from inference.rules.runs import unpack_ids
-from inference.services import loading
-from inference.services.working import Made, PendingImage
+from inference.services import model_cache
+from inference.services.job_kind import Made, PendingImage
 
 STABILISER = "stabiliser"
 """The part of an image that is made before all its captions; no language tag is as long."""
@@ -45,7 +45,7 @@ class Captioning:
             self.first = STABILISER
 
     def load(self) -> Mapping[str, str]:
-        self.captioner: Captioner = loading.captioner(self.model)
+        self.captioner: Captioner = model_cache.captioner(self.model)
         self.side, self.batch_size = self.captioner.side, self.captioner.batch_size
         return self.captioner.describe()
 
@@ -112,7 +112,7 @@ class Translating(Captioning):
 
     def load(self) -> Mapping[str, str]:
         assert self.model.translator is not None
-        self.translation: Translation = loading.translation(self.model.translator)
+        self.translation: Translation = model_cache.translation(self.model.translator)
         self.side, self.batch_size = None, self.translation.batch_size
         return self.translation.describe()
 

@@ -17,7 +17,7 @@ from inference.models import Chunk, EmbeddingSet, Encoder, ModelCaption, Run, Ru
 from inference.rules.runs import unpack_ids
 from inference.selectors.embeddings import EmbeddingsUnavailableError
 from inference.services import embedding_store, encoders
-from inference.services.working import Made, PendingImage
+from inference.services.job_kind import Made, PendingImage
 
 
 class ImageEmbedding:

@@ -12,8 +12,8 @@ from inference.backends.captioners import BackendSettingsError, Spec
 from inference.backends.encoders import EncoderSettingsError, Loaded, Subject
 from inference.backends.registry import encoder_named, encoders
 from inference.models import Encoder
-from inference.services import loading
-from inference.services.workers import DEFAULT
+from inference.services import model_cache
+from inference.services.worker_status import DEFAULT
 from people.models import Project, User
 from people.ownership import is_name_taken
 from people.permissions import usable_in
@@ -103,7 +103,7 @@ def load(encoder: Encoder) -> Loaded:
     EncoderSettingsError, inference.backends.encoders.ExtraMissingError
     """
     key = ("vectors", encoder.backend, encoder.source, encoder.options)
-    found: Loaded = loading.kept(key, lambda: encoder_named(encoder.backend).load(spec_of(encoder)))
+    found: Loaded = model_cache.kept(key, lambda: encoder_named(encoder.backend).load(spec_of(encoder)))
     _check_same(encoder, found)
     return found
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from inference.services import workers
+from inference.services import worker_status
 
 log = logging.getLogger(__name__)
 
@@ -41,13 +41,13 @@ class Heartbeat:
             self._thread.join(timeout=STOP_WITHIN_S)
 
     def _beat(self) -> None:
-        worker = workers.name()
+        worker = worker_status.name()
         try:
             while not self._stop.is_set():
-                if workers.meter.is_due():
+                if worker_status.meter.is_due():
                     self._say(worker)
                 self._stop.wait(LOOK_EVERY_S)
-            workers.leave(worker=worker)
+            worker_status.leave(worker=worker)
         except DatabaseError:
             # The row is forgotten after a while.
             log.warning("Worker %s could not take its leave.", worker)
@@ -56,7 +56,7 @@ class Heartbeat:
 
     def _say(self, worker: str) -> None:
         try:
-            workers.beat(worker=worker, queues=self.queues, now=timezone.now())
+            worker_status.beat(worker=worker, queues=self.queues, now=timezone.now())
         except DatabaseError:
             # The database is away or its disk is full: the next beat may get through.
             log.warning("Worker %s could not say that it is there.", worker)

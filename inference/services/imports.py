@@ -24,7 +24,7 @@ from images.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
 from images.services.jobs import Clock
 from inference.models import CaptioningModel, ModelCaption
 from inference.rules.captions import CaptionLine, CaptionLineError, caption_line
-from inference.services.lookup import images_named
+from inference.services.image_lookup import images_named
 from languages.models import Language
 from people.models import Project, User
 from tabular.records import BrokenRecord, Record, count_lines, json_records

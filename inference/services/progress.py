@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from images.models import JobState
 from inference.models import GOING, Chunk, Run, RunEvent, RunState
-from inference.services.working import Work
+from inference.services.job_kind import Work
 from tabular.records import printable
 
 TOLD_FROM_S = 0.5

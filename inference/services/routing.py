@@ -7,7 +7,7 @@ from datetime import datetime
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError
 from inference.models import GOING, CaptioningModel, Encoder, Run, Trial
-from inference.services import loading, trials, workers
+from inference.services import model_cache, trials, worker_status
 
 
 def is_run_for_another(*, run_id: int, now: datetime) -> bool:
@@ -16,7 +16,7 @@ def is_run_for_another(*, run_id: int, now: datetime) -> bool:
     run = found.filter(pk=run_id, state__in=GOING).first()
     if run is None or not _lacks_pytorch(run.model, run.encoder):
         return False
-    return workers.listening(queue=run.queue, now=now, with_pytorch=True) > 0
+    return worker_status.listening(queue=run.queue, now=now, with_pytorch=True) > 0
 
 
 def is_trial_for_another(*, trial_id: int, now: datetime) -> bool:
@@ -24,13 +24,13 @@ def is_trial_for_another(*, trial_id: int, now: datetime) -> bool:
     trial = Trial.objects.select_related("model__translator").filter(pk=trial_id, state__in=trials.OPEN).first()
     if trial is None or not _lacks_pytorch(trial.model):
         return False
-    return workers.listening(queue=trials.queue_of(trial_id), now=now, with_pytorch=True) > 0
+    return worker_status.listening(queue=trials.queue_of(trial_id), now=now, with_pytorch=True) > 0
 
 
 def _lacks_pytorch(model: CaptioningModel | None, encoder: Encoder | None = None) -> bool:
     """Whether it is needed and not installed here."""
     try:
-        return registry.PYTORCH in registry.missing_modules(loading.backend_of(model, encoder))
+        return registry.PYTORCH in registry.missing_modules(model_cache.backend_of(model, encoder))
     except BackendSettingsError:
         # Whoever comes to it says so.
         return False

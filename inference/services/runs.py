@@ -30,9 +30,9 @@ from inference.models import (
 )
 from inference.permissions import runs_for
 from inference.rules.runs import chunks_of, unpack_ids, variant_name
-from inference.services import chunks, encoders, workers
+from inference.services import chunks, encoders, worker_status
 from inference.services.captioning import ENGLISH
-from inference.services.loading import backend_of, spec_of, translator_spec_of
+from inference.services.model_cache import backend_of, spec_of, translator_spec_of
 from inference.services.progress import say
 from languages.models import Language
 from people.models import Project, User
@@ -374,4 +374,4 @@ def workers_wanted(*, run: Run, now: datetime) -> int:
     except BackendSettingsError:
         with_pytorch = False
     # Where none can, one says what is missing.
-    return min(free, max(1, workers.listening(queue=run.queue, now=now, with_pytorch=with_pytorch)))
+    return min(free, max(1, worker_status.listening(queue=run.queue, now=now, with_pytorch=with_pytorch)))

@@ -24,13 +24,13 @@ from images.services.images import sha256_of
 from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, OutOfMemoryError, Said
 from inference.models import IMPORTED, CaptioningModel, ModelCaption, Trial
 from inference.selectors.likeness import is_like_one_assigned
-from inference.services import loading, workers
+from inference.services import model_cache, worker_status
 from inference.services.captioning import ENGLISH, checked
 from inference.services.chunks import LEASE, NUDGE_AFTER, RENEW_EVERY_S, LeaseLostError
-from inference.services.computing import OF_THE_WHOLE_RUN
 from inference.services.device import Device
-from inference.services.pictures import UnreadableImageError, read_picture
-from inference.services.running import Clock
+from inference.services.executor import Clock
+from inference.services.image_reading import UnreadableImageError, read_picture
+from inference.services.model_batches import OF_THE_WHOLE_RUN
 from inference.services.runs import RunRefusedError, check_runnable
 from languages.models import Language
 from people.models import User
@@ -115,10 +115,10 @@ def queue_of(trial_id: int) -> str:
     """Of the workers that can run it."""
     model = Trial.objects.select_related("model__translator").get(pk=trial_id).model
     try:
-        return loading.backend_of(model).queue
+        return model_cache.backend_of(model).queue
     except BackendSettingsError:
         # Whichever worker comes to it says so.
-        return workers.DEFAULT
+        return worker_status.DEFAULT
 
 
 def run_trial(*, trial_id: int, worker: str, clock: Clock) -> None:
@@ -193,7 +193,7 @@ class _Try:
         return {tag: _stored(one) for tag, one in made.items()}
 
     def _captioned(self, model: CaptioningModel, tags: list[str]) -> dict[str, Said | Failed]:
-        captioner: Captioner = loading.captioner(model)
+        captioner: Captioner = model_cache.captioner(model)
         picture = None
         if captioner.side is not None:
             picture = read_picture(self.name, side=captioner.side, pixels=self.pixels)
@@ -213,7 +213,7 @@ class _Try:
     def _translated(self, tags: list[str]) -> dict[str, Said | Failed]:
         english = self.english or self._english_now()
         assert self.model.translator is not None
-        translator = loading.translation(self.model.translator)
+        translator = model_cache.translation(self.model.translator)
         made: dict[str, Said | Failed] = {}
         for tag in tags:
             if tag == ENGLISH:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from inference.models import TRANSLATED, Run
 from inference.services import embedding
 from inference.services.captioning import Captioning, Translating
-from inference.services.working import Work
+from inference.services.job_kind import Work
 
 
 def work_of(run: Run) -> Work:

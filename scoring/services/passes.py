@@ -28,7 +28,7 @@ from inference.backends.captioners import BackendSettingsError
 from inference.backends.encoders import ExtraMissingError
 from inference.selectors.embeddings import EmbeddingsUnavailableError
 from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
-from inference.services import workers
+from inference.services import worker_status
 from inference.services.encoders import queue_of
 from scoring.models import OPEN_STATES, Pass, Score, Scoring
 from scoring.rules.figures import MESSAGES
@@ -84,8 +84,8 @@ def queue_elsewhere(*, pass_id: int, now: datetime) -> str:
         return ""
     found = Pass.objects.filter(pk=pass_id).select_related("scoring__encoder", "scoring__english_encoder").first()
     named = [found.scoring.encoder, found.scoring.english_encoder] if found else []
-    queues = [queue for one in named if one is not None and (queue := queue_of(one)) != workers.DEFAULT]
-    return next((queue for queue in queues if workers.listening(queue=queue, now=now)), "")
+    queues = [queue for one in named if one is not None and (queue := queue_of(one)) != worker_status.DEFAULT]
+    return next((queue for queue in queues if worker_status.listening(queue=queue, now=now)), "")
 
 
 def claim(*, pass_id: int, now: datetime) -> Pass | None:

@@ -23,7 +23,7 @@ from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, O
 from images.services import jobs
 from images.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
 from images.services.jobs import Clock
-from inference.services.lookup import images_named
+from inference.services.image_lookup import images_named
 from languages.models import Language
 from people.models import Project, User
 from scoring.formats.references import MAX_PER_IMAGE, ReferenceLine, RefusedLine, count_references, reference_lines

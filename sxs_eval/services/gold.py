@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from images.models import Image
-from inference.services.lookup import images_named
+from inference.services.image_lookup import images_named
 from sxs_eval.models import Comparison, GoldPair
 from sxs_eval.rules.gold import GoldLine, GoldPairError, gold_line
 from tabular.records import BrokenRecord, Record, json_records

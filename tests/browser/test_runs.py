@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from images.models import Collection
 from inference import tasks
 from inference.models import CaptioningModel, ModelCaption, Run, RunFailure, RunState
-from inference.services.running import work_on
+from inference.services.executor import work_on
 from inference.services.works import work_of
 from people.models import Role, User
 from tests.browser.annotator import barriers, make_pictures, sign_in

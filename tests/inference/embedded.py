@@ -18,8 +18,8 @@ from inference.backends.captioners import Spec
 from inference.backends.encoders import EncoderSettingsError, Subject
 from inference.models import EmbeddingSet, Encoder, Precision, Run, RunState
 from inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, digest_of
-from inference.services import loading
-from inference.services.running import work_on
+from inference.services import model_cache
+from inference.services.executor import work_on
 from inference.services.runs import start_embeddings
 from inference.services.works import work_of
 from tests.factories import NOW, make_collection
@@ -74,7 +74,7 @@ PATH = "tests.inference.embedded:MeanColoursBackend"
 def offer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have there be a backend that needs no weights, and nothing loaded."""
     monkeypatch.setattr(registry, "ENCODERS", (*registry.ENCODERS, PATH))
-    loading.drop()
+    model_cache.drop()
 
 
 def make_encoder(name: str = "Colours", **fields: Any) -> Encoder:

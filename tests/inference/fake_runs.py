@@ -16,9 +16,9 @@ from images.models import Collection, Image
 from inference.backends import registry
 from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel, ModelCaption, Run, Translator
-from inference.services import loading, runs
-from inference.services.running import work_on
-from inference.services.workers import meter
+from inference.services import model_cache, runs
+from inference.services.executor import work_on
+from inference.services.worker_status import meter
 from inference.services.works import work_of
 from tests.factories import NOW, make_collection, make_language
 from tests.inference import fake_backend
@@ -30,10 +30,10 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(registry, "OWN_BACKENDS", (*registry.OWN_BACKENDS, fake_backend.PATH))
     monkeypatch.setattr(registry, "OWN_TRANSLATORS", (*registry.OWN_TRANSLATORS, fake_backend.TRANSLATOR))
     monkeypatch.setattr(fake_backend.FakeCaptioner, "before", None)
-    loading.drop()
+    model_cache.drop()
     meter.reset()
     yield
-    loading.drop()
+    model_cache.drop()
 
 
 def make_model(name: str = "Fake", *, is_pivot: bool = False, source: str = "", **options: Any) -> CaptioningModel:

@@ -12,11 +12,11 @@ LEASE_S = 1.5
 
 def hurry() -> None:
     from inference import tasks
-    from inference.services import chunks, heartbeat, running
+    from inference.services import chunks, executor, heartbeat
 
     chunks.LEASE = timedelta(seconds=LEASE_S)
     chunks.RENEW_EVERY_S = 0.4
-    running.KEEP_EVERY_S = 0.05
+    executor.KEEP_EVERY_S = 0.05
     tasks.SHORT_SLICE_S = 0.7
     heartbeat.LOOK_EVERY_S = 0.1
 

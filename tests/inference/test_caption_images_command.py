@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from inference.models import Run, RunState, Worker
-from inference.services import running
+from inference.services import executor
 from tests.factories import make_collection
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.fake_runs import (
@@ -51,7 +51,7 @@ def test_an_interrupted_command_keeps_what_is_stored_and_leaves_nothing_to_worke
     make_model("Fake")
     collection = make_collection(20)
     about = (collection.slug, "--model", "Fake", "--languages", "de")
-    monkeypatch.setattr(running, "KEEP_EVERY_S", 0.0)
+    monkeypatch.setattr(executor, "KEEP_EVERY_S", 0.0)
     batches: list[int] = []
 
     def interrupt(keys: object, _language: str) -> None:

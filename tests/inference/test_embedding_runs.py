@@ -20,7 +20,7 @@ from inference.backends.captioners import OutOfMemoryError
 from inference.backends.encoders import EncoderSettingsError
 from inference.models import Chunk, EmbeddingSet, Encoder, Precision, RunFailure, RunState
 from inference.selectors.embeddings import EmbeddingsUnavailableError, open_set
-from inference.services import embedding_store, encoders, running, runs
+from inference.services import embedding_store, encoders, executor, runs
 from inference.services.chunks import LEASE
 from inference.services.runs import RunRefusedError
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user
@@ -267,7 +267,7 @@ def test_after_a_worker_was_killed_another_makes_each_vector_exactly_once(monkey
             os._exit(1)
     try:
         wait_for(mark)
-        time.sleep(2 * running.KEEP_EVERY_S)
+        time.sleep(2 * executor.KEEP_EVERY_S)
     finally:
         os.kill(worker, signal.SIGKILL)
         os.waitpid(worker, 0)

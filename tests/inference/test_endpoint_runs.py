@@ -12,7 +12,7 @@ from django.core import serializers
 from images.models import Collection
 from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel, ModelCaption, Run, RunState, Translator
-from inference.services import loading, runs
+from inference.services import model_cache, runs
 from inference.services.models import register_model, register_translated_model, register_translator
 from inference.services.runs import RunRefusedError
 from languages.models import Language
@@ -29,9 +29,9 @@ def server(settings: Any) -> Iterator[FakeEndpoint]:
     endpoint = FakeEndpoint()
     settings.CAPTION_ENDPOINTS = {"lab": endpoint.address}
     settings.CAPTION_ENDPOINT_KEYS = {"lab": KEY}
-    loading.drop()
+    model_cache.drop()
     yield endpoint
-    loading.drop()
+    model_cache.drop()
     endpoint.close()
 
 
@@ -112,7 +112,7 @@ def test_an_endpoint_that_goes_away_ends_the_run_with_a_sentence_and_no_image_fa
 
     before = run.done
     # As in another worker, which has not found it down.
-    loading.drop()
+    model_cache.drop()
     server.always = lambda asked: Answer("A window.")
     runs.resume(run=run, now=LATER)
     go(run, at=LATER)
@@ -171,7 +171,7 @@ def test_english_captions_are_translated_by_the_endpoint(server):
 
 
 def test_palette_captions_a_collection_in_all_its_languages():
-    loading.drop()
+    model_cache.drop()
     collection = painted_collection(8)
     model = register_model(is_shared=True, name="Palette", backend="palette", by=None)
 

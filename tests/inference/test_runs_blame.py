@@ -11,7 +11,7 @@ import pytest
 from inference.models import Run
 from inference.services import chunks, runs
 from inference.services.chunks import LEASE
-from inference.services.running import BROKEN_LIMIT
+from inference.services.executor import BROKEN_LIMIT
 from tests.factories import NOW
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.fake_runs import (

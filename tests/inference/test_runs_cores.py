@@ -11,7 +11,7 @@ import pytest
 from celery.concurrency.solo import TaskPool
 
 from inference import tasks
-from inference.services import workers
+from inference.services import worker_status
 from tests.servers import ROOT
 from tests.torch_extra import needs_torch
 
@@ -29,9 +29,9 @@ print("threads:", threads)
 
 def threads_in_a_worker(*, with_torch: bool) -> str:
     """How many threads a process computes on whose siblings are as many as there are cores."""
-    environment = {name: value for name, value in os.environ.items() if name != workers.THREADS_VARIABLE}
-    processes = max(2, workers.cores())
-    code = STARTED.format(variable=workers.THREADS_VARIABLE, processes=processes, with_torch=with_torch)
+    environment = {name: value for name, value in os.environ.items() if name != worker_status.THREADS_VARIABLE}
+    processes = max(2, worker_status.cores())
+    code = STARTED.format(variable=worker_status.THREADS_VARIABLE, processes=processes, with_torch=with_torch)
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
@@ -48,35 +48,35 @@ def threads_in_a_worker(*, with_torch: bool) -> str:
 @pytest.fixture(autouse=True)
 def unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
     # Set first, so that it is as it was when the test is over.
-    monkeypatch.setenv(workers.THREADS_VARIABLE, "")
-    monkeypatch.delenv(workers.THREADS_VARIABLE)
+    monkeypatch.setenv(worker_status.THREADS_VARIABLE, "")
+    monkeypatch.delenv(worker_status.THREADS_VARIABLE)
 
 
 @pytest.mark.parametrize(("cores", "processes", "threads"), [(8, 2, "4"), (2, 2, "1"), (2, 4, "1"), (9, 2, "4")])
 def test_each_process_has_its_part_of_the_cores(monkeypatch, cores: int, processes: int, threads: str):
-    monkeypatch.setattr(workers, "cores", lambda: cores)
+    monkeypatch.setattr(worker_status, "cores", lambda: cores)
     tasks._prepare_process(SimpleNamespace(pool_cls="prefork", concurrency=processes))
-    assert os.environ[workers.THREADS_VARIABLE] == threads
+    assert os.environ[worker_status.THREADS_VARIABLE] == threads
 
 
 @pytest.mark.parametrize(("pool", "processes"), [("prefork", 1), ("solo", 8), (TaskPool, 8), ("prefork", "auto")])
 def test_a_process_that_is_alone_has_all_cores(pool: object, processes: object):
     tasks._prepare_process(SimpleNamespace(pool_cls=pool, concurrency=processes))
-    assert workers.THREADS_VARIABLE not in os.environ
+    assert worker_status.THREADS_VARIABLE not in os.environ
 
 
 @pytest.mark.parametrize("pool", ["prefork", "solo"])
 def test_a_worker_shares_one_arena_before_it_has_threads(monkeypatch, pool: str):
     shared: list[str] = []
-    monkeypatch.setattr(workers, "share_one_arena", lambda: shared.append(pool))
+    monkeypatch.setattr(worker_status, "share_one_arena", lambda: shared.append(pool))
     tasks._prepare_process(SimpleNamespace(pool_cls=pool, concurrency=2))
     assert shared == [pool]
 
 
 def test_what_the_operator_says_stays(monkeypatch):
-    monkeypatch.setenv(workers.THREADS_VARIABLE, "3")
+    monkeypatch.setenv(worker_status.THREADS_VARIABLE, "3")
     tasks._prepare_process(SimpleNamespace(pool_cls="prefork", concurrency=8))
-    assert os.environ[workers.THREADS_VARIABLE] == "3"
+    assert os.environ[worker_status.THREADS_VARIABLE] == "3"
 
 
 @pytest.mark.slow(reason="a worker is started")
@@ -97,4 +97,4 @@ def test_a_device_that_has_failed_does_not_silence_its_worker(monkeypatch):
     cuda = SimpleNamespace(is_available=lambda: True, mem_get_info=fail)
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
 
-    assert workers._device() == ("GPU: RuntimeError", None, None)
+    assert worker_status._device() == ("GPU: RuntimeError", None, None)

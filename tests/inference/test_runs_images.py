@@ -14,8 +14,8 @@ from PIL import Image as Pillow
 from images.models import Image
 from inference.backends.captioners import BackendDownError, OutOfMemoryError, Said
 from inference.models import Chunk, ModelCaption, RunState
-from inference.services import feeding, runs
-from inference.services.feeding import THREADS
+from inference.services import prefetcher, runs
+from inference.services.prefetcher import THREADS
 from tests.factories import NOW, make_user
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.fake_runs import (
@@ -227,7 +227,7 @@ def test_a_picture_that_the_model_cannot_take_fails_alone(media, monkeypatch):
 
 @pytest.mark.django_db
 def test_a_model_that_wants_no_pixels_is_shown_none(monkeypatch):
-    monkeypatch.setattr("inference.services.feeding.picture_of", pytest.fail)
+    monkeypatch.setattr("inference.services.prefetcher.picture_of", pytest.fail)
     check_complete(go(make_run(5)))
 
 
@@ -247,7 +247,7 @@ def test_pictures_are_prepared_ahead_of_the_device_but_never_all_of_them(monkeyp
     before(monkeypatch, note)
     check_complete(go(run))
 
-    most = (feeding.GROUPS_AHEAD + 2) * 4
+    most = (prefetcher.GROUPS_AHEAD + 2) * 4
     assert 4 <= max(ahead) <= most < 200
     assert sum(one >= 4 for one in ahead) > len(ahead) / 2, "the next batch is ready when one is done"
 
@@ -268,8 +268,8 @@ def test_large_pictures_are_read_one_at_a_time(monkeypatch, media):
         reading.pop()
         return Pillow.new("RGB", (8, 8))
 
-    monkeypatch.setattr("inference.services.pictures.upright", slowly)
-    monkeypatch.setattr(feeding, "THREADS", max(THREADS, 4))
+    monkeypatch.setattr("inference.services.image_reading.upright", slowly)
+    monkeypatch.setattr(prefetcher, "THREADS", max(THREADS, 4))
     check_complete(go(run))
     assert max(at_once) == 1
 

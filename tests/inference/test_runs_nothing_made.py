@@ -15,7 +15,7 @@ from inference.backends import registry
 from inference.models import Run, RunState, Trial
 from inference.pages.runs import run_page
 from inference.selectors.runs import log_of, run_details
-from inference.services import running
+from inference.services import executor
 from people.models import Role
 from tests.factories import NOW
 from tests.inference.fake_backend import FakeBackend
@@ -142,7 +142,7 @@ class TestRouting:
     @pytest.fixture
     def worked(self, monkeypatch) -> list[int]:
         found: list[int] = []
-        monkeypatch.setattr(running, "work_on", lambda *, run_id, **_about: found.append(run_id))
+        monkeypatch.setattr(executor, "work_on", lambda *, run_id, **_about: found.append(run_id))
         monkeypatch.setattr("inference.services.trials.run_trial", lambda *, trial_id, **_about: found.append(trial_id))
         return found
 

@@ -10,7 +10,7 @@ import pytest
 from inference.backends.captioners import OutOfMemoryError
 from inference.models import Run, RunState
 from inference.selectors.embeddings import EmbeddingsUnavailableError
-from inference.services import chunks, embedding_store, loading, running, runs
+from inference.services import chunks, embedding_store, executor, model_cache, runs
 from inference.services.captioning import Captioning
 from inference.services.works import work_of
 from tests.factories import NOW, make_collection
@@ -32,8 +32,8 @@ ENOUGH = 60
 def slices(run: Run, *, slice_s: float) -> int:
     """How many slices it takes, of which each begins with nothing in memory."""
     for count in range(1, ENOUGH):
-        loading.drop()
-        if not running.work_on(run_id=run.pk, work_of=work_of, worker="one:1", clock=lambda: NOW, slice_s=slice_s):
+        model_cache.drop()
+        if not executor.work_on(run_id=run.pk, work_of=work_of, worker="one:1", clock=lambda: NOW, slice_s=slice_s):
             return count
     pytest.fail(f"not done in {ENOUGH} slices: {counts(run)}")
 
@@ -67,7 +67,7 @@ def test_vectors_of_a_chunk_that_takes_longer_than_a_slice_come_to_an_end(monkey
 @pytest.mark.usefixtures("media")
 def test_vectors_that_are_paused_are_so_within_a_batch_and_keep_what_was_computed(monkeypatch):
     run = begin_vectors(monkeypatch, images=8, batch_size=1)
-    monkeypatch.setattr(running, "KEEP_EVERY_S", 0.0)
+    monkeypatch.setattr(executor, "KEEP_EVERY_S", 0.0)
     features_of = embedded.MeanColours.features_of
     computed: list[int] = []
 
@@ -76,14 +76,14 @@ def test_vectors_that_are_paused_are_so_within_a_batch_and_keep_what_was_compute
         return features_of(self, prepared)
 
     monkeypatch.setattr(embedded.MeanColours, "features_of", noting)
-    stored = running._Shift._store
+    stored = executor._Shift._store
 
     def pausing(shift: Any, held: Any) -> None:
         if len(computed) >= 2 and shift.run.state != RunState.PAUSED:
             runs.pause(run=shift.run, now=NOW)
         stored(shift, held)
 
-    monkeypatch.setattr(running._Shift, "_store", pausing)
+    monkeypatch.setattr(executor._Shift, "_store", pausing)
     go(run)
 
     assert run.state == RunState.PAUSED

@@ -17,7 +17,7 @@ from images.models import JobState
 from inference.backends.captioners import BackendDownError, Decoding
 from inference.models import CaptioningModel, ModelCaption, Stabiliser, Trial, Worker
 from inference.rules.pivot import separators_of, split
-from inference.services import trials, workers
+from inference.services import trials, worker_status
 from inference.services.chunks import LEASE
 from inference.services.runs import RunRefusedError
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user
@@ -161,24 +161,24 @@ def test_a_translated_model_is_tried_on_the_stored_caption_or_on_one_made_now(me
 @pytest.mark.django_db
 def test_a_worker_says_what_it_is_and_is_forgotten_after_a_day(monkeypatch):
     run = make_run(3)
-    workers.meter.begin(run.pk)
-    with workers.meter.computing():
-        workers.meter.note(made=30)
-    workers.beat(worker="host:1", queues=["gpu", "default"], now=NOW)
-    workers.meter.end()
+    worker_status.meter.begin(run.pk)
+    with worker_status.meter.computing():
+        worker_status.meter.note(made=30)
+    worker_status.beat(worker="host:1", queues=["gpu", "default"], now=NOW)
+    worker_status.meter.end()
     row = Worker.objects.get()
     assert (row.queues, row.run, row.started_at, row.seen_at) == ("default,gpu", run, NOW, NOW)
     assert row.rate > 0
     assert 0 < row.device_busy <= 1
 
-    workers.beat(worker="host:1", queues=["gpu"], now=LATER)
+    worker_status.beat(worker="host:1", queues=["gpu"], now=LATER)
     row.refresh_from_db()
     assert (row.run, row.rate, row.started_at, row.seen_at) == (None, None, NOW, LATER)
-    assert workers.listening(queue="gpu", now=LATER) == 1
-    assert workers.listening(queue="default", now=LATER) == 0
+    assert worker_status.listening(queue="gpu", now=LATER) == 1
+    assert worker_status.listening(queue="default", now=LATER) == 0
 
-    assert workers.forget_the_silent(now=LATER + timedelta(hours=23)) == 0
-    assert workers.forget_the_silent(now=LATER + timedelta(hours=25)) == 1
+    assert worker_status.forget_the_silent(now=LATER + timedelta(hours=23)) == 0
+    assert worker_status.forget_the_silent(now=LATER + timedelta(hours=25)) == 1
 
 
 def test_what_is_not_installed_is_said_and_nothing_is_imported_to_find_out(monkeypatch):
@@ -189,21 +189,21 @@ def test_what_is_not_installed_is_said_and_nothing_is_imported_to_find_out(monke
             raise PackageNotFoundError(name)
         return installed[name]
 
-    monkeypatch.setattr(workers, "version", version)
-    assert workers.software() == "PyTorch 2.13.0, transformers 5.23.0"
+    monkeypatch.setattr(worker_status, "version", version)
+    assert worker_status.software() == "PyTorch 2.13.0, transformers 5.23.0"
     del installed["transformers"]
-    assert workers.software() == "PyTorch 2.13.0"
+    assert worker_status.software() == "PyTorch 2.13.0"
     del installed["torch"]
-    assert workers.software() == "no PyTorch"
+    assert worker_status.software() == "no PyTorch"
     monkeypatch.delitem(sys.modules, "torch", raising=False)
-    assert workers._device()[0].startswith("CPU")
+    assert worker_status._device()[0].startswith("CPU")
     assert "torch" not in sys.modules
 
 
 def test_the_rate_is_that_of_the_last_minute(monkeypatch):
     now = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    meter = workers.Meter()
+    meter = worker_status.Meter()
     assert meter.figures() == (None, None)
     meter.begin(1)
     now[0] += 5
@@ -228,7 +228,7 @@ def test_the_rate_is_that_of_the_last_minute(monkeypatch):
 def test_a_beat_is_due_every_quarter_of_a_minute_and_soon_where_there_is_news(monkeypatch):
     now = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    meter = workers.Meter()
+    meter = worker_status.Meter()
     assert meter.is_due()
     assert not meter.is_due()
     now[0] += 14

@@ -11,7 +11,7 @@ from django.db import OperationalError
 
 from inference.backends.captioners import Decoding
 from inference.models import ModelCaption, Run, RunState
-from inference.services import chunks, loading, running, runs
+from inference.services import chunks, executor, model_cache, runs
 from inference.services.chunks import LEASE
 from inference.services.works import work_of
 from tests.concurrency import together
@@ -34,16 +34,16 @@ from tests.inference.fake_runs import (
 @pytest.fixture
 def go_overtaken(monkeypatch: pytest.MonkeyPatch) -> Callable[[Run], Run]:
     """Work on a run that another worker takes over, and finishes, before anything is stored."""
-    stored = running._Shift._store_once
+    stored = executor._Shift._store_once
 
     def going(run: Run) -> Run:
         def after_it_was_taken_over(shift: Any, held: Any, made: Any, **about: Any) -> Any:
             with monkeypatch.context() as patch:
-                patch.setattr(running._Shift, "_store_once", stored)
+                patch.setattr(executor._Shift, "_store_once", stored)
                 go(run, at=LATER, worker="two:2")
             return stored(shift, held, made, **about)
 
-        monkeypatch.setattr(running._Shift, "_store_once", after_it_was_taken_over)
+        monkeypatch.setattr(executor._Shift, "_store_once", after_it_was_taken_over)
         return go(run)
 
     return going
@@ -52,15 +52,15 @@ def go_overtaken(monkeypatch: pytest.MonkeyPatch) -> Callable[[Run], Run]:
 @pytest.fixture
 def each_with_a_model_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """As workers have, which are processes and not threads."""
-    monkeypatch.setattr(loading, "captioner", lambda model: FakeCaptioner(loading.spec_of(model)))
+    monkeypatch.setattr(model_cache, "captioner", lambda model: FakeCaptioner(model_cache.spec_of(model)))
 
 
 @pytest.mark.django_db
 def test_pausing_takes_effect_within_a_batch_and_what_was_computed_is_kept(batch_sizes, monkeypatch):
-    monkeypatch.setattr(running, "KEEP_EVERY_S", 0.0)
+    monkeypatch.setattr(executor, "KEEP_EVERY_S", 0.0)
     run = make_run(40, model=make_model(batch_size=4), languages=["de"])
     paused_at: list[int] = []
-    stored = running._Shift._store_once
+    stored = executor._Shift._store_once
 
     def pause_after_the_third(shift: Any, held: Any, made: Any, **about: Any) -> Any:
         answer = stored(shift, held, made, **about)
@@ -69,7 +69,7 @@ def test_pausing_takes_effect_within_a_batch_and_what_was_computed_is_kept(batch
             paused_at.append(len(batch_sizes))
         return answer
 
-    monkeypatch.setattr(running._Shift, "_store_once", pause_after_the_third)
+    monkeypatch.setattr(executor._Shift, "_store_once", pause_after_the_third)
     go(run)
 
     assert run.state == RunState.PAUSED
@@ -87,7 +87,7 @@ def test_pausing_takes_effect_within_a_batch_and_what_was_computed_is_kept(batch
 def test_a_worker_ends_after_its_slice_and_is_told_that_there_is_more():
     run = make_run(40, languages=["de"])
 
-    assert running.work_on(run_id=run.pk, work_of=work_of, worker="w", clock=lambda: NOW, slice_s=0.0)
+    assert executor.work_on(run_id=run.pk, work_of=work_of, worker="w", clock=lambda: NOW, slice_s=0.0)
     assert not run.chunks.filter(state="running").exists()
     check_complete(go(run))
 
@@ -104,7 +104,7 @@ def test_the_model_stays_loaded_for_the_next_slice(monkeypatch):
     monkeypatch.setattr(FakeCaptioner, "__init__", counted)
     run = make_run(20)
     for _ in range(3):
-        running.work_on(run_id=run.pk, work_of=work_of, worker="one:1", clock=lambda: NOW, slice_s=0.0)
+        executor.work_on(run_id=run.pk, work_of=work_of, worker="one:1", clock=lambda: NOW, slice_s=0.0)
     go(run)
 
     assert len(loaded) == 1
@@ -114,7 +114,7 @@ def test_the_model_stays_loaded_for_the_next_slice(monkeypatch):
 @pytest.mark.django_db
 def test_the_leases_are_renewed_while_the_device_computes(monkeypatch):
     monkeypatch.setattr(chunks, "RENEW_EVERY_S", 0.01)
-    monkeypatch.setattr(running, "KEEP_EVERY_S", 0.01)
+    monkeypatch.setattr(executor, "KEEP_EVERY_S", 0.01)
     run = make_run(3, languages=["de"])
     leases: set[Any] = set()
 
@@ -128,7 +128,7 @@ def test_the_leases_are_renewed_while_the_device_computes(monkeypatch):
             time.sleep(0.01)
 
     before(monkeypatch, take_long)
-    running.work_on(run_id=run.pk, work_of=work_of, worker="one:1", clock=noting)
+    executor.work_on(run_id=run.pk, work_of=work_of, worker="one:1", clock=noting)
 
     assert len(leases) >= 5
     check_complete(run)
@@ -144,7 +144,7 @@ def test_the_lease_of_a_chunk_that_waits_is_renewed_while_small_batches_of_anoth
         waiting.append(run.chunks.get(position=2).lease_until)
         return NOW
 
-    running.work_on(run_id=run.pk, work_of=work_of, worker="one:1", clock=noting)
+    executor.work_on(run_id=run.pk, work_of=work_of, worker="one:1", clock=noting)
 
     check_complete(run)
     assert len({lease for lease in waiting if lease}) >= 8
@@ -193,7 +193,7 @@ def test_several_workers_share_a_run_and_make_nothing_twice():
     run = make_run(120, model=make_model(sleep_s=0.001), languages=["de", "fr"])
 
     def work(worker: str) -> None:
-        running.work_on(run_id=run.pk, work_of=work_of, worker=worker, clock=lambda: NOW)
+        executor.work_on(run_id=run.pk, work_of=work_of, worker=worker, clock=lambda: NOW)
 
     together(work, ["a:1", "b:2", "c:3"])
 
@@ -232,7 +232,7 @@ def test_two_runs_that_make_the_same_captions_at_once_keep_one_of_each():
     Run.objects.filter(pk=first.pk).update(state="queued")
 
     def work(run: Run) -> None:
-        running.work_on(run_id=run.pk, work_of=work_of, worker=f"w:{run.pk}", clock=lambda: NOW)
+        executor.work_on(run_id=run.pk, work_of=work_of, worker=f"w:{run.pk}", clock=lambda: NOW)
 
     together(work, [first, second])
 
@@ -290,9 +290,9 @@ def test_an_image_that_ends_every_worker_is_left_out_in_the_end(monkeypatch):
 
 @pytest.mark.django_db(transaction=True)
 def test_storing_is_tried_again_where_the_database_was_away_for_a_moment(monkeypatch):
-    monkeypatch.setattr(running, "RETRY_AFTER_S", 0.0)
+    monkeypatch.setattr(executor, "RETRY_AFTER_S", 0.0)
     run = make_run(8, languages=["de"])
-    stored = running._Shift._store_once
+    stored = executor._Shift._store_once
     fails = iter([True, False, True, False])
 
     def once_in_a_while(shift: Any, held: Any, made: Any, **about: Any) -> Any:
@@ -301,5 +301,5 @@ def test_storing_is_tried_again_where_the_database_was_away_for_a_moment(monkeyp
             raise OperationalError("database is locked")
         return answer
 
-    monkeypatch.setattr(running._Shift, "_store_once", once_in_a_while)
+    monkeypatch.setattr(executor._Shift, "_store_once", once_in_a_while)
     check_complete(go(run))

@@ -13,7 +13,7 @@ from PIL import Image as Pillow
 from inference.backends import registry
 from inference.backends.captioners import Decoding, Said, Spec
 from inference.models import ModelCaption, Run, Stabiliser
-from inference.services import loading, runs
+from inference.services import model_cache, runs
 from inference.services.models import register_model, register_translated_model, register_translator
 from inference.services.runs import RunRefusedError
 from tests.factories import NOW, make_language
@@ -49,9 +49,9 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture
 def models(settings, folder):
     settings.MODELS_FOLDER = folder
-    loading.drop()
+    model_cache.drop()
     yield
-    loading.drop()
+    model_cache.drop()
 
 
 def begin(model, collection, *tags, **decoding) -> Run:

@@ -22,7 +22,7 @@ from inference.backends.encoders import EncoderSettingsError, ExtraMissingError,
 from inference.backends.registry import encoder_named, encoders
 from inference.backends.sentences import SentenceEncoder
 from inference.selectors.embeddings import open_set
-from inference.services import loading
+from inference.services import model_cache
 from tests.inference.embedded import make_encoder, make_set, painted_collection
 from tests.torch_extra import MISSING, needs_torch
 
@@ -251,7 +251,7 @@ def test_a_run_stores_the_same_features_that_the_model_gives(models, media):
 @needs_torch
 @pytest.mark.django_db
 def test_a_run_and_the_command_for_files_give_the_same_features(media, tmp_path):
-    loading.drop()
+    model_cache.drop()
     collection = painted_collection(3)
     encoder = make_encoder(backend="mobilenet")
     made = make_set(encoder, collection)

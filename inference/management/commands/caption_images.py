@@ -13,7 +13,7 @@ from images.management.arguments import collection_named
 from images.models import JobState
 from inference.backends.captioners import Decoding
 from inference.models import GOING, CaptioningModel, Run, RunState
-from inference.services import running, runs, workers
+from inference.services import executor, runs, worker_status
 from inference.services.heartbeat import heartbeat
 from inference.services.runs import RunRefusedError
 from inference.services.works import work_of
@@ -50,7 +50,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, collection: str, model: str, languages: list[str], name: str, **options: Any) -> None:
-        workers.prepare_process(processes=1)
+        worker_status.prepare_process(processes=1)
         decoding = Decoding(**{field: options[field] for field in Decoding().stored()})
         project = project_of(options["project"])
         models = CaptioningModel.objects.filter(usable_in(project))
@@ -80,7 +80,9 @@ class Command(BaseCommand):
     def _work(self, run: Run) -> None:
         told = self._tell(run, 0)
         while run.state in GOING:
-            running.work_on(run_id=run.pk, work_of=work_of, worker=workers.name(), clock=timezone.now, slice_s=SLICE_S)
+            executor.work_on(
+                run_id=run.pk, work_of=work_of, worker=worker_status.name(), clock=timezone.now, slice_s=SLICE_S
+            )
             run.refresh_from_db()
             told = self._tell(run, told)
             if run.state in GOING and not run.chunks.filter(state=JobState.QUEUED).exists():

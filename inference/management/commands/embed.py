@@ -12,8 +12,8 @@ from images.management.arguments import collection_named
 from inference.backends.encoders import EncoderSettingsError
 from inference.backends.mobilenet import NAME as MOBILENET
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, Precision, Run, RunState
-from inference.services import encoders, workers
-from inference.services.running import work_on
+from inference.services import encoders, worker_status
+from inference.services.executor import work_on
 from inference.services.runs import RunRefusedError, start_embeddings
 from inference.services.works import work_of
 from languages.models import Language
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         parser.add_argument("--precision", choices=Precision.values, default=Precision.FLOAT16)
 
     def handle(self, *, collection: str, **options: Any) -> None:
-        workers.prepare_process(processes=1)
+        worker_status.prepare_process(processes=1)
         project = project_of(options["project"])
         of, captions_of = collection_named(collection, project=project), None
         if options["captions_of"] is not None:
@@ -64,7 +64,7 @@ class Command(BaseCommand):
         self._work(run)
 
     def _work(self, run: Run) -> None:
-        worker = workers.name()
+        worker = worker_status.name()
         while True:
             has_more = work_on(run_id=run.pk, work_of=work_of, worker=worker, clock=timezone.now, slice_s=TOLD_EVERY_S)
             run.refresh_from_db()

@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 
 from inference.backends.captioners import BackendDownError, BackendSettingsError, Failed, OutOfMemoryError
 from inference.backends.encoders import EncoderSettingsError, ExtraMissingError
-from inference.services.workers import meter
-from inference.services.working import Made, PendingImage, Work
+from inference.services.job_kind import Made, PendingImage, Work
+from inference.services.worker_status import meter
 
 log = logging.getLogger(__name__)
 

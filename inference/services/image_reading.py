@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
 from images.rules.derive import upright
-from inference.services.working import PendingImage
+from inference.services.job_kind import PendingImage
 
 LARGE_PIXELS = 16_000_000
 _large = threading.Lock()

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 
 from inference.backends.captioners import Failed
 from inference.models import Chunk
-from inference.services.computing import Broke, where_it_broke
-from inference.services.pictures import UnreadableImageError, picture_of
-from inference.services.working import Made, PendingImage, Work
+from inference.services.image_reading import UnreadableImageError, picture_of
+from inference.services.job_kind import Made, PendingImage, Work
+from inference.services.model_batches import Broke, where_it_broke
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """Running a run: chunk after chunk, what is computed stored batch by batch, so that little is lost with a worker.
 
-What is made is of a kind of `working.Work`; what happens to an image or a run is the same for all kinds. Pictures are
+What is made is of a kind of `job_kind.Work`; what happens to an image or a run is the same for all kinds. Pictures are
 read ahead in threads, the model computes in one beside this one, and this one alone asks the database.
 """
 
@@ -27,11 +27,11 @@ from inference.backends.captioners import Failed
 from inference.models import GOING, Run, RunFailure, RunState
 from inference.services import chunks, progress
 from inference.services.chunks import LeaseLostError
-from inference.services.computing import OF_THE_WHOLE_RUN, Broke, Computed, compute
 from inference.services.device import Device
-from inference.services.feeding import THREADS, Feed, Group, Held
-from inference.services.workers import meter
-from inference.services.working import WHOLE, Made, PendingImage, Work
+from inference.services.job_kind import WHOLE, Made, PendingImage, Work
+from inference.services.model_batches import OF_THE_WHOLE_RUN, Broke, Computed, compute
+from inference.services.prefetcher import THREADS, Feed, Group, Held
+from inference.services.worker_status import meter
 from tabular.records import printable
 
 log = logging.getLogger(__name__)
