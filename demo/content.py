@@ -29,7 +29,9 @@ from images.services.imports import import_path as import_images
 from inference.models import CaptioningModel
 from languages.models import Language
 from people.models import Consent, Level, Project, Role, User
-from people.services import add_member, give_consent, set_language_skills
+from people.services.consent import give_consent
+from people.services.language_skills import set_language_skills
+from people.services.members import add_member
 
 EDITION = 5
 """Of what is loaded; counted up when there is more, so that demos made before get it at their next start."""

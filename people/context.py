@@ -11,7 +11,7 @@ from django.utils.functional import cached_property
 from people.models import Role, User
 from people.ownership import projects_to_own
 from people.permissions import may_start_projects
-from people.selectors import roles_of
+from people.selectors.projects import roles_of
 
 
 class Ways:

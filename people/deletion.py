@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 
 from people import audit, personal
 from people.models import ApiToken, Invitation, LanguageSkill, Membership, Project, Role, Session, User
-from people.selectors import managed_by_nobody_else
-from people.services import LastManagerError
+from people.selectors.projects import managed_by_nobody_else
+from people.services.members import LastManagerError
 
 LONGEST_REPR = LogEntry._meta.get_field("object_repr").max_length
 """Characters: what the log of the administration keeps of a row's name."""

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from people import audit, personal
 from people.models import Consent, ConsentText, OnWithdrawal, Project, User
-from people.services import MembershipError
+from people.services.members import MembershipError
 
 
 class WithdrawalChoiceError(MembershipError):

@@ -21,7 +21,7 @@ from languages.models import Language
 from languages.registry import LANGUAGES
 from people.models import ConsentText, Membership, Project, Role, User
 from people.permissions import may_start_projects
-from people.rules import conflicting_roles
+from people.rules.roles import conflicting_roles
 from people.withdrawal import withdraw_consent
 from scoring.models import Pass
 from scoring.services.passes import run_pass

@@ -20,7 +20,7 @@ from django.utils import timezone
 import config.settings
 from operations.logs import formatter
 from people.models import Session, User
-from people.services import send_invitation
+from people.services.invitations import send_invitation
 from tests.factories import make_project, make_user
 from tests.people.conftest import PASSWORD
 from tests.people.invitations import make_invitation

@@ -27,7 +27,7 @@ from languages.models import Language
 from people import audit
 from people.models import Project, User
 from people.ownership import change_owner
-from people.services import create_project as create_room
+from people.services.projects import create_project as create_room
 
 RESERVED_SLUGS = frozenset({"new"})
 """Second parts of addresses under /projects/ that are pages of their own."""

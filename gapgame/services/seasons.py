@@ -16,7 +16,7 @@ from gapgame.selectors.setup import playable_of
 from inference.models import WordVectorSet
 from people import audit
 from people.models import Invitation, Project, Role, User
-from people.services import invite, revoke_invitation
+from people.services.invitations import invite, revoke_invitation
 
 STILL = timedelta(seconds=30)
 """Before the start nothing of the terms changes any more: what is being written then would meet the first sentences."""

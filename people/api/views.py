@@ -13,11 +13,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from people import selectors
 from people.api.pagination import PARAMETERS, Part, page, paged
 from people.models import Membership, Project, Role, User
 from people.permissions import project_for
 from people.requests import user_of
+from people.selectors.projects import roles_by_project
 
 
 def asker(request: Request) -> User:
@@ -82,5 +82,5 @@ class ProjectDetail(APIView):
 
 
 def _shown(user: User, projects: Any) -> list[dict[str, Any]]:
-    roles = selectors.roles_by_project(user, projects)
+    roles = roles_by_project(user, projects)
     return [dict(ProjectSerializer({**vars(project), "roles": roles.get(project.pk, [])}).data) for project in projects]

@@ -10,12 +10,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from people import selectors, services
-from people.forms import ConsentForm, ConsentTextForm, WithdrawalForm
+from people.forms.consent import ConsentForm, ConsentTextForm, WithdrawalForm
 from people.markdown import to_html
 from people.models import Role
 from people.permissions import project_consented_to, project_for
 from people.requests import user_of
+from people.selectors.consent import has_consented, newest_consent_text
+from people.selectors.projects import managers_of
+from people.services.consent import StaleConsentError, give_consent, publish_consent_text
 from people.withdrawal import governing_text, withdraw_consent
 
 
@@ -24,21 +26,21 @@ from people.withdrawal import governing_text, withdraw_consent
 def consent_give(request: HttpRequest, slug: str) -> HttpResponse:
     user = user_of(request)
     project = project_for(user, slug)
-    text = selectors.newest_consent_text(project)
+    text = newest_consent_text(project)
     if text is None:
         raise Http404(_("This project has no consent text."))
     form = ConsentForm(request.POST or None, initial={"version": text.version})
     if form.is_valid():
         try:
-            services.give_consent(project=project, user=user, version=form.cleaned_data["version"], now=timezone.now())
-        except services.StaleConsentError as refusal:
+            give_consent(project=project, user=user, version=form.cleaned_data["version"], now=timezone.now())
+        except StaleConsentError as refusal:
             form = ConsentForm(initial={"version": text.version})
             messages.warning(request, str(refusal))
         else:
             messages.success(request, _("Thank you. Your agreement is recorded."))
             return redirect("people:home-show")
     context = {"project": project, "text": text, "text_html": to_html(text.body), "form": form}
-    context["has_consented"] = selectors.has_consented(user, text)
+    context["has_consented"] = has_consented(user, text)
     return render(request, "people/consent.html", context, status=422 if form.is_bound else 200)
 
 
@@ -50,7 +52,7 @@ def consent_withdraw(request: HttpRequest, slug: str) -> HttpResponse:
     text = governing_text(project, user)
     form = WithdrawalForm(request.POST if request.method == "POST" else None, text=text)
     if not form.is_valid():
-        context = {"project": project, "text": text, "form": form, "managers": selectors.managers_of(project)}
+        context = {"project": project, "text": text, "form": form, "managers": managers_of(project)}
         return render(request, "people/consent_withdraw.html", context, status=422 if form.is_bound else 200)
     withdrawn = withdraw_consent(project=project, user=user, keeps_answers=form.keeps_answers(), now=timezone.now())
     if withdrawn:
@@ -62,12 +64,10 @@ def consent_withdraw(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def consent_publish(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
-    text = selectors.newest_consent_text(project)
+    text = newest_consent_text(project)
     form = ConsentTextForm(request.POST or None, text=text)
     if form.is_valid():
-        published = services.publish_consent_text(
-            project=project, by=user_of(request), now=timezone.now(), **form.cleaned_data
-        )
+        published = publish_consent_text(project=project, by=user_of(request), now=timezone.now(), **form.cleaned_data)
         messages.success(request, _("Version %(version)d is in force.") % {"version": published.version})
         return redirect("people:consent-publish", slug)
     context = {"project": project, "text": text, "form": form, "text_html": to_html(text.body) if text else ""}

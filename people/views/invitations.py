@@ -19,13 +19,24 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from people import selectors, services
-from people.forms import InvitationForm, JoinForm
+from people.forms.invitations import InvitationForm, JoinForm
 from people.markdown import to_html
 from people.models import Invitation, Project, Role, User
 from people.permissions import project_for
 from people.requests import user_of
-from people.rules import JUDGES, InvitationState, qualifies_to_judge, qualifies_to_write
+from people.rules.invitations import InvitationState
+from people.rules.roles import JUDGES, qualifies_to_judge, qualifies_to_write
+from people.selectors.consent import has_gaps, newest_consent_text
+from people.selectors.invitations import invitation_state, invitations_of
+from people.services.invitations import (
+    InvitationClosedError,
+    accept_invitation,
+    invite,
+    join,
+    revoke_invitation,
+    send_invitation,
+)
+from people.services.members import MembershipError
 from people.tasks import send_confirmation
 
 PLACES_FOR_A_CLASS = 60
@@ -36,7 +47,7 @@ PLACES_FOR_A_CLASS = 60
 @login_required
 def invitation_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
-    rows = selectors.invitations_of(project, timezone.now())
+    rows = invitations_of(project, timezone.now())
     links = [(row, _link(request, row.invitation)) for row in rows]
     return render(request, "people/invitations.html", {"project": project, "invitations": links})
 
@@ -50,7 +61,7 @@ def invitation_create(request: HttpRequest, slug: str) -> HttpResponse:
     form = InvitationForm(request.POST or None, initial=initial | ({"role": asked} if asked in Role.values else {}))
     if not form.is_valid():
         context = {"project": project, "form": form}
-        context["has_gaps"] = selectors.has_gaps(selectors.newest_consent_text(project))
+        context["has_gaps"] = has_gaps(newest_consent_text(project))
         return render(request, "people/invitation_create.html", context, status=422 if form.is_bound else 200)
     _send(request, _invite(request, project, form))
     return redirect("people:invitation-list", slug)
@@ -58,7 +69,7 @@ def invitation_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _invite(request: HttpRequest, project: Project, form: InvitationForm) -> Invitation:
     given, now = form.cleaned_data, timezone.now()
-    return services.invite(
+    return invite(
         project=project,
         role=Role(given["role"]),
         languages=given["languages"],
@@ -75,7 +86,7 @@ def _send(request: HttpRequest, invitation: Invitation) -> None:
     address = {"address": invitation.email}
     if not invitation.email:
         messages.success(request, _("The link is ready. Copy it and pass it on."))
-    elif services.send_invitation(invitation=invitation, url=_link(request, invitation)):
+    elif send_invitation(invitation=invitation, url=_link(request, invitation)):
         messages.success(request, _("The link was sent to %(address)s. You can also pass it on yourself.") % address)
     else:
         messages.warning(
@@ -92,7 +103,7 @@ def _link(request: HttpRequest, invitation: Invitation) -> str:
 def invitation_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     invitation = get_object_or_404(project.invitations, pk=pk)
-    services.revoke_invitation(invitation=invitation, by=user_of(request), now=timezone.now())
+    revoke_invitation(invitation=invitation, by=user_of(request), now=timezone.now())
     messages.success(request, _("The link no longer lets anybody in."))
     return redirect("people:invitation-list", slug)
 
@@ -109,10 +120,10 @@ def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
     user = user_of(request) if request.user.is_authenticated else None
     if user is not None and invitation.uses.filter(user=user).exists():
         return redirect(_next_page(request))
-    state = selectors.invitation_state(invitation, timezone.now())
+    state = invitation_state(invitation, timezone.now())
     if state is not InvitationState.OPEN:
         return _closed(request, invitation, state)
-    text = selectors.newest_consent_text(invitation.project)
+    text = newest_consent_text(invitation.project)
     form = JoinForm(request.POST or None, invitation=invitation, user=user, text=text)
     return (form.is_valid() and _joined(request, invitation, form, user)) or _join_page(request, invitation, form)
 
@@ -139,13 +150,13 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
         return None
     try:
         if user is not None:
-            services.accept_invitation(user=user, **about)
+            accept_invitation(user=user, **about)
             member = user
         else:
-            member = services.join(**account, password=password, interface_language=get_language() or "", **about)
-    except services.MembershipError as refusal:
+            member = join(**account, password=password, interface_language=get_language() or "", **about)
+    except MembershipError as refusal:
         counted.rollback()
-        if isinstance(refusal, services.InvitationClosedError):
+        if isinstance(refusal, InvitationClosedError):
             return _closed(request, invitation, refusal.state)
         form.add_error(None, str(refusal))
         return None
@@ -199,7 +210,7 @@ def _closed(request: HttpRequest, invitation: Invitation, state: InvitationState
 
 
 def _join_page(request: HttpRequest, invitation: Invitation, form: JoinForm) -> HttpResponse:
-    text = selectors.newest_consent_text(invitation.project)
+    text = newest_consent_text(invitation.project)
     if text:
         form.show(text)
     context = {

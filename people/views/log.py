@@ -8,7 +8,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from people.forms import LogForm
+from people.forms.audit_log import LogForm
 from people.log import Wanted, actions_in, log_as_csv, log_page
 from people.models import Role
 from people.permissions import project_for

@@ -10,17 +10,18 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from people import selectors, services
 from people.models import Role
 from people.permissions import project_for
 from people.requests import user_of
+from people.selectors.members import members_of
+from people.services.members import LastManagerError, remove_member
 
 
 @require_safe
 @login_required
 def member_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
-    page, members = selectors.members_of(project, request.GET.get("page"))
+    page, members = members_of(project, request.GET.get("page"))
     return render(request, "people/members.html", {"project": project, "page": page, "members": members})
 
 
@@ -33,8 +34,8 @@ def member_remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         context = {"project": project, "membership": membership, "role": Role(membership.role).label}
         return render(request, "people/member_remove.html", context)
     try:
-        services.remove_member(membership=membership, by=user_of(request), now=timezone.now())
-    except services.LastManagerError as refusal:
+        remove_member(membership=membership, by=user_of(request), now=timezone.now())
+    except LastManagerError as refusal:
         messages.error(request, str(refusal))
         return redirect("people:member-list", slug)
     messages.success(request, _("%(name)s no longer has that role.") % {"name": membership.user.username})

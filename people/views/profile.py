@@ -15,12 +15,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_http_methods, require_safe
 
-from people import selectors, services
 from people.accounts import keep_language
 from people.data_export import FILE_NAME, write_archive
 from people.deletion import delete_account
-from people.forms import DeletionForm, ProfileForm
+from people.forms.profile import DeletionForm, ProfileForm
 from people.requests import user_of
+from people.selectors.projects import managed_by_nobody_else, own_projects
+from people.services.language_skills import set_language_skills
+from people.services.members import LastManagerError
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -29,10 +31,10 @@ def profile_show(request: HttpRequest) -> HttpResponse:
     user = user_of(request)
     form = ProfileForm(request.POST or None, user=user)
     if not form.is_valid():
-        context = {"form": form, "projects": selectors.own_projects(user)}
+        context = {"form": form, "projects": own_projects(user)}
         return render(request, "people/profile.html", context, status=422 if form.is_bound else 200)
     language = form.cleaned_data["interface_language"]
-    services.set_language_skills(
+    set_language_skills(
         user=user,
         levels=form.levels(),
         reads_english=form.cleaned_data["reads_english"],
@@ -63,11 +65,11 @@ def account_delete(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             delete_account(user=user, now=timezone.now())
-        except services.LastManagerError as refusal:
+        except LastManagerError as refusal:
             form.add_error(None, str(refusal))
         else:
             logout(request)
             messages.success(request, _("Your account is deleted."))
             return redirect("people:home-show")
-    context = {"form": form, "projects": selectors.own_projects(user), "alone": selectors.managed_by_nobody_else(user)}
+    context = {"form": form, "projects": own_projects(user), "alone": managed_by_nobody_else(user)}
     return render(request, "people/account_delete.html", context, status=422 if form.is_bound else 200)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from people import access, tokens
-from people.forms import EndSessionsForm
+from people.forms.access import EndSessionsForm
 from people.requests import user_of
 
 

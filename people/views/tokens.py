@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from people import tokens
-from people.forms import TokenForm
+from people.forms.access import TokenForm
 from people.requests import user_of
 
 

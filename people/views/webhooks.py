@@ -10,11 +10,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from people import selectors, tasks, webhooks
-from people.forms import WebhookForm
+from people import tasks, webhooks
+from people.forms.webhooks import WebhookForm
 from people.models import Delivery, Role
 from people.permissions import project_for
 from people.requests import user_of
+from people.selectors.webhooks import deliveries_of, events_of, webhooks_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -29,7 +30,7 @@ def webhook_list(request: HttpRequest, slug: str) -> HttpResponse:
             form = WebhookForm()
         except webhooks.WebhookError as refused:
             form.add_error("url", str(refused))
-    context = {"project": project, "form": form, "made": made, "webhooks": selectors.webhooks_of(project)}
+    context = {"project": project, "form": form, "made": made, "webhooks": webhooks_of(project)}
     return render(request, "people/webhooks.html", context, status=422 if form.is_bound else 200)
 
 
@@ -38,8 +39,8 @@ def webhook_list(request: HttpRequest, slug: str) -> HttpResponse:
 def webhook_show(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     webhook = get_object_or_404(project.webhooks, pk=webhook_id)
-    context = {"project": project, "webhook": webhook, "events": selectors.events_of(webhook)}
-    context["page"] = selectors.deliveries_of(webhook, request.GET.get("page"))
+    context = {"project": project, "webhook": webhook, "events": events_of(webhook)}
+    context["page"] = deliveries_of(webhook, request.GET.get("page"))
     return render(request, "people/webhook.html", context)
 
 

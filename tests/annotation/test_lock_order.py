@@ -27,7 +27,8 @@ from annotation.services.references import use_as_references
 from people import audit, deletion, webhooks
 from people.deletion import delete_account
 from people.models import AuditEntry, Membership, Role, User, WebhookEvent
-from people.services import publish_consent_text, remove_member
+from people.services.consent import publish_consent_text
+from people.services.members import remove_member
 from people.withdrawal import withdraw_consent
 from tests.annotation import released
 from tests.annotation.submitting import submit_captions, take, write

@@ -32,7 +32,7 @@ from people import audit
 from people.deletion import delete_account
 from people.models import Role, User
 from people.qualification import NotQualifiedError, still_takes_part
-from people.services import give_consent
+from people.services.consent import give_consent
 from people.withdrawal import withdraw_consent
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import write

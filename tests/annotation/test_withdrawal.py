@@ -23,7 +23,7 @@ from people import personal
 from people.deletion import delete_account
 from people.models import Consent, ConsentText, OnWithdrawal, User
 from people.qualification import NotQualifiedError
-from people.services import give_consent
+from people.services.consent import give_consent
 from people.withdrawal import WithdrawalChoiceError, withdraw_consent
 from scoring.models import Reference
 from tests.annotation.submitting import submit_captions, take, write

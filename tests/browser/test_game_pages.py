@@ -14,7 +14,7 @@ from gapgame.models import Access, Outcome, Player, Season, Turn
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
 from people.models import Role
-from people.services import invite
+from people.services.invitations import invite
 from tests.browser.annotator import barriers, source_of
 from tests.browser.gaming import ABOVE_KEYBOARD, AWAKE_MS, PHONE, Table, guesses, make_game, pictures, sit_down
 from tests.factories import make_item, make_item_set, make_player

@@ -21,7 +21,7 @@ from inference.services import encoders, imports, models, runs
 from languages.models import Language
 from people.models import Membership
 from people.ownership import OwnerRefusedError
-from people.selectors import roles_of
+from people.selectors.projects import roles_of
 from tests.doors.owned import Owning, body_of, owner_of, signed_in
 from tests.factories import (
     NOW,

@@ -16,7 +16,7 @@ from gapgame.rules.scripted import Rule
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
 from people.models import Membership
-from people.services import publish_consent_text
+from people.services.consent import publish_consent_text
 from tests.factories import NOW, make_item, make_player, make_season, make_user
 from tests.gapgame.seasons import client_of
 

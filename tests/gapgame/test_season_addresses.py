@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from gapgame.models import Access, Player, Season
 from people.models import Membership, Project, Role, User
-from people.services import invite
+from people.services.invitations import invite
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import client_of, make_playable, url_of
 from tests.gapgame.test_season_pages import create, form_of

@@ -13,8 +13,8 @@ from gapgame.services import seasons as services
 from gapgame.services.seasons import PUNCTUAL, STILL
 from images.models import Image, JobState
 from people.models import Invitation, Project, Role
-from people.rules import InvitationState
-from people.selectors import invitation_state
+from people.rules.invitations import InvitationState
+from people.selectors.invitations import invitation_state
 from tests.concurrency import together
 from tests.factories import NOW, make_item, make_player, make_project, make_vectors
 from tests.gapgame.seasons import DAY, make_playable, play, terms_of, texts_of

@@ -14,7 +14,7 @@ from django.test import Client
 from config import asgi
 from operations.rules.uploads import MAX_BODY_BYTES, owner_of
 from people.models import Project, Role
-from people.services import add_member
+from people.services.members import add_member
 from tests.factories import make_collection, make_project, make_user
 from tests.operations.asked import Asked, echo, length
 

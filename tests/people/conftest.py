@@ -9,7 +9,7 @@ from django.test import Client
 
 from people import tasks
 from people.models import Project, Role, User
-from people.services import add_member
+from people.services.members import add_member
 from tests.factories import make_project, make_user
 from tests.people.hook_server import HookServer, hook_server
 from tests.people.hooks import PUBLIC

@@ -8,8 +8,9 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 
-from people import services
 from people.models import Invitation, Project, Role
+from people.services.consent import publish_consent_text
+from people.services.invitations import invite
 from tests.factories import make_language
 
 
@@ -20,11 +21,11 @@ def make_invitation(project: Project, **about: Any) -> Invitation:
         "expires_at": timezone.now() + timedelta(days=1),
         "created_by": project.created_by,
     }
-    return services.invite(project=project, now=timezone.now(), **(values | about))
+    return invite(project=project, now=timezone.now(), **(values | about))
 
 
 def publish(project: Project, body: str) -> None:
-    services.publish_consent_text(project=project, body=body, by=project.created_by, now=timezone.now())
+    publish_consent_text(project=project, body=body, by=project.created_by, now=timezone.now())
 
 
 def link_of(invitation: Invitation) -> str:

@@ -22,11 +22,12 @@ from django.urls import reverse
 from allocation.services import BatchReturnedError
 from annotation.models import Caption, CaptionState
 from annotation.services import batches
-from people import services
 from people.deletion import delete_account
 from people.models import ApiToken, AuditEntry, Invitation, Membership, Project, Role, Session, User
 from people.pseudonyms import pseudonym
 from people.qualification import NotQualifiedError
+from people.services.invitations import invite
+from people.services.members import LastManagerError, add_member
 from tests.annotation.submitting import submit_captions, take, write
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_annotator, make_project, make_round, make_user
@@ -51,7 +52,7 @@ def ann(db) -> User:
     AccessAttempt.objects.create(username="annabelle", ip_address="10.0.0.1", failures_since_start=1)
     about = {"prefix": "clt_ab", "digest": "0" * 64, "created_at": NOW, "expires_at": LATER}
     ApiToken.objects.create(user=ann, name="Annabelle's script", **about)
-    invitation = services.invite(
+    invitation = invite(
         project=round.project,
         role=Role.ANNOTATOR,
         email="Annabelle@example.org",
@@ -176,11 +177,11 @@ def test_done_twice_it_is_done_once(ann: User):
 def test_the_last_manager_is_told_of_which_projects_and_can_go_once_there_is_another(db):
     mia = make_user("mia")
     lions, zebras = make_project("lions", manager=mia), make_project("zebras", manager=mia)
-    services.add_member(project=zebras, user=make_user(), role=Role.MANAGER)
-    with pytest.raises(services.LastManagerError, match=r"manages Lions\."):
+    add_member(project=zebras, user=make_user(), role=Role.MANAGER)
+    with pytest.raises(LastManagerError, match=r"manages Lions\."):
         delete_account(user=mia, now=LATER)
     assert User.objects.get(pk=mia.pk).username == "mia"
-    services.add_member(project=lions, user=make_user(), role=Role.MANAGER)
+    add_member(project=lions, user=make_user(), role=Role.MANAGER)
     delete_account(user=mia, now=LATER)
     assert Project.objects.get(pk=lions.pk).created_by.username.startswith("deleted-")
 
@@ -251,7 +252,7 @@ def test_deleting_while_a_batch_is_submitted_loses_nothing_that_was_accepted():
 @pytest.mark.django_db(transaction=True)
 def test_two_managers_who_delete_themselves_at_once_leave_one():
     project = make_project()
-    services.add_member(project=project, user=make_user(), role=Role.MANAGER)
+    add_member(project=project, user=make_user(), role=Role.MANAGER)
     managers = [membership.user for membership in project.memberships.all()]
     outcomes = together_with_errors(lambda user: delete_account(user=user, now=LATER), managers)
     assert sorted(type(outcome).__name__ for outcome in outcomes) == ["LastManagerError", "NoneType"]

@@ -14,8 +14,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from people import defaults, services
+from people import defaults
 from people.models import Invitation, Project, Role, User
+from people.services.invitations import revoke_invitation
 from tests.factories import make_language
 from tests.people.conftest import PASSWORD, SignIn
 from tests.people.invitations import link_of, make_invitation, publish
@@ -224,7 +225,7 @@ def test_a_researcher_is_asked_neither_languages_nor_consent(client: Client, pro
 def test_dead_links_say_what_to_do(client: Client, project: Project):
     expired = make_invitation(project, expires_at=timezone.now())
     revoked = make_invitation(project)
-    services.revoke_invitation(invitation=revoked, by=project.created_by, now=timezone.now())
+    revoke_invitation(invitation=revoked, by=project.created_by, now=timezone.now())
     used_up = make_invitation(project)
     Invitation.objects.filter(pk=used_up.pk).update(places_taken=1)
     for invitation, said in ((expired, "has expired"), (revoked, "was taken back"), (used_up, "is used up")):
@@ -307,7 +308,7 @@ def test_with_an_address_the_link_is_sent_there_too(manager: User, signed_in: Si
 
 def test_where_no_mail_can_be_sent_the_link_is_made_and_the_manager_told(manager: User, signed_in: SignIn):
     client = signed_in(manager)
-    with patch("people.services.send_mail", side_effect=ConnectionRefusedError):
+    with patch("people.services.invitations.send_mail", side_effect=ConnectionRefusedError):
         invite_by_page(client, email="zoe@example.org")
     page = client.get(reverse("people:invitation-list", args=["lions"])).content.decode()
     assert "no mail could be sent" in page

@@ -17,10 +17,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from people import audit, sentences, services
+from people import audit, sentences
 from people.log import ENTRIES_PER_PAGE, Wanted, log_page
 from people.models import AuditEntry, Project, Role, User
-from people.rules import OVERSEERS
+from people.rules.roles import OVERSEERS
+from people.services.consent import publish_consent_text
+from people.services.invitations import accept_invitation, invite, revoke_invitation
+from people.services.members import add_member, remove_member
 from tests.factories import NOW, make_project, make_user
 
 pytestmark = pytest.mark.django_db
@@ -173,7 +176,7 @@ def test_only_managers_of_the_project_see_it(
 ):
     record(project)
     researcher = make_user()
-    services.add_member(project=project, user=researcher, role=Role.RESEARCHER)
+    add_member(project=project, user=researcher, role=Role.RESEARCHER)
     assert Role.RESEARCHER in OVERSEERS
     for person in (annotator, outsider, researcher):
         assert signed_in(person).get(address).status_code == 404
@@ -186,17 +189,13 @@ def test_nothing_of_another_project_is_in_it(manager: User, project: Project, si
 
 
 def test_what_managers_do_with_people_stands_in_the_log(manager: User, annotator: User, project: Project):
-    invitation = services.invite(
-        project=project, role=Role.RATER, expires_at=NOW + timedelta(1), created_by=manager, now=NOW
-    )
+    invitation = invite(project=project, role=Role.RATER, expires_at=NOW + timedelta(1), created_by=manager, now=NOW)
     newcomer = make_user()
-    services.accept_invitation(
-        token=invitation.token, user=newcomer, levels={}, reads_english=False, consent_version=1, now=NOW
-    )
-    services.revoke_invitation(invitation=invitation, by=manager, now=NOW)
-    services.revoke_invitation(invitation=invitation, by=manager, now=NOW)
-    services.remove_member(membership=newcomer.memberships.get(), by=manager, now=NOW)
-    services.publish_consent_text(project=project, body="New.", by=manager, now=NOW)
+    accept_invitation(token=invitation.token, user=newcomer, levels={}, reads_english=False, consent_version=1, now=NOW)
+    revoke_invitation(invitation=invitation, by=manager, now=NOW)
+    revoke_invitation(invitation=invitation, by=manager, now=NOW)
+    remove_member(membership=newcomer.memberships.get(), by=manager, now=NOW)
+    publish_consent_text(project=project, body="New.", by=manager, now=NOW)
     entries = AuditEntry.objects.filter(project=project).order_by("number")
     assert list(entries.values_list("action", "person")) == [
         ("invitation.made", None),
@@ -209,12 +208,10 @@ def test_what_managers_do_with_people_stands_in_the_log(manager: User, annotator
 
 
 def test_players_who_come_by_an_open_door_do_not_fill_the_log(manager: User, project: Project):
-    door = services.invite(
+    door = invite(
         project=project, role=Role.PLAYER, places=9, expires_at=NOW + timedelta(1), created_by=manager, now=NOW
     )
-    services.accept_invitation(
-        token=door.token, user=make_user(), levels={}, reads_english=False, consent_version=1, now=NOW
-    )
+    accept_invitation(token=door.token, user=make_user(), levels={}, reads_english=False, consent_version=1, now=NOW)
     assert not AuditEntry.objects.filter(action="role.given").exists()
 
 

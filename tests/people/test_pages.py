@@ -12,8 +12,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from people import selectors, services
 from people.models import Consent, Invitation, InvitationUse, Level, Membership, Project, Role, User
+from people.selectors.invitations import invitations_of
+from people.services.consent import give_consent
+from people.services.language_skills import set_language_skills
+from people.services.members import add_member
 from tests.factories import NOW, make_user
 from tests.people.conftest import PASSWORD, SignIn
 from tests.people.invitations import make_invitation, publish
@@ -52,7 +55,7 @@ def test_the_navigation_leads_where_one_has_something_to_do_and_costs_one_query(
 ):
     person = make_user()
     for role in roles:
-        services.add_member(project=project, user=person, role=role)
+        add_member(project=project, user=person, role=role)
     with CaptureQueriesContext(connection) as queries:
         page = signed_in(person).get(reverse("people:profile-show")).content.decode()
     nav = page[page.index('class="site-nav"') : page.index("</nav>")]
@@ -66,7 +69,7 @@ def test_a_person_without_a_role_is_told_so(signed_in: SignIn):
 
 def test_a_player_begins_at_the_game(project: Project, signed_in: SignIn):
     player = make_user()
-    services.add_member(project=project, user=player, role=Role.PLAYER)
+    add_member(project=project, user=player, role=Role.PLAYER)
     assert signed_in(player).get("/").headers["Location"] == reverse("gapgame:game-home")
 
 
@@ -76,8 +79,8 @@ def test_a_player_begins_at_the_game(project: Project, signed_in: SignIn):
 def test_managers_see_who_is_in_with_languages_and_consent(
     manager: User, annotator: User, project: Project, signed_in: SignIn
 ):
-    services.set_language_skills(user=annotator, levels={"de": Level.FLUENT}, reads_english=True, interface_language="")
-    services.give_consent(project=project, user=annotator, version=1, now=timezone.now())
+    set_language_skills(user=annotator, levels={"de": Level.FLUENT}, reads_english=True, interface_language="")
+    give_consent(project=project, user=annotator, version=1, now=timezone.now())
     publish(project, "New.")
     page = signed_in(manager).get(reverse("people:member-list", args=["lions"])).content.decode()
     for shown in ("ann", "mia", "German: Fluent", "version 1", "not to the newest"):
@@ -89,7 +92,7 @@ def test_the_members_page_asks_as_much_for_many_as_for_few(
 ):
     def add(number: int) -> None:
         for _ in range(number):
-            services.add_member(project=project, user=make_user(), role=Role.RATER)
+            add_member(project=project, user=make_user(), role=Role.RATER)
 
     client, address = signed_in(manager), reverse("people:member-list", args=["lions"])
     add(2)
@@ -103,13 +106,13 @@ def test_the_members_page_asks_as_much_for_many_as_for_few(
 def test_members_and_those_who_came_by_an_open_door_are_shown_some_at_a_time(
     project: Project, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(selectors, "MEMBERS_PER_PAGE", 4)
-    monkeypatch.setattr(selectors, "NAMED", 3)
+    monkeypatch.setattr("people.selectors.members.MEMBERS_PER_PAGE", 4)
+    monkeypatch.setattr("people.selectors.invitations.NAMED", 3)
     invitation = make_invitation(project, places=100)
     Invitation.objects.filter(pk=invitation.pk).update(places_taken=5)
     for number in range(5):
         guest = make_user(f"guest{number}")
-        services.add_member(project=project, user=guest, role=Role.PLAYER)
+        add_member(project=project, user=guest, role=Role.PLAYER)
         InvitationUse.objects.create(invitation=invitation, user=guest)
     manager = signed_in(project.created_by)
     everybody = Membership.objects.filter(project=project).values("user").distinct().count()
@@ -117,7 +120,7 @@ def test_members_and_those_who_came_by_an_open_door_are_shown_some_at_a_time(
     names = [[member.user.username for member in page.context["members"]] for page in pages]
     assert [len(names[0]), names[0] + names[1]] == [4, sorted(names[0] + names[1])]
     assert f"{everybody} people" in pages[0].content.decode()
-    (row,) = selectors.invitations_of(project, NOW)
+    (row,) = invitations_of(project, NOW)
     assert row.used_by == ["guest4", "guest3", "guest2", "…"]
 
 
@@ -141,7 +144,7 @@ def test_the_last_manager_stays(manager: User, signed_in: SignIn):
 
 
 def test_a_profile_changes_adds_and_forgets_languages(annotator: User, signed_in: SignIn):
-    services.set_language_skills(
+    set_language_skills(
         user=annotator, levels={"de": Level.FLUENT, "fr": Level.NATIVE}, reads_english=False, interface_language=""
     )
     client = signed_in(annotator)
@@ -201,7 +204,7 @@ def test_a_newer_version_is_shown_in_full_and_agreed_to(annotator: User, project
 
 
 def test_withdrawing_says_what_happens_and_is_recorded(annotator: User, project: Project, signed_in: SignIn):
-    services.give_consent(project=project, user=annotator, version=1, now=timezone.now())
+    give_consent(project=project, user=annotator, version=1, now=timezone.now())
     client, address = signed_in(annotator), reverse("people:consent-withdraw", args=["lions"])
     assert "No more work" in client.get(address).content.decode()
     assert client.post(address).status_code == 422

@@ -6,9 +6,10 @@ import threading
 
 import pytest
 
-from people import services
 from people.models import Invitation, InvitationUse, Membership, Project, Role, User
-from people.services import InvitationClosedError
+from people.services.consent import publish_consent_text
+from people.services.invitations import InvitationClosedError, accept_invitation, invite
+from people.services.members import LastManagerError, RoleConflictError, add_member, remove_member
 from tests.concurrency import together
 from tests.factories import NOW, make_project, make_user
 from tests.people.test_services import LATER
@@ -18,16 +19,14 @@ RIVALS, PLACES = 12, 3
 
 
 def make_invitation(project: Project, places: int = PLACES) -> Invitation:
-    return services.invite(
+    return invite(
         project=project, role=Role.PLAYER, places=places, expires_at=LATER, created_by=project.created_by, now=NOW
     )
 
 
 def come_in(invitation: Invitation, user: User) -> bool:
     try:
-        services.accept_invitation(
-            token=invitation.token, user=user, levels={}, reads_english=False, consent_version=1, now=NOW
-        )
+        accept_invitation(token=invitation.token, user=user, levels={}, reads_english=False, consent_version=1, now=NOW)
     except InvitationClosedError:
         return False
     return True
@@ -72,8 +71,8 @@ def test_two_roles_that_conflict_are_not_both_given_at_the_same_moment():
 
     def give(role: Role) -> bool:
         try:
-            services.add_member(project=project, user=user, role=role)
-        except services.RoleConflictError:
+            add_member(project=project, user=user, role=role)
+        except RoleConflictError:
             return False
         return True
 
@@ -82,12 +81,12 @@ def test_two_roles_that_conflict_are_not_both_given_at_the_same_moment():
 
 def test_two_managers_who_remove_each_other_leave_one():
     project = make_project()
-    services.add_member(project=project, user=make_user(), role=Role.MANAGER)
+    add_member(project=project, user=make_user(), role=Role.MANAGER)
 
     def remove(membership: Membership) -> bool:
         try:
-            services.remove_member(membership=membership, by=project.created_by, now=NOW)
-        except services.LastManagerError:
+            remove_member(membership=membership, by=project.created_by, now=NOW)
+        except LastManagerError:
             return False
         return True
 
@@ -98,7 +97,7 @@ def test_two_managers_who_remove_each_other_leave_one():
 def test_two_new_versions_at_once_get_numbers_of_their_own():
     project = make_project()
     texts = together(
-        lambda body: services.publish_consent_text(project=project, body=body, by=project.created_by, now=NOW),
+        lambda body: publish_consent_text(project=project, body=body, by=project.created_by, now=NOW),
         ["One.", "Two."],
     )
     assert sorted(text.version for text in texts) == [2, 3]

@@ -3,20 +3,20 @@ from typing import Any
 
 import pytest
 
-from people import rules
-from people.rules import InvitationState
+from people.rules.invitations import InvitationState, invitation_state
+from people.rules.roles import conflicting_roles, home_of, qualifies_to_write
 from tests.factories import NOW
 
 
 @pytest.mark.parametrize("overseer", ["manager", "researcher"])
 @pytest.mark.parametrize("judge", ["annotator", "rater", "player"])
 def test_who_oversees_a_project_may_not_judge_or_play_in_it_and_is_told_why(overseer: str, judge: str):
-    assert "independent" in (rules.conflicting_roles([overseer, judge]) or "")
+    assert "independent" in (conflicting_roles([overseer, judge]) or "")
 
 
 @pytest.mark.parametrize("roles", [["manager", "researcher"], ["annotator", "rater"], ["annotator", "player"], []])
 def test_other_roles_go_together(roles: list[str]):
-    assert rules.conflicting_roles(roles) is None
+    assert conflicting_roles(roles) is None
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_other_roles_go_together(roles: list[str]):
 def test_captions_are_written_by_native_or_fluent_speakers_who_read_english(
     reads_english: bool, level: str | None, qualifies: bool
 ):
-    assert rules.qualifies_to_write(reads_english=reads_english, level=level) is qualifies
+    assert qualifies_to_write(reads_english=reads_english, level=level) is qualifies
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_captions_are_written_by_native_or_fluent_speakers_who_read_english(
 )
 def test_an_invitation_is_open_until_it_is_used_up_expired_or_revoked(change: dict[str, Any], state: InvitationState):
     values: dict[str, Any] = {"places": 2, "places_taken": 1, "expires_at": NOW + timedelta(days=1), "revoked_at": None}
-    assert rules.invitation_state(**(values | change), now=NOW) is state
+    assert invitation_state(**(values | change), now=NOW) is state
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_an_invitation_is_open_until_it_is_used_up_expired_or_revoked(change: di
     ],
 )
 def test_everybody_begins_where_their_work_is(roles: set[str], may_start: bool, home: str | None):
-    assert rules.home_of(roles, may_start_projects=may_start) == home
+    assert home_of(roles, may_start_projects=may_start) == home

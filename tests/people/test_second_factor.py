@@ -14,7 +14,7 @@ from django.utils import timezone
 from people import tokens
 from people.api.authentication import viewer_of
 from people.models import Project, Role, User
-from people.services import add_member
+from people.services.members import add_member
 from tests.factories import make_user
 from tests.people.conftest import PASSWORD, SignIn
 from tests.people.test_sign_in import code_now

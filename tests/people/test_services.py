@@ -4,9 +4,19 @@ from typing import Any
 import pytest
 from allauth.account.models import EmailAddress
 
-from people import services
 from people.models import Consent, Invitation, InvitationUse, Level, Membership, Project, Role, User
-from people.services import InvitationClosedError
+from people.services.consent import StaleConsentError, give_consent, publish_consent_text
+from people.services.invitations import (
+    InvitationClosedError,
+    UserNameTakenError,
+    accept_invitation,
+    invite,
+    join,
+    revoke_invitation,
+)
+from people.services.language_skills import set_language_skills
+from people.services.members import LastManagerError, RoleConflictError, add_member, remove_member
+from people.services.projects import create_project
 from people.withdrawal import Withdrawn, withdraw_consent
 from tests.factories import NOW, make_language, make_project, make_user
 
@@ -25,17 +35,17 @@ def make_invitation(project: Project, **about) -> Invitation:
         "languages": [make_language("de")],
         "expires_at": NOW + timedelta(days=1),
     }
-    return services.invite(project=project, created_by=project.created_by, now=NOW, **(values | about))
+    return invite(project=project, created_by=project.created_by, now=NOW, **(values | about))
 
 
 def accept(invitation: Invitation, user: User, **about) -> Membership:
     values: dict[str, Any] = {"levels": {"de": Level.NATIVE}, "reads_english": True, "consent_version": 1, "now": NOW}
-    return services.accept_invitation(token=invitation.token, user=user, **(values | about))
+    return accept_invitation(token=invitation.token, user=user, **(values | about))
 
 
 def test_a_new_project_has_its_manager_and_a_consent_text_that_names_what_matters():
     manager = make_user()
-    project = services.create_project(name="Löwen & Zebras", manager=manager)
+    project = create_project(name="Löwen & Zebras", manager=manager)
     assert project.slug == "lowen-zebras"
     assert [(held.user, held.role) for held in project.memberships.all()] == [(manager, Role.MANAGER)]
     text = project.consent_texts.get()
@@ -46,7 +56,7 @@ def test_a_new_project_has_its_manager_and_a_consent_text_that_names_what_matter
 
 def test_projects_of_one_name_get_addresses_of_their_own_even_where_the_name_has_no_latin_letter():
     manager = make_user()
-    slugs = [services.create_project(name="مشروع", manager=manager).slug for _ in range(3)]
+    slugs = [create_project(name="مشروع", manager=manager).slug for _ in range(3)]
     assert slugs == ["project", "project-2", "project-3"]
 
 
@@ -74,7 +84,7 @@ def test_accepting_twice_takes_one_place(project: Project):
 
 def test_who_has_the_role_already_takes_no_place(project: Project):
     user = make_user()
-    services.add_member(project=project, user=user, role=Role.ANNOTATOR)
+    add_member(project=project, user=user, role=Role.ANNOTATOR)
     invitation = make_invitation(project)
     accept(invitation, user)
     invitation.refresh_from_db()
@@ -85,7 +95,7 @@ def test_a_closed_invitation_lets_nobody_in_and_says_which_way_it_is_closed(proj
     used_up = make_invitation(project)
     accept(used_up, make_user())
     revoked = make_invitation(project)
-    services.revoke_invitation(invitation=revoked, by=project.created_by, now=NOW)
+    revoke_invitation(invitation=revoked, by=project.created_by, now=NOW)
     expired = make_invitation(project, expires_at=NOW)
     for invitation, state in ((used_up, "used-up"), (revoked, "revoked"), (expired, "expired")):
         late = make_user()
@@ -97,15 +107,15 @@ def test_a_closed_invitation_lets_nobody_in_and_says_which_way_it_is_closed(proj
 
 def test_a_second_revocation_keeps_the_time_of_the_first(project: Project):
     invitation = make_invitation(project)
-    services.revoke_invitation(invitation=invitation, by=project.created_by, now=NOW)
-    services.revoke_invitation(invitation=invitation, by=project.created_by, now=LATER)
+    revoke_invitation(invitation=invitation, by=project.created_by, now=NOW)
+    revoke_invitation(invitation=invitation, by=project.created_by, now=LATER)
     invitation.refresh_from_db()
     assert invitation.revoked_at == NOW
 
 
 def test_a_manager_cannot_come_in_as_annotator_and_no_place_is_lost(project: Project):
     invitation = make_invitation(project)
-    with pytest.raises(services.RoleConflictError, match="independent"):
+    with pytest.raises(RoleConflictError, match="independent"):
         accept(invitation, project.created_by)
     invitation.refresh_from_db()
     assert invitation.places_taken == 0
@@ -113,16 +123,16 @@ def test_a_manager_cannot_come_in_as_annotator_and_no_place_is_lost(project: Pro
 
 def test_the_same_two_roles_in_two_projects_are_fine(project: Project):
     user = make_user()
-    services.add_member(project=project, user=user, role=Role.ANNOTATOR)
-    services.add_member(project=make_project(), user=user, role=Role.MANAGER)
-    with pytest.raises(services.RoleConflictError):
-        services.add_member(project=project, user=user, role=Role.RESEARCHER)
+    add_member(project=project, user=user, role=Role.ANNOTATOR)
+    add_member(project=make_project(), user=user, role=Role.MANAGER)
+    with pytest.raises(RoleConflictError):
+        add_member(project=project, user=user, role=Role.RESEARCHER)
 
 
 def test_consent_to_a_version_that_is_no_longer_the_newest_is_not_taken(project: Project):
     invitation, user = make_invitation(project), make_user()
-    services.publish_consent_text(project=project, body="New.", by=project.created_by, now=NOW)
-    with pytest.raises(services.StaleConsentError):
+    publish_consent_text(project=project, body="New.", by=project.created_by, now=NOW)
+    with pytest.raises(StaleConsentError):
         accept(invitation, user)
     assert not Membership.objects.filter(user=user).exists()
 
@@ -136,59 +146,59 @@ def test_joining_makes_the_account_and_takes_the_place_or_does_neither(project: 
         "consent_version": 1,
         "now": NOW,
     }
-    services.join(username="Ann", email="Ann@Example.org", password="x", **about)
+    join(username="Ann", email="Ann@Example.org", password="x", **about)
     assert EmailAddress.objects.get(user__username="Ann").email == "ann@example.org"
     with pytest.raises(InvitationClosedError):
-        services.join(username="bob", email="", password="x", **about)
+        join(username="bob", email="", password="x", **about)
     assert not User.objects.filter(username="bob").exists()
 
 
 def test_joining_under_a_name_that_is_taken_is_refused_in_words(project: Project):
     make_user("ann")
     about: dict[str, Any] = {"levels": {}, "reads_english": True, "consent_version": 1, "now": NOW, "password": "x"}
-    with pytest.raises(services.ProjectNameTakenError, match="sign in"):
-        services.join(token=make_invitation(project).token, username="ANN", email="", **about)
+    with pytest.raises(UserNameTakenError, match="sign in"):
+        join(token=make_invitation(project).token, username="ANN", email="", **about)
 
 
 def test_a_text_that_did_not_change_is_no_new_version(project: Project):
-    assert services.publish_consent_text(project=project, body="New.", by=project.created_by, now=NOW).version == 2
-    assert services.publish_consent_text(project=project, body="New.", by=project.created_by, now=NOW).version == 2
+    assert publish_consent_text(project=project, body="New.", by=project.created_by, now=NOW).version == 2
+    assert publish_consent_text(project=project, body="New.", by=project.created_by, now=NOW).version == 2
 
 
 def test_consent_can_be_withdrawn_and_given_again_and_all_of_it_stays_on_record(project: Project):
     user = make_user()
-    services.give_consent(project=project, user=user, version=1, now=NOW)
-    services.give_consent(project=project, user=user, version=1, now=NOW)
+    give_consent(project=project, user=user, version=1, now=NOW)
+    give_consent(project=project, user=user, version=1, now=NOW)
     assert withdraw_consent(project=project, user=user, keeps_answers=True, now=LATER) == Withdrawn(1, True, 0)
-    services.give_consent(project=project, user=user, version=1, now=LATER)
+    give_consent(project=project, user=user, version=1, now=LATER)
     assert [found.withdrawn_at for found in Consent.objects.order_by("pk")] == [LATER, None]
 
 
 def test_withdrawing_takes_back_every_version_of_that_project_and_of_no_other(project: Project):
     user, other = make_user(), make_project()
-    services.give_consent(project=other, user=user, version=1, now=NOW)
-    services.give_consent(project=project, user=user, version=1, now=NOW)
-    services.publish_consent_text(project=project, body="New.", by=project.created_by, now=NOW)
-    services.give_consent(project=project, user=user, version=2, now=NOW)
+    give_consent(project=other, user=user, version=1, now=NOW)
+    give_consent(project=project, user=user, version=1, now=NOW)
+    publish_consent_text(project=project, body="New.", by=project.created_by, now=NOW)
+    give_consent(project=project, user=user, version=2, now=NOW)
     assert withdraw_consent(project=project, user=user, keeps_answers=True, now=LATER) == Withdrawn(2, True, 0)
     assert Consent.objects.get(withdrawn_at=None).text.project == other
 
 
 def test_the_last_manager_cannot_be_removed_but_one_of_two_can(project: Project):
     first = project.memberships.get()
-    with pytest.raises(services.LastManagerError):
-        services.remove_member(membership=first, by=project.created_by, now=NOW)
-    services.add_member(project=project, user=make_user(), role=Role.MANAGER)
-    services.remove_member(membership=first, by=project.created_by, now=NOW)
+    with pytest.raises(LastManagerError):
+        remove_member(membership=first, by=project.created_by, now=NOW)
+    add_member(project=project, user=make_user(), role=Role.MANAGER)
+    remove_member(membership=first, by=project.created_by, now=NOW)
     assert project.memberships.count() == 1
 
 
 def test_language_skills_are_changed_forgotten_and_left_alone():
     user = make_user()
-    services.set_language_skills(
+    set_language_skills(
         user=user, levels={"de": Level.NATIVE, "fr": Level.FLUENT}, reads_english=True, interface_language="ar"
     )
-    services.set_language_skills(
+    set_language_skills(
         user=user, levels={"de": Level.ADVANCED, "fr": None}, reads_english=False, interface_language=""
     )
     assert list(user.language_skills.values_list("language", "level")) == [("de", "advanced")]

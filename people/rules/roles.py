@@ -1,29 +1,23 @@
-"""Decisions about people from values alone. Roles and levels are given by their stored names."""
+"""Decide from roles and levels, by their stored names, what a person may do."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
 
-from django.db.models import TextChoices
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 MANAGER, ANNOTATOR, RATER, PLAYER, RESEARCHER = "manager", "annotator", "rater", "player", "researcher"
 OVERSEERS = frozenset({MANAGER, RESEARCHER})
 JUDGES = frozenset({ANNOTATOR, RATER})
+
+
 # Who must not see what the project's overseers see: others' answers, the models' captions, the words of the game.
 BLIND = JUDGES | {PLAYER}
+
+
 # Whose answers are collected, and who therefore agree to the consent text first.
 CONTRIBUTORS = frozenset({ANNOTATOR, RATER, PLAYER})
 WRITING_LEVELS = frozenset({"native", "fluent"})
-
-
-class InvitationState(TextChoices):
-    OPEN = "open", gettext_lazy("Open")
-    USED_UP = "used-up", gettext_lazy("Used up")
-    EXPIRED = "expired", gettext_lazy("Expired")
-    REVOKED = "revoked", gettext_lazy("Revoked")
 
 
 def conflicting_roles(roles: Collection[str]) -> str | None:
@@ -49,16 +43,6 @@ def qualifies_to_judge(*, level: str | None) -> bool:
 
 def needs_consent(role: str) -> bool:
     return role in CONTRIBUTORS
-
-
-def invitation_state(
-    *, places: int, places_taken: int, expires_at: datetime, revoked_at: datetime | None, now: datetime
-) -> InvitationState:
-    if revoked_at is not None:
-        return InvitationState.REVOKED
-    if places_taken >= places:
-        return InvitationState.USED_UP
-    return InvitationState.EXPIRED if expires_at <= now else InvitationState.OPEN
 
 
 def home_of(roles: Collection[str], *, may_start_projects: bool) -> str | None:

@@ -1,0 +1,43 @@
+"""End sessions, and make tokens for programs."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+
+class EndSessionsForm(forms.Form):
+    """Asks about tokens only where there are any."""
+
+    with_tokens = forms.BooleanField(required=False, initial=True)
+
+    def __init__(self, *args: Any, tokens: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not tokens:
+            del self.fields["with_tokens"]
+            return
+        self.fields["with_tokens"].label = ngettext(
+            "Also revoke my token for programs", "Also revoke my %(count)s tokens for programs", tokens
+        ) % {"count": tokens}
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(
+        label=_("Name"), max_length=100, help_text=_("What uses it, such as “nightly export on lab-3”.")
+    )
+    may_write = forms.BooleanField(
+        label=_("May also change things"), required=False, help_text=_("Without this it only reads what you may read.")
+    )
+    days = forms.TypedChoiceField(
+        label=_("Valid for"),
+        coerce=int,
+        initial=90,
+        choices=[(30, _("30 days")), (90, _("90 days")), (365, _("1 year"))],
+    )
+
+    def expires_at(self, now: datetime) -> datetime:
+        return now + timedelta(days=self.cleaned_data["days"])

@@ -1,0 +1,42 @@
+"""Filter the audit log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from people.log import Wanted, is_known_in
+from people.models import Project, User
+
+
+class LogForm(forms.Form):
+    """Which entries of a log are asked for; what cannot be understood is told beside its field."""
+
+    action = forms.ChoiceField(label=_("What was done"), required=False)
+    person = forms.CharField(label=_("By or about (user name)"), required=False)
+    since = forms.DateField(label=_("First day"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(label=_("Last day"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    before = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, project: Project, actions: list[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._project = project
+        self.fields["action"].choices = [("", _("All")), *actions]  # type: ignore[attr-defined]
+
+    def clean_person(self) -> User | None:
+        name = self.cleaned_data["person"].strip()
+        if not name:
+            return None
+        found = User.objects.filter(username__iexact=name).first()
+        # Of others it is not said whether they have an account.
+        if found is None or not is_known_in(self._project, found):
+            raise ValidationError(gettext("There is nobody of this name."))
+        return found
+
+    def wanted(self) -> Wanted:
+        given = self.cleaned_data
+        return Wanted(given["action"], given["person"], given["since"], given["until"])

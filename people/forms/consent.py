@@ -1,0 +1,62 @@
+"""Give and withdraw consent, and edit its text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from people.models import ConsentText, OnWithdrawal
+
+
+class ConsentForm(forms.Form):
+    consent = forms.BooleanField(
+        label=_("I have read the text above and agree to it"),
+        error_messages={"required": _("Tick the box if you agree. If you do not, you can simply leave this page.")},
+    )
+    version = forms.IntegerField(widget=forms.HiddenInput)
+
+
+class WithdrawalForm(forms.Form):
+    """Asks what becomes of the answers only where the `text` that was agreed to leaves it to the person."""
+
+    answers = forms.ChoiceField(
+        label=_("The answers that I gave so far"),
+        choices=[
+            (OnWithdrawal.KEEP, _("stay, under a pseudonym")),
+            (OnWithdrawal.REMOVE, _("count no longer, and are in no later release")),
+        ],
+        widget=forms.RadioSelect(attrs={"class": "choices choices--sentences"}),
+    )
+
+    def __init__(self, *args: Any, text: ConsentText | None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if text is None or text.on_withdrawal != OnWithdrawal.CHOOSE:
+            del self.fields["answers"]
+
+    def keeps_answers(self) -> bool | None:
+        """None where it is not for the person to say."""
+        chosen = self.cleaned_data.get("answers")
+        return chosen == OnWithdrawal.KEEP if chosen else None
+
+
+class ConsentTextForm(forms.Form):
+    body = forms.CharField(
+        label=_("Text"),
+        strip=True,
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 24, "dir": "auto"}),
+        help_text=_("Markdown: ## begins a heading, - a list, > a quotation."),
+    )
+    on_withdrawal = forms.ChoiceField(
+        label=_("When somebody withdraws their consent"),
+        choices=OnWithdrawal.choices,
+        widget=forms.RadioSelect(attrs={"class": "choices choices--sentences"}),
+        help_text=_("This is stated beside the text. It holds for all answers of those who agree to this version."),
+    )
+
+    def __init__(self, *args: Any, text: ConsentText | None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["body"] = text.body if text else ""
+        self.initial["on_withdrawal"] = text.on_withdrawal if text else OnWithdrawal.CHOOSE

@@ -1,0 +1,161 @@
+"""Make an invitation, and join by one."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from allauth.account.adapter import get_adapter
+from django import forms
+from django.contrib.auth.forms import SetPasswordMixin
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from languages.models import Language
+from people.forms.languages import LEVEL, LanguagesForm
+from people.models import ConsentText, Invitation, Level, Role, User
+from people.rules.roles import CONTRIBUTORS, JUDGES, needs_consent
+
+MOST_PLACES = 1000
+UNKNOWN = "unknown"
+
+
+class InvitationForm(forms.Form):
+    role = forms.ChoiceField(label=_("Role"), choices=Role.choices, initial=Role.ANNOTATOR)
+    languages = forms.ModelMultipleChoiceField(
+        label=_("Languages"),
+        queryset=Language.objects.all(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"}),
+        help_text=_("Those who come in say how well they know each of these. Annotators and raters need at least one."),
+    )
+    places = forms.IntegerField(
+        label=_("For how many people"), min_value=1, max_value=MOST_PLACES, initial=1, help_text=_("One place each.")
+    )
+    days = forms.TypedChoiceField(
+        label=_("Valid for"),
+        coerce=int,
+        initial=14,
+        choices=[(1, _("1 day")), (7, _("7 days")), (14, _("14 days")), (30, _("30 days")), (90, _("90 days"))],
+    )
+    email = forms.EmailField(
+        label=_("Send the link to this e-mail address"),
+        required=False,
+        help_text=_("Can be left empty: you get a link to pass on in any way."),
+    )
+    note = forms.CharField(
+        label=_("Note to yourself"),
+        required=False,
+        max_length=200,
+        help_text=_("Whom it is for. Only managers see it."),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if cleaned.get("role") in JUDGES and "languages" in cleaned and not cleaned["languages"]:
+            self.add_error("languages", gettext("Choose at least one language that they are to work in."))
+        return cleaned
+
+    def expires_at(self, now: datetime) -> datetime:
+        return now + timedelta(days=self.cleaned_data["days"])
+
+
+class JoinForm(LanguagesForm):
+    """What somebody says when they take a place of an invitation; with no `user` also the account they want."""
+
+    username = forms.CharField(
+        label=_("User name"),
+        max_length=150,
+        help_text=_("Letters, digits and . + - _ only. It is seen by the managers of your projects, nobody else."),
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+    email = forms.EmailField(
+        label=_("E-mail address"),
+        required=False,
+        help_text=_("Can be left empty. We send a link to confirm it. Without one a lost password cannot be reset."),
+        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
+    )
+    password1, password2 = SetPasswordMixin.create_password_fields(label1=_("Password"), label2=_("Password again"))
+    reads_english = forms.BooleanField(
+        label=_("I read English well"),
+        required=False,
+        help_text=_("Annotators rate English captions before they write their own."),
+    )
+    consent = forms.BooleanField(
+        label=_("I have read the text above and agree to it"),
+        error_messages={"required": _("Without your agreement you cannot take part.")},
+    )
+    consent_version = forms.IntegerField(widget=forms.HiddenInput)
+
+    def __init__(
+        self, *args: Any, invitation: Invitation, user: User | None, text: ConsentText | None, **kwargs: Any
+    ) -> None:
+        self.needs_language = invitation.role in CONTRIBUTORS
+        languages = list(invitation.languages.all())
+        self.may_lack_one = len(languages) > 1 or not self.needs_language
+        super().__init__(*args, languages=languages, user=user, **kwargs)
+        self.makes_account = user is None
+        if user is not None:
+            self._drop("username", "email", "password1", "password2")
+            self.initial["reads_english"] = user.reads_english
+        else:
+            self.initial["email"] = invitation.email if invitation.places == 1 else ""
+        if invitation.role == Role.RATER or (invitation.role not in JUDGES and not languages):
+            self._drop("reads_english")
+        if needs_consent(invitation.role) and text is not None:
+            self.initial["consent_version"] = text.version
+        else:
+            self._drop("consent", "consent_version")
+
+    def level_field(self, language: Language, known: str) -> forms.ChoiceField:
+        field = super().level_field(language, known)
+        if self.may_lack_one:
+            field.choices = [*Level.choices, (UNKNOWN, _("I do not know it"))]
+        return field
+
+    def show(self, text: ConsentText) -> None:
+        """Ask for consent to `text`, even where what was sent is about an earlier version."""
+        sent = self.data.get("consent_version")
+        if self.is_bound and "consent_version" in self.fields and sent != str(text.version):
+            kept = {name: value for name, value in self.data.items() if name != "consent"}
+            self.data = kept | {"consent_version": str(text.version)}
+
+    def _drop(self, *names: str) -> None:
+        for name in names:
+            del self.fields[name]
+
+    @property
+    def account_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("username", "email", "password1", "password2") if name in self.fields]
+
+    @property
+    def language_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name.startswith(LEVEL) or field.name == "reads_english"]
+
+    def clean_username(self) -> str:
+        cleaned: str = get_adapter().clean_username(self.cleaned_data["username"])
+        return cleaned
+
+    def clean_email(self) -> str:
+        return User.objects.normalize_email(self.cleaned_data["email"])
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        levels = [cleaned.get(name) for name in self.fields if name.startswith(LEVEL)]
+        if self.needs_language and levels and all(level == UNKNOWN for level in levels):
+            self.add_error(None, gettext("You need to know at least one of these languages to take part."))
+        if not self.makes_account:
+            return cleaned
+        if cleaned.get("password1") != cleaned.get("password2"):
+            self.add_error("password2", gettext("This is not the same password as above."))
+        elif cleaned.get("password1"):
+            self._check_password(cleaned)
+        return cleaned
+
+    def _check_password(self, cleaned: dict[str, Any]) -> None:
+        likely = User(username=cleaned.get("username", ""), email=cleaned.get("email", ""))
+        try:
+            get_adapter().clean_password(cleaned["password1"], likely)
+        except ValidationError as error:
+            self.add_error("password1", error)

@@ -1,0 +1,36 @@
+"""Ask how well somebody knows languages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from languages.models import Language
+from people.models import Level, User
+
+LEVEL = "level-"
+
+
+class LanguagesForm(forms.Form):
+    """How well somebody knows each of some languages, in fields named `level-<tag>`."""
+
+    def __init__(self, *args: Any, languages: Iterable[Language], user: User | None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        known = dict(user.language_skills.values_list("language", "level")) if user else {}
+        for language in languages:
+            self.fields[LEVEL + language.tag] = self.level_field(language, known.get(language.tag, ""))
+
+    def level_field(self, language: Language, known: str) -> forms.ChoiceField:
+        return forms.ChoiceField(
+            label=_("Your %(language)s") % {"language": language.name},
+            choices=Level.choices,
+            initial=known,
+            widget=forms.RadioSelect(attrs={"class": "choices"}),
+        )
+
+    def levels(self) -> dict[str, Level | None]:
+        given = {name.removeprefix(LEVEL): self.cleaned_data[name] for name in self.fields if name.startswith(LEVEL)}
+        return {tag: Level(level) if level in Level.values else None for tag, level in given.items()}

@@ -1,0 +1,1 @@
+"""Decisions from values alone."""

@@ -1,0 +1,1 @@
+"""Reads shaped for pages, downloads and permissions."""

@@ -1,0 +1,19 @@
+"""Read consent texts, and who agreed to them."""
+
+from __future__ import annotations
+
+from people import defaults
+from people.models import Consent, ConsentText, Project, User
+
+
+def newest_consent_text(project: Project) -> ConsentText | None:
+    return project.consent_texts.order_by("-version").first()
+
+
+def has_gaps(text: ConsentText | None) -> bool:
+    """Whether something of the default text still waits to be filled in by a manager."""
+    return text is not None and defaults.GAP in text.body
+
+
+def has_consented(user: User, text: ConsentText) -> bool:
+    return Consent.objects.filter(user=user, text=text, withdrawn_at=None).exists()

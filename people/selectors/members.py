@@ -1,0 +1,66 @@
+"""Read the members of a project."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Prefetch
+
+from people.models import Consent, LanguageSkill, Membership, Project, Role, User
+from people.rules.roles import needs_consent
+from people.selectors.projects import _newest_versions
+
+MEMBERS_PER_PAGE = 100
+"""A game that is open to everybody makes many members."""
+
+
+@dataclass(frozen=True)
+class RoleHeld:
+    pk: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Member:
+    """Somebody in a project, as its managers see them. `consent` is the newest version they agreed to."""
+
+    user: User
+    roles: list[RoleHeld]
+    skills: list[LanguageSkill]
+    consent: int | None
+    is_consent_due: bool
+
+
+def members_of(project: Project, asked: str | None = None) -> tuple[Page[Any], list[Member]]:
+    """A page of the people in `project` by user name, and what it shows, in as many queries however many they are."""
+    memberships = Membership.objects.filter(project=project).order_by("role")
+    skills = LanguageSkill.objects.select_related("language").order_by("language__english_name")
+    people = (
+        User.objects.filter(pk__in=Membership.objects.filter(project=project).values("user"))
+        .order_by("username")
+        .prefetch_related(
+            Prefetch("memberships", queryset=memberships, to_attr="here"), Prefetch("language_skills", queryset=skills)
+        )
+    )
+    page = Paginator(people, MEMBERS_PER_PAGE).get_page(asked)
+    shown = list(page.object_list)
+    given = dict(
+        Consent.objects.filter(text__project=project, withdrawn_at=None, user__in=shown)
+        .order_by("text__version")
+        .values_list("user", "text__version")
+    )
+    newest = _newest_versions([project]).get(project.pk)
+    return page, [_member(user, given.get(user.pk), newest) for user in shown]
+
+
+def _member(user: User, consent: int | None, newest: int | None) -> Member:
+    here: list[Membership] = user.here  # type: ignore[attr-defined]
+    return Member(
+        user=user,
+        roles=[RoleHeld(pk=held.pk, label=str(Role(held.role).label)) for held in here],
+        skills=list(user.language_skills.all()),
+        consent=consent,
+        is_consent_due=any(needs_consent(held.role) for held in here) and consent != newest,
+    )

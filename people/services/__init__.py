@@ -1,0 +1,1 @@
+"""What changes people, their roles and what they agreed to: one transaction each."""

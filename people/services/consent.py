@@ -1,0 +1,54 @@
+"""Publish consent texts, and record who agreed to them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from people import audit
+from people.models import Consent, ConsentText, OnWithdrawal, Project, User
+from people.services.members import MembershipError, lock_person
+
+
+class StaleConsentError(MembershipError):
+    """A newer version of the consent text was published since the person was shown one."""
+
+
+def publish_consent_text(
+    *, project: Project, body: str, on_withdrawal: str = OnWithdrawal.CHOOSE, by: User, now: datetime
+) -> ConsentText:
+    """Put a new version in force; everybody is asked again before they get more work."""
+    with transaction.atomic():
+        audit.lock(project, by)
+        newest = ConsentText.objects.filter(project=project).order_by("-version").first()
+        if newest is not None and (newest.body, newest.on_withdrawal) == (body, on_withdrawal):
+            return newest
+        version = newest.version + 1 if newest else 1
+        text = ConsentText.objects.create(project=project, version=version, body=body, on_withdrawal=on_withdrawal)
+        audit.record(
+            project=project,
+            action="consent-text.published",
+            about=f"version {version}",
+            by=by,
+            now=now,
+            details={"version": version, "on_withdrawal": on_withdrawal},
+        )
+    return text
+
+
+def give_consent(*, project: Project, user: User, version: int | None, now: datetime) -> Consent:
+    """Record that `user` agreed to `version`, the one they were shown; the same again changes nothing.
+
+    Raises
+    ------
+    StaleConsentError
+        If it is not the newest.
+    """
+    with transaction.atomic():
+        lock_person(user)
+        text = ConsentText.objects.filter(project=project).order_by("-version").first()
+        if text is None or text.version != version:
+            raise StaleConsentError(_("The text has changed since you opened this page. Please read the new version."))
+        return Consent.objects.get_or_create(text=text, user=user, withdrawn_at=None, defaults={"given_at": now})[0]
