@@ -9,8 +9,9 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from languages.models import Language
-from languages.rules import MalformedScriptError, MalformedTagError, canonical_script, canonical_tag
+from languages.rules import MalformedScriptError, canonical_script
 
 
 class LanguageForm(forms.ModelForm):  # type: ignore[type-arg]

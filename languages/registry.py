@@ -65,6 +65,3 @@ LANGUAGES: tuple[RegisteredLanguage, ...] = (
     RegisteredLanguage("sw", _("Swahili"), "Kiswahili"),
     RegisteredLanguage("te", _("Telugu"), "తెలుగు", ("Telu",)),
 )
-
-ALIASES: dict[str, str] = {"iw": "he", "qu": "quz"}
-"""Other tags that files use, and the tag they are stored under. Whole tags only: `qu-BO` is another language."""

@@ -1,29 +1,11 @@
-"""What a language tag may look like, and the one spelling it is stored under. Pure functions."""
+"""What scripts and languages look like in text. Pure functions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Protocol
 
-from languages.registry import ALIASES
-
-LONGEST_TAG = 35
-"""Characters: what RFC 5646 section 4.4.1 says a buffer for a tag has to hold."""
-
-_LANGUAGE_TAG = re.compile(
-    r"""
-    (?: [a-z]{2,3} (?: - [a-z]{3} ){0,3} | [a-z]{4,8} )      # language, extended language
-    (?: - [a-z]{4} )?                                        # script
-    (?: - (?: [a-z]{2} | [0-9]{3} ) )?                       # region
-    (?P<variants> (?: - (?: [a-z0-9]{5,8} | [0-9][a-z0-9]{3} ) )* )
-    (?P<extensions> (?: - [a-wyz0-9] (?: - [a-z0-9]{2,8} )+ )* )
-    (?: - x (?: - [a-z0-9]{1,8} )+ )?
-    | x (?: - [a-z0-9]{1,8} )+
-    """,
-    re.VERBOSE,
-)
 _SCRIPT = re.compile(r"[A-Z][a-z]{3}")
 _WORD = re.compile(r"[^\W\d_]+")
 # Frequent in English. "And", "are" and "it" are not here: they are words in Norwegian, Romanian and Turkish.
@@ -45,50 +27,8 @@ class LanguageTraits(Protocol):
         """ISO 15924 codes; empty where the script is not checked."""
 
 
-class MalformedTagError(ValueError):
-    """Says what was given, why it is no language tag, and what one looks like."""
-
-
 class MalformedScriptError(ValueError):
     """Says what was given, and what a script code looks like."""
-
-
-def canonical_tag(tag: str) -> str:
-    """The spelling of a BCP-47 tag that languages are stored under: `PT-br` is `pt-BR`, `iw` is `he`.
-
-    Raises
-    ------
-    MalformedTagError
-        Where `tag` is not well-formed. Whether the language exists is not asked.
-
-    References
-    ----------
-    RFC 5646, sections 2.1 (syntax), 2.1.1 (case) and 2.2.9 (well-formed tags).
-    """
-    lower = tag.strip().lower()
-    if not lower:
-        raise MalformedTagError("A language tag is missing; write one such as de, pt-BR or sr-Cyrl.")
-    if "_" in lower:
-        raise MalformedTagError(f"{tag!r} is not a language tag: its parts are joined by hyphens, as in pt-BR.")
-    if len(lower) > LONGEST_TAG:
-        raise MalformedTagError(
-            f"{tag[:LONGEST_TAG]!r}… is not a language tag: it is longer than {LONGEST_TAG} characters."
-        )
-    match = _LANGUAGE_TAG.fullmatch(lower)
-    if match is None:
-        raise MalformedTagError(
-            f"{tag!r} is not a BCP-47 language tag; write the language, then if need be the script and the region, "
-            "as in de, pt-BR or sr-Cyrl."
-        )
-    # Of an extension only its one-letter name has to be unique, of the variants each.
-    singletons = re.findall(r"-([a-z0-9])(?=-)", match["extensions"] or "")
-    variants = (match["variants"] or "").split("-")[1:]
-    for parts in (singletons, variants):
-        twice = next((part for part in parts if parts.count(part) > 1), None)
-        if twice is not None:
-            raise MalformedTagError(f"{tag!r} is not a language tag: the part {twice!r} is there twice.")
-    cased = _in_canonical_case(lower)
-    return ALIASES.get(cased, cased)
 
 
 def canonical_script(code: str) -> str:
@@ -113,21 +53,6 @@ def script_of_tag(canonical: str) -> str | None:
         if _SCRIPT.fullmatch(part):
             return part
     return None
-
-
-def _in_canonical_case(lower: str) -> str:
-    parts = lower.split("-")
-    cased = parts[:1]
-    for previous, part in pairwise(parts):
-        if len(previous) == 1:
-            cased.append(part)
-        elif len(part) == 2:
-            cased.append(part.upper())
-        elif len(part) == 4 and part.isalpha():
-            cased.append(part.title())
-        else:
-            cased.append(part)
-    return "-".join(cased)
 
 
 def is_english(text: str) -> bool:

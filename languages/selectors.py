@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from crosslens_metrics.language_tags import canonical_tag
 from languages.models import Language
-from languages.rules import canonical_tag
 
 
 def language_by_tag(tag: str) -> Language | None:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
+from crosslens_metrics.language_tags import canonical_tag
 from languages.models import Direction, Language
-from languages.rules import canonical_script, canonical_tag, script_of_tag
+from languages.rules import canonical_script, script_of_tag
 
 
 class LanguageExistsError(Exception):

@@ -1,1 +1,1 @@
-"""Rows in and out: CSV and JSON Lines read with errors by line, and written piece by piece."""
+"""Rows out: files for spreadsheets, and downloads written piece by piece."""

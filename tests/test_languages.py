@@ -7,10 +7,11 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import IntegrityError, transaction
 
+from crosslens_metrics.language_tags import ALIASES, MalformedTagError, canonical_tag
 from languages.admin import LanguageForm
 from languages.models import Language
-from languages.registry import ALIASES, LANGUAGES
-from languages.rules import MalformedScriptError, MalformedTagError, canonical_script, canonical_tag, script_of_tag
+from languages.registry import LANGUAGES
+from languages.rules import MalformedScriptError, canonical_script, script_of_tag
 from languages.selectors import language_by_tag
 
 PROTOCOL_TAGS = (

@@ -19,14 +19,14 @@ from annotation.formats.captions import Layout, export_captions
 from annotation.models import Caption, Round, RoundKind, RoundState
 from annotation.services.rounds import create_round
 from crosslens_metrics.caption_stats import LONGEST_LINE, ImageCaptions, MalformedFileError, read_line
+from crosslens_metrics.formats.records import is_text
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from images.models import Collection
 from inference.rules.captions import CaptionLineError, caption_text
 from inference.services.image_lookup import images_named
 from languages.models import Language
-from languages.rules import MalformedTagError, canonical_tag
 from people import audit
 from people.models import Project, User
-from tabular.records import is_text
 
 LINES_AT_ONCE = 500
 CAPTIONS_PER_INSERT = 2_000

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from crosslens_metrics.central import most_central
+from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, json_records
 from images.rules.archives import why_not
-from tabular.records import BrokenRecord, FileRefusedError, json_records
 
 Vectors = Mapping[str, NDArray[np.float32]]
 ZIP_START = b"PK\x03\x04"

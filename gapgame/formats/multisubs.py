@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, Record
 from gapgame.rules.multisubs import cut
-from tabular.records import BrokenRecord, FileRefusedError, Record
 
 TABLE = ".items.tsv"
 SENTENCES = (".sents.det", ".sents.tok")

@@ -13,7 +13,7 @@ MOST_SHOWN = 20
 
 @dataclass(frozen=True)
 class Problem:
-    """`number` as in `tabular.records.Record`; 0 for the file as a whole."""
+    """`number` as in `crosslens_metrics.formats.records.Record`; 0 for the file as a whole."""
 
     number: int
     message: str

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, Record, is_text, json_records
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from gapgame.formats.multisubs import is_layout, records_of
 from gapgame.formats.problems import MOST_SHOWN, GapFileError, Problem
 from gapgame.rules.items import BLANK, key_of, split_of
@@ -22,8 +24,6 @@ from gapgame.rules.play import normalised
 from gapgame.rules.task import HELD_OUT, PARTS, TRAIN, Drawn, GapTaskError, Instance, draw_parts, verify_parts
 from gapgame.rules.words import occurrences
 from languages.registry import LANGUAGES
-from languages.rules import MalformedTagError, canonical_tag
-from tabular.records import BrokenRecord, FileRefusedError, Record, is_text, json_records
 
 VERSION = 1
 GAP = "____"

@@ -14,10 +14,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, csv_records, is_text, json_records
 from gapgame.formats.problems import GapFileError, Problem
 from gapgame.rules.play import ATTEMPTS, is_exact
 from gapgame.rules.turns import ALL_OUTCOMES, FAILED, OUTCOMES, SOLVED, SPLITS, Turn, turns_of_counts
-from tabular.records import BrokenRecord, FileRefusedError, csv_records, is_text, json_records
 from tabular.spreadsheets import plain_cell
 
 SUFFIXES = (".jsonl", ".ndjson", ".csv")

@@ -14,11 +14,12 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import is_text
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from gapgame.rules.play import LONGEST_GUESS
 from gapgame.rules.words import occurrences, stands_in, stem_in
 from images.rules.manifests import Attribution, attribution_of
-from languages.rules import LanguageTraits, MalformedTagError, canonical_tag
-from tabular.records import is_text
+from languages.rules import LanguageTraits
 
 LONGEST_WORD = LONGEST_GUESS
 LONGEST_SENTENCE = 500

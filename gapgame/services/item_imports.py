@@ -19,6 +19,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, Record
 from gapgame.formats.embeddings import Vectors, central_of, names_of
 from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource
 from gapgame.rules.items import GapItemError, ItemLine, item_line
@@ -34,7 +35,6 @@ from images.services.imports import FILE_NAMES, NOT_OF_ONE_FILE, keep_waiting, u
 from images.services.jobs import Clock
 from languages.models import Language
 from people.models import User
-from tabular.records import BrokenRecord, FileRefusedError, Record
 
 log = logging.getLogger(__name__)
 

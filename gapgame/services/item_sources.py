@@ -11,6 +11,7 @@ from typing import IO
 
 from django.core.files.storage import default_storage
 
+from crosslens_metrics.formats.records import BrokenRecord, Record, count_lines, json_records
 from gapgame.formats import multisubs as multisubs_files
 from gapgame.formats.embeddings import Vectors, read_embeddings
 from gapgame.rules import multisubs
@@ -19,7 +20,6 @@ from images.models import ImportJob
 from images.rules import manifests
 from images.services.imports import FILE_NAMES
 from images.services.sources import Entry, Problem, plan_of_path, plan_of_upload
-from tabular.records import BrokenRecord, Record, count_lines, json_records
 
 OURS, MULTISUBS = "crosslens", "multisubs"
 LAYOUTS = (OURS, MULTISUBS)

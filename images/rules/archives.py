@@ -11,9 +11,9 @@ from typing import IO
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import FileRefusedError
 from images.rules import limits
 from images.rules.manifests import inside
-from tabular.records import FileRefusedError
 
 END = struct.Struct("<4s4H2LH")
 END_MAGIC = b"PK\x05\x06"

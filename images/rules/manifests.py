@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
-from images.rules import limits
-from tabular.records import (
+from crosslens_metrics.formats.records import (
     BrokenRecord,
     FileRefusedError,
     Record,
@@ -23,6 +22,7 @@ from tabular.records import (
     malformed,
     not_utf8,
 )
+from images.rules import limits
 
 NAMES = ("manifest.csv", "manifest.jsonl", "manifest.json")
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")

@@ -11,11 +11,11 @@ from django.utils.crypto import get_random_string
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import printable
 from images.models import Collection, CollectionImage, Image, ImportJob, ImportKind, Outcome
 from people.models import Project, User
 from people.ownership import change_owner
 from people.permissions import usable_in
-from tabular.records import printable
 
 RESERVED_SLUGS = {"new"}
 SLUG_CHARACTERS = 50

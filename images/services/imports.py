@@ -15,6 +15,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import FileRefusedError
 from images.models import Collection, ImportJob, ImportKind, Outcome
 from images.rules.pictures import ImageRefusedError
 from images.services import files, jobs
@@ -23,7 +24,6 @@ from images.services.images import image_of, store_original
 from images.services.jobs import Clock
 from images.services.sources import Entry, Problem, plan_of_path, plan_of_upload, spooled
 from people.models import User
-from tabular.records import FileRefusedError
 
 Announce = Callable[[int], None]
 """Called, within a transaction, with the primary key of an image whose sizes are to be made once it is committed."""

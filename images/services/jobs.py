@@ -15,10 +15,10 @@ from django.db.models import F, Q
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import FileRefusedError, printable
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
 from images.services import files
 from people.models import Project
-from tabular.records import FileRefusedError, printable
 
 Clock = Callable[[], datetime]
 

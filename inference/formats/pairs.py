@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tabular.records import BrokenRecord, FileRefusedError, is_text, json_records
+from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, is_text, json_records
 
 
 class PairFileError(ValueError):

@@ -11,7 +11,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from tabular.records import is_text
+from crosslens_metrics.formats.records import is_text
 
 DEEPEST = 16
 LARGEST_NUMBER = 2**53

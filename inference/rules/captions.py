@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from tabular.records import is_text
+from crosslens_metrics.formats.records import is_text
 
 IMAGE_NAMES = ("image", "image_id", "image/key", "key", "file_name", "file")
 MAX_REFERENCE_CHARACTERS = 500

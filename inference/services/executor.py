@@ -23,6 +23,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from crosslens_metrics.formats.records import printable
 from inference.backends.captioners import Failed
 from inference.models import GOING, Run, RunFailure, RunState
 from inference.services import chunks, progress
@@ -32,7 +33,6 @@ from inference.services.job_kind import WHOLE, Made, PendingImage, Work
 from inference.services.model_batches import OF_THE_WHOLE_RUN, Broke, Computed, compute
 from inference.services.prefetcher import THREADS, Feed, Group, Held
 from inference.services.worker_status import meter
-from tabular.records import printable
 
 log = logging.getLogger(__name__)
 

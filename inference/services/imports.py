@@ -17,6 +17,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import BrokenRecord, Record, count_lines, json_records
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
 from images.permissions import collections_in
 from images.services import jobs
@@ -27,7 +28,6 @@ from inference.rules.captions import CaptionLine, CaptionLineError, caption_line
 from inference.services.image_lookup import images_named
 from languages.models import Language
 from people.models import Project, User
-from tabular.records import BrokenRecord, Record, count_lines, json_records
 
 log = logging.getLogger(__name__)
 

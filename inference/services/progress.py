@@ -10,10 +10,10 @@ from django.db.models import F
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import printable
 from images.models import JobState
 from inference.models import GOING, Chunk, Run, RunEvent, RunState
 from inference.services.job_kind import Work
-from tabular.records import printable
 
 TOLD_FROM_S = 0.5
 """Loading that takes less is that of a model which is in memory already."""

@@ -17,6 +17,7 @@ from django.db.models import Q
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import printable
 from images.models import Image, JobState
 from images.rules.pictures import ImageRefusedError, inspect
 from images.services import files
@@ -34,7 +35,6 @@ from inference.services.model_batches import OF_THE_WHOLE_RUN
 from inference.services.runs import RunRefusedError, check_runnable
 from languages.models import Language
 from people.models import User
-from tabular.records import printable
 
 log = logging.getLogger(__name__)
 

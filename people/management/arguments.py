@@ -9,8 +9,8 @@ from typing import TypeVar
 from django.core.management.base import CommandError
 from django.db.models import QuerySet
 
+from crosslens_metrics.language_tags import MalformedTagError
 from languages.models import Language
-from languages.rules import MalformedTagError
 from languages.selectors import language_by_tag
 from people.models import Owned, Project
 

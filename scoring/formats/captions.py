@@ -12,10 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
-from languages.rules import MalformedTagError, canonical_tag
+from crosslens_metrics.formats.limits import MAX_LINE_BYTES
+from crosslens_metrics.formats.records import (
+    BrokenRecord,
+    FileRefusedError,
+    Record,
+    is_text,
+    json_records,
+    malformed,
+    not_utf8,
+)
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from scoring.formats.pairs import count_of, names_of, shown
-from tabular.limits import MAX_LINE_BYTES
-from tabular.records import BrokenRecord, FileRefusedError, Record, is_text, json_records, malformed, not_utf8
 
 XM3600_KEY = "image/key"
 IMAGE_FIELDS = ("image", "image_id", XM3600_KEY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tabular.records import printable
+from crosslens_metrics.formats.records import printable
 
 MOST_NAMES_SHOWN = 10
 LONGEST_NAME_SHOWN = 80

@@ -12,9 +12,17 @@ from typing import IO, Any
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import (
+    READ_BYTES,
+    BrokenRecord,
+    FileRefusedError,
+    Record,
+    count_lines,
+    json_members,
+    json_records,
+)
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from inference.rules.captions import CaptionLineError, caption_text, image_named_in
-from languages.rules import MalformedTagError, canonical_tag
-from tabular.records import READ_BYTES, BrokenRecord, FileRefusedError, Record, count_lines, json_members, json_records
 
 ANNOTATIONS, IMAGES = "annotations", "images"
 COCO_START = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(info|images|annotations|licenses|categories|type)"\s*:\s*["\[{]')

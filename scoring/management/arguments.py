@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from crosslens_metrics.text import NORMALISED_BY_DEFAULT, Tokenizer
-from languages.rules import MalformedTagError, canonical_tag
 
 DEFAULT_LANGUAGE = "en"
 

@@ -19,6 +19,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import FileRefusedError
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
 from images.services import jobs
 from images.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
@@ -29,7 +30,6 @@ from people.models import Project, User
 from scoring.formats.references import MAX_PER_IMAGE, ReferenceLine, RefusedLine, count_references, reference_lines
 from scoring.models import ReferenceKind, ReferenceSet
 from scoring.services.references import Change, ReferenceFileError, put_references, set_of
-from tabular.records import FileRefusedError
 
 log = logging.getLogger(__name__)
 

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, csv_records, is_text, json_records
 from sxs_eval.rules.judging import LEVELS
 from sxs_eval.rules.report import Judged, Repeat
-from tabular.records import BrokenRecord, FileRefusedError, csv_records, is_text, json_records
 from tabular.spreadsheets import plain_cell
 
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
@@ -61,7 +61,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """`number` as in `tabular.records.Record`; 0 for the file as a whole."""
+    """`number` as in `crosslens_metrics.formats.records.Record`; 0 for the file as a whole."""
 
     number: int
     message: str

@@ -18,9 +18,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from languages.rules import MalformedTagError, canonical_tag
+from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, Record, csv_records, is_text, json_records
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from sxs_eval.rules.planning import Score
-from tabular.records import BrokenRecord, FileRefusedError, Record, csv_records, is_text, json_records
 from tabular.spreadsheets import plain_cell
 
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")

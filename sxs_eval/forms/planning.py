@@ -18,9 +18,9 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from allocation.forms import HIGHEST_REPLICATION
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from images.models import Collection, CollectionImage
 from images.permissions import collections_in
-from languages.rules import MalformedTagError, canonical_tag
 from people.models import Project
 from sxs_eval.formats.scores import MOST_BYTES, ScoreFile, ScoreFileError, parse_scores
 from sxs_eval.forms.comparisons import LARGEST_SEED, MOST_ATTENTION_PERCENT

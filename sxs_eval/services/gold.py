@@ -10,11 +10,11 @@ from typing import IO
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.records import BrokenRecord, Record, json_records
 from images.models import Image
 from inference.services.image_lookup import images_named
 from sxs_eval.models import Comparison, GoldPair
 from sxs_eval.rules.gold import GoldLine, GoldPairError, gold_line
-from tabular.records import BrokenRecord, Record, json_records
 
 LINES_AT_ONCE = 250
 
@@ -33,7 +33,7 @@ def import_gold_pairs(*, comparison: Comparison, file: IO[bytes], only_these: bo
 
     Raises
     ------
-    tabular.records.FileRefusedError
+    crosslens_metrics.formats.records.FileRefusedError
         Nothing in the file can be read.
     """
     outcome = GoldImport()

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
+from crosslens_metrics.formats.records import FileRefusedError
 from people.models import Role
 from people.permissions import has_role
 from people.requests import user_of
@@ -20,7 +21,6 @@ from sxs_eval.models import Comparison, GoldPair
 from sxs_eval.permissions import comparison_for, has_assigned_pictures
 from sxs_eval.selectors.gold import gold_pairs_of, gold_rows
 from sxs_eval.services import gold as services
-from tabular.records import FileRefusedError
 
 GOLD_PAIRS_PER_PAGE = 20
 MOST_PROBLEMS_SHOWN = 100

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from crosslens_metrics.formats.limits import MAX_ROW_CHARACTERS
 from images.rules import limits
 from images.rules.decoding import WEBP_BYTES_PER_PIXEL
 from images.rules.manifests import NAMES, TEXT_COLUMNS
 from inference.rules.captions import MAX_CAPTION_CHARACTERS
-from tabular.limits import MAX_ROW_CHARACTERS
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "importing.md").read_text()
 

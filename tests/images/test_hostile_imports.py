@@ -11,12 +11,12 @@ import pytest
 from django.core.files.storage import default_storage
 from django.db import OperationalError
 
+from crosslens_metrics.formats.limits import MAX_ROW_CHARACTERS
+from crosslens_metrics.formats.records import FileRefusedError
 from images.models import ImportJob, ImportKind, JobState
 from images.rules import limits
 from images.rules.archives import open_zip
 from images.services import imports, jobs
-from tabular.limits import MAX_ROW_CHARACTERS
-from tabular.records import FileRefusedError
 from tests.factories import NOW
 from tests.images.importing import outcomes, report, run, run_path, upload, zipped
 from tests.images.pictures import picture

@@ -15,6 +15,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, json_records
 from gapgame.formats.embeddings import read_embeddings
 from gapgame.rules.stripping import words_beside
 from images.rules import manifests
@@ -24,7 +25,6 @@ from images.rules.pictures import ImageRefusedError, inspect
 from images.services import sources
 from images.services.sources import Entry
 from scoring.formats.references import count_references, reference_lines
-from tabular.records import BrokenRecord, FileRefusedError, json_records
 from tests.images.importing import zipped
 from tests.images.pictures import animation, exif, picture, profile
 

@@ -25,8 +25,8 @@ sys.meta_path.insert(0, Absent())
 """
 EVERY_MODULE = """
 import crosslens_metrics
-for module in pkgutil.iter_modules(crosslens_metrics.__path__):
-    importlib.import_module(f"crosslens_metrics.{module.name}")
+for module in pkgutil.walk_packages(crosslens_metrics.__path__, "crosslens_metrics."):
+    importlib.import_module(module.name)
 """
 A_SCORE = """
 from crosslens_metrics.scoring import score

@@ -7,7 +7,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from languages.rules import MalformedScriptError, MalformedTagError
+from crosslens_metrics.language_tags import MalformedTagError
+from languages.rules import MalformedScriptError
 from languages.services import LanguageExistsError, add_language
 
 

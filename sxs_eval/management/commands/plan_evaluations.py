@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.utils.translation import gettext as _
 
-from languages.rules import MalformedTagError, canonical_tag
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from sxs_eval.formats.plans import PaceUsed, PlanReport
 from sxs_eval.formats.scores import ScoreFileError, read_scores
 from sxs_eval.rules import planning

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any, NoReturn
 
-from django.utils.translation import gettext as _
-
-from tabular import limits
+from crosslens_metrics.formats import limits
+from crosslens_metrics.messages import gettext as _
 
 READ_BYTES = 1 << 16
 BLANKS = " \t\r\n"

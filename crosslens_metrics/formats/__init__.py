@@ -1,0 +1,1 @@
+"""Files in and out: one small module for each kind of file."""
