@@ -264,7 +264,7 @@ class GameBatch(models.Model):
 
 
 class Outcome(models.TextChoices):
-    WAITING = "waiting", _("Not begun")
+    WAITING = "waiting", _("Not started")
     OPEN = "open", _("In progress")
     ATTEMPT_1 = "attempt_1", _("Found at the first attempt")
     ATTEMPT_2 = "attempt_2", _("Found at the second attempt")
@@ -278,9 +278,9 @@ UNFINISHED = (Outcome.WAITING, Outcome.OPEN)
 
 
 class SkipReason(models.TextChoices):
-    OFFENSIVE = "offensive", _("The sentence or a picture is offensive")
+    OFFENSIVE = "offensive", _("The sentence or an image is offensive")
     BROKEN = "broken", _("The sentence makes no sense")
-    WRONG_PICTURE = "wrong_picture", _("A picture does not fit")
+    WRONG_PICTURE = "wrong_picture", _("An image does not fit")
     OTHER = "other", _("Something else")
 
 

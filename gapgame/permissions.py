@@ -42,7 +42,7 @@ def season_to_play(user: User | AnonymousUser, season_slug: str) -> Season:
     """A season as players see it."""
     found = seasons_open_to(user).select_related("project", "invitation").filter(slug=season_slug).first()
     if found is None:
-        raise Http404(_("There is no such season among yours."))
+        raise Http404(_("You have no such season."))
     return found
 
 

@@ -25,12 +25,12 @@ def clean_nickname(nickname: str) -> str:
     """
     cleaned = " ".join(unicodedata.normalize("NFKC", nickname).split())
     if any(unicodedata.category(sign) in HIDDEN and sign not in JOINERS for sign in cleaned):
-        raise NicknameError(_("A nickname has only signs that can be seen."))
+        raise NicknameError(_("Use only visible characters in your nickname."))
     if not SHORTEST <= len(cleaned) <= LONGEST or not any(sign.isalnum() for sign in cleaned):
         raise NicknameError(
-            _("A nickname has %(shortest)d to %(longest)d signs, one of them a letter or digit.")
+            _("Enter %(shortest)d to %(longest)d characters, at least one of them a letter or digit.")
             % {"shortest": SHORTEST, "longest": LONGEST}
         )
     if "@" in cleaned:
-        raise NicknameError(_("A nickname is public in the end: it has no @ in it, so that it is no address."))
+        raise NicknameError(_("Do not use @ in your nickname: it will be public, so it must not be an e-mail address."))
     return cleaned

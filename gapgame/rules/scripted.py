@@ -31,10 +31,16 @@ TIRELESS, BREAK = timedelta(hours=6), timedelta(minutes=5)
 
 
 class Rule(TextChoices):
-    FAST = "fast", _("The first guess came within 1.5 seconds of the sentence, in ten or more of the last 50 turns")
-    STEADY = "steady", _("Thirty or more guesses in the last 50 turns took the same time to within a tenth")
-    KNOWING = "knowing", _("At least 95 percent of the last 40 or more words were found from the sentence alone")
-    SAME = "same", _("The first guess was the same word in half of the last 20 or more turns")
+    FAST = "fast", _("In ten or more of the last 50 turns, the first guess came within 1.5 seconds of the sentence")
+    STEADY = (
+        "steady",
+        _(
+            "Thirty or more guesses in the last 50 turns took nearly the same time (standard deviation below 10 "
+            "percent of the mean)"
+        ),
+    )
+    KNOWING = "knowing", _("At least 95 percent of the last 40 or more words were found at the first guess")
+    SAME = "same", _("In at least half of the last 20 or more turns, the first guess was the same word")
     TIRELESS = "tireless", _("Six hours of play without a break of five minutes")
 
 

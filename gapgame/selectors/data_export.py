@@ -17,13 +17,13 @@ from people.personal import Part
 def data_export(person: User) -> Iterator[Part]:
     yield Part(
         "game-seasons",
-        _("Seasons of the game that you took part in, with your nickname and your score. The rank is there once a "
-          "season is closed. Whether rules took your play for a script's is not here: it would tell how to get by."),
+        _("Seasons of the game that you took part in, with your nickname and score, and your rank once a "
+          "season is closed. Marks for scripted play are not included, as they would help people avoid them."),
         _players(person),
     )  # fmt: skip
     yield Part(
         "game-turns",
-        _("Every turn that you finished, with your guesses. The word is there as the game told it to you."),
+        _("Every turn that you finished, with your guesses and the word as the game showed it to you."),
         _turns(person),
     )
 

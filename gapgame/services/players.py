@@ -28,9 +28,9 @@ def join_season(*, season: Season, user: User, nickname: str, is_on_board: bool,
     NicknameError
     """
     if now >= season.ends_at:
-        raise JoinError(_("The season is over."))
+        raise JoinError(_("The season has ended."))
     if not still_takes_part(user, season.project_id, Role.PLAYER):
-        raise JoinError(_("Only players of the project who have agreed to its consent text can join."))
+        raise JoinError(_("Only players in the project who have agreed to its consent text can join."))
     if season.needs_address and not user.email:
         raise JoinError(_("Confirm an e-mail address first. This season requires one."))
     nickname = clean_nickname(nickname)

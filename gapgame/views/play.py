@@ -32,10 +32,10 @@ def batch_take(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         playing.take_batch(player_id=player.pk, user=user_of(request), language=language, now=timezone.now(), rng=RNG)
     except playing.NoSentencesLeftError:
-        messages.info(request, _("You have met every sentence that there is in this language. Well done!"))
+        messages.info(request, _("You have seen every sentence in this language. Well done!"))
         return redirect("gapgame:season-show", slug)
     except playing.UnfinishedBatchError:
-        messages.info(request, _("Here is the batch that you have begun."))
+        messages.info(request, _("Here is the batch that you started."))
     except playing.NotPlayingError:
         return _not_playing(request, slug)
     return _next(request, slug)
@@ -79,14 +79,14 @@ def turn_skip(request: HttpRequest, turn_id: UUID) -> HttpResponse:
     reason = request.POST.get("reason", "")
     turn = turn_for(user_of(request), turn_id)
     if reason not in SkipReason.values:
-        messages.error(request, _("Say why you skip the sentence."))
+        messages.error(request, _("Choose a reason for skipping the sentence."))
         return _changed(request, turn_id)
     note = request.POST.get("note", "")
     try:
         playing.skip(turn_id=turn_id, user=user_of(request), reason=SkipReason(reason), note=note, now=timezone.now())
     except playing.PlayError as refused:
         return _refused(request, turn_id, refused)
-    messages.success(request, _("Skipped. Thank you; those who look after the sentences will see it."))
+    messages.success(request, _("Skipped. Thank you! The project's managers can see your reason."))
     return _next(request, turn.player.season.slug)
 
 
@@ -125,14 +125,19 @@ def _refused(request: HttpRequest, turn_id: UUID, refused: playing.PlayError) ->
         case playing.NotPlayingError():
             # The turn itself says that the cut-off has come.
             is_over = turn.player.season.ends_at <= timezone.now()
-            status, text = 410, "" if is_over else _("The season is not on, or you take part in it no more.")
+            status, text = 410, "" if is_over else _("The season is not open, or you no longer take part in it.")
         case playing.GuessTooSoonError():
-            status, text = 429, _("That was too quick: a guess can be made once a second. This cost no attempt.")
+            status, text = 429, _("That was too quick: wait a second before you guess. It did not cost an attempt.")
         case playing.StaleTurnError():
             over = turn.outcome != Outcome.OPEN
-            status, text = 409, _("This turn is over.") if over else _("This guess was made already; here is the turn.")
+            status, text = (
+                409,
+                _("This turn is over.")
+                if over
+                else _("You have already made this guess. Here is the turn as it is now."),
+            )
         case _:
-            status, text = 422, _("Type a word that you have not tried in this turn. This cost no attempt.")
+            status, text = 422, _("Type a word that you have not tried in this turn. It did not cost an attempt.")
     if text:
         messages.warning(request, text)
     if status in (409, 410) and not is_htmx(request):
@@ -141,7 +146,7 @@ def _refused(request: HttpRequest, turn_id: UUID, refused: playing.PlayError) ->
 
 
 def _not_playing(request: HttpRequest, slug: str) -> HttpResponse:
-    messages.info(request, _("The season is not on, or you take part in it no more."))
+    messages.info(request, _("The season is not open, or you no longer take part in it."))
     return _to_season(request, slug)
 
 

@@ -86,7 +86,7 @@ def board_show(request: HttpRequest, slug: str) -> HttpResponse:
     """The board, once the season is closed."""
     season = season_to_play(request.user, slug)
     if season.closed_at is None:
-        raise Http404(_("The board is published when the season is over."))
+        raise Http404(_("The leaderboard is published when the season has ended."))
     page = board_page(season, request.user, request.GET.get("page"))
     return render(request, "gapgame/board.html", {"season": season, "page": page, "winners": winners_of(season)})
 

@@ -47,13 +47,13 @@ def test_a_batch_is_played_to_each_outcome_with_the_keyboard_alone(table: Table,
     table.guess("CAT ")
     table.expect_state("found")
     expect(page.locator(".sentence mark")).to_have_text("cat")
-    expect(page.locator(".result")).to_contain_text("Found it at once!")
+    expect(page.locator(".result")).to_contain_text("Found at the first guess!")
     table.go_on()
 
     table.expect_state("open")
     expect(page.locator("#guess")).to_be_focused()
     table.guess("dog")
-    expect(guesses(page)).to_contain_text(["80 of 100 near"])
+    expect(guesses(page)).to_contain_text(["closeness 80 of 100"])
     expect(guesses(page)).to_contain_text(["So close!"])
     expect(pictures(page)).to_have_count(1)
     table.guess("cat")
@@ -100,7 +100,7 @@ def test_a_batch_is_played_to_each_outcome_with_the_keyboard_alone(table: Table,
     expect(page.get_by_role("heading", name="Batch 1 is done!")).to_be_visible()
     expect(page.locator(".batch__points")).to_contain_text("324")
     expect(page.locator(".batch__best")).to_contain_text("3 in a row")
-    expect(page.locator(".batch__best")).to_contain_text("dog for cat, 80 of 100 near")
+    expect(page.locator(".batch__best")).to_contain_text("dog for cat, closeness 80 of 100")
     assert outcomes(table) == ["attempt_1", "attempt_2", "attempt_3", "failed", "skipped"]
     skipped = table.player.all_turns.get(outcome=Outcome.SKIPPED)
     assert (skipped.skip_reason, skipped.skip_note) == ("broken", "no verb")
@@ -143,7 +143,7 @@ def test_a_guess_made_before_is_not_taken_and_what_was_typed_stays(table: Table,
     table.guess("dog")
     page.locator("#guess").fill("Dog")
     page.keyboard.press("Enter")
-    expect(page.locator(".turn__told")).to_contain_text("cost no attempt")
+    expect(page.locator(".turn__told")).to_contain_text("did not cost an attempt")
     expect(page.locator("#guess")).to_have_value("Dog")
     expect(guesses(page)).to_have_count(1)
 
@@ -152,7 +152,7 @@ def test_without_a_connection_the_word_is_kept_and_sent_once(table: Table, page:
     context.set_offline(True)
     page.locator("#guess").fill("dog")
     page.keyboard.press("Enter")
-    expect(page.locator("[data-state-line]")).to_contain_text("no connection")
+    expect(page.locator("[data-state-line]")).to_contain_text("You are offline")
     expect(page.locator("#guess")).to_have_value("dog")
     page.keyboard.press("Enter")
     context.set_offline(False)
@@ -173,7 +173,7 @@ def test_a_second_tab_is_shown_where_the_turn_is(table: Table, page: Page, conte
     other.goto(page.url)
     table.guess("dog")
     Table(table.address, table.player, other).guess("tree")
-    expect(other.locator(".turn__told")).to_contain_text("made already")
+    expect(other.locator(".turn__told")).to_contain_text("already made this guess")
     expect(guesses(other)).to_contain_text(["dog"])
     assert list(Attempt.objects.values_list("number", "guess")) == [(1, "dog")]
 
@@ -189,7 +189,7 @@ def test_the_cut_off_in_the_middle_of_a_turn_is_counted_down_to_and_then_scored(
     page.reload()
     table_state = page.locator("#turn")
     expect(table_state).to_have_attribute("data-state", "stopped", timeout=WITHIN_MS)
-    expect(page.locator(".result")).to_contain_text("The cut-off has come")
+    expect(page.locator(".result")).to_contain_text("The cut-off has passed")
     expect(page.locator("#guess")).to_be_hidden()
     assert "cat" not in source_of(page)
     season.refresh_from_db()
@@ -207,7 +207,7 @@ def test_a_guess_after_the_cut_off_is_refused_and_the_page_says_why(table: Table
     page.locator("#guess").fill("dog")
     page.keyboard.press("Enter")
     table.expect_state("stopped")
-    expect(page.locator(".result")).to_contain_text("The cut-off has come")
+    expect(page.locator(".result")).to_contain_text("The cut-off has passed")
     assert not Attempt.objects.exists()
 
 

@@ -138,9 +138,9 @@ def test_sound_is_off_until_it_is_switched_on_and_stays_so(table: Table, page: P
 
 def test_a_result_is_told_to_who_listens(table: Table, page: Page) -> None:
     table.guess("dog")
-    expect(page.locator("#status")).to_contain_text("dog: 80 of 100 near. 1 picture is shown as a hint.")
+    expect(page.locator("#status")).to_contain_text("dog: closeness 80 of 100. 1 image is shown as a hint.")
     table.guess("cat")
-    expect(page.locator("#status")).to_contain_text("That is it! 90 points. Total: 90.")
+    expect(page.locator("#status")).to_contain_text("Correct! 90 points. Total: 90.")
 
 
 def test_without_scripts_too_soon_is_told_and_what_was_typed_is_there(live_server: Any, browser: Browser) -> None:
@@ -233,7 +233,7 @@ def test_a_stranger_signs_up_agrees_chooses_a_nickname_and_plays(
     expect(page).to_have_url(f"{live_server.url}/game/{season.slug}/")
     page.get_by_label("Nickname", exact=True).fill("Zoe the Fox")
     page.get_by_role("button", name="Join").click()
-    expect(page.get_by_role("link", name="You are Zoe the Fox: change")).to_be_visible()
+    expect(page.get_by_role("link", name="Change nickname (Zoe the Fox)")).to_be_visible()
     page.get_by_role("button", name="Play").click()
     page.locator("#guess").fill("cat")
     page.keyboard.press("Enter")
@@ -250,7 +250,7 @@ def test_a_nickname_is_changed_and_the_end_of_the_season_is_seen(live_server: An
     page.goto(f"{table.url}me/")
     page.locator("#nickname").fill("Ana the Owl")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("link", name="You are Ana the Owl: change")).to_be_visible()
+    expect(page.get_by_role("link", name="Change nickname (Ana the Owl)")).to_be_visible()
     close_season_now(season)
     page.goto(f"{table.url}board/")
     expect(page.locator(".winner--1")).to_contain_text("Ana the Owl")

@@ -47,13 +47,13 @@ def test_an_overdue_season_is_closed_when_it_is_opened(season, asked, monkeypatc
 
     set_clock(monkeypatch, season.ends_at + GRACE)
     for _ in range(3):
-        assert "the board is published in a minute" in page_of(season)
+        assert "the leaderboard will be published in about a minute" in page_of(season)
     assert asked == [season.pk]
 
     tasks.close_season(season.pk)
     season.refresh_from_db()
     assert season.closed_at == season.ends_at + GRACE
-    assert "See the board" in page_of(season)
+    assert "See the leaderboard" in page_of(season)
 
 
 def test_the_page_says_since_when_nothing_goes_on_by_itself(season, asked, monkeypatch):
@@ -69,7 +69,7 @@ def test_the_page_says_since_when_nothing_goes_on_by_itself(season, asked, monke
 def test_the_page_is_shown_while_nobody_can_be_asked_to_close_it(season, monkeypatch):
     set_clock(monkeypatch, season.ends_at + GRACE)
     monkeypatch.setattr("gapgame.tasks.cache.add", raises(redis.ConnectionError))
-    assert "the board is published in a minute" in page_of(season)
+    assert "the leaderboard will be published in about a minute" in page_of(season)
 
 
 def test_managers_pages_say_it_too(client):

@@ -165,7 +165,7 @@ def test_who_takes_part_no_more_can_neither_guess_nor_skip_and_is_told(how, desk
     address = guess_at(turn.pk)
     answer = desk.post(address, {"number": "1", "guess": "cat"}, headers={"HX-Request": "true"})
     assert answer.status_code == 410
-    assert "you take part in it no more" in answer.content.decode()
+    assert "you no longer take part in it" in answer.content.decode()
     with pytest.raises(playing.NotPlayingError):
         playing.skip(turn_id=turn.pk, user=user, reason=SkipReason.OTHER, now=NOW)
     assert Turn.objects.get(pk=turn.pk).outcome == Outcome.OPEN

@@ -71,7 +71,7 @@ def test_who_has_an_address_takes_part_and_is_not_asked_again(season: Season):
 def test_a_stranger_joins_confirms_and_takes_part(season: Season):
     client = Client()
     page = page_of(client, season)
-    assert "You will need to confirm an e-mail address." in page
+    assert "You will need to confirm your e-mail address." in page
     link = re.findall(r'href="(/join/[^"]+)"', page)[0]
     account = {"username": "zoe", "email": "zoe@example.org", "password1": PASSWORD, "password2": PASSWORD}
     client.post(link, account | {"consent": "on", "consent_version": "1"})
