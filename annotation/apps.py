@@ -15,12 +15,12 @@ class AnnotationConfig(AppConfig):
         from images.models import Collection
         from inference import exposure
         from inference.models import CaptioningModel
-        from people import personal
-        from people.ownership import register
+        from people import personal_data
+        from people.services.ownership import register
 
         exposure.register("annotation", assigned_images, images_being_rated)
         exposure.register(TO_REWRITE, images_to_rewrite)
-        personal.register(
+        personal_data.register(
             "annotation", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )
         register(Collection, lambda found: Round.objects.filter(collection=found))

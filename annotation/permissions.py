@@ -28,7 +28,13 @@ from inference import exposure
 from languages.models import Language
 from people.models import Membership, Project, Role, User
 from people.permissions import project_for
-from people.qualification import MissingRequirement, NotQualifiedError, Work, missing_requirements_of, still_takes_part
+from people.selectors.qualification import (
+    MissingRequirement,
+    NotQualifiedError,
+    Work,
+    missing_requirements_of,
+    still_takes_part,
+)
 
 # Who may rate what others wrote: those who may write, and those who were invited for nothing but judging.
 RATERS = (Role.ANNOTATOR, Role.RATER)

@@ -32,8 +32,8 @@ from annotation.api import shapes
 from annotation.models import Caption
 from benchmarks.exports import NAME, seed_captions
 from images.models import CollectionImage
-from people import tokens
 from people.models import Membership, Project, Role
+from people.services import tokens
 
 LIMIT, TIMES = 100, 15
 PLACES = {"first": 0.0, "middle": 0.5, "last": 1.0}

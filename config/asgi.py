@@ -16,7 +16,7 @@ from operations.rules.uploads import owner_of
 from operations.serving import Application
 from people.models import Role, User
 from people.permissions import project_for
-from people.sessions import SessionStore
+from people.services.session_store import SessionStore
 
 SIGNED_OUT = "You are signed out, so the files were not taken. Go back, sign in, and send them again."
 NOT_YOURS = "Only managers and researchers may send files, so these were not taken."

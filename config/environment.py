@@ -16,7 +16,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from inference.rules.endpoints import KEY_VARIABLE, key_variable
-from people.passwords import fault_of
+from people.rules.passwords import fault_of
 
 SHORTEST_SECRET = 50
 SHORTEST_TOKEN = 20

@@ -82,7 +82,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "people.context.navigation",
+                "people.context_processors.navigation",
             ],
         },
     }
@@ -106,7 +106,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "people.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "people.signing_in.AccountBackend",
+    "people.allauth_adapter.AccountBackend",
 ]
 _django_validators = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
@@ -114,25 +114,28 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": f"{_django_validators}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": f"{_django_validators}.CommonPasswordValidator"},
     {"NAME": f"{_django_validators}.NumericPasswordValidator"},
-    {"NAME": "people.passwords.OwnWordsValidator"},
+    {"NAME": "people.rules.passwords.OwnWordsValidator"},
 ]
 if _breached := _environment.breached_passwords():
     AUTH_PASSWORD_VALIDATORS.append(
-        {"NAME": "people.passwords.BreachedPasswordValidator", "OPTIONS": {"path": _breached}}
+        {"NAME": "people.rules.passwords.BreachedPasswordValidator", "OPTIONS": {"path": _breached}}
     )
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "people:home-show"
 LOGOUT_REDIRECT_URL = "account_login"
 
 ALLAUTH_TRUSTED_PROXY_COUNT = _environment.proxies()
-ACCOUNT_ADAPTER = "people.accounts.AccountAdapter"
+ACCOUNT_ADAPTER = "people.allauth_adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_PRESERVE_USERNAME_CASING = True
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_EMAIL_NOTIFICATIONS = True
-ACCOUNT_FORMS = {"add_email": "people.addresses.AddressForm", "reset_password": "people.resetting.ResetForm"}
+ACCOUNT_FORMS = {
+    "add_email": "people.forms.addresses.AddressForm",
+    "reset_password": "people.forms.password_reset.ResetForm",
+}
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 # A stranger's address gets no mail from here.
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
@@ -147,8 +150,8 @@ ACCOUNT_RATE_LIMITS = {
     "new_player": "4/20s/ip,60/h/ip",
 }
 MFA_FORMS = {
-    "authenticate": "people.codes.SignInCodeForm",
-    "reauthenticate": "people.codes.ConfirmingCodeForm",
+    "authenticate": "people.forms.codes.SignInCodeForm",
+    "reauthenticate": "people.forms.codes.ConfirmingCodeForm",
 }
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_ALLOW_UNVERIFIED_EMAIL = True
@@ -156,13 +159,13 @@ SECOND_FACTOR_REQUIRED = _environment.second_factor_required()
 MFA_TOTP_ISSUER = "Crosslens"
 MFA_TOTP_TOLERANCE = 1
 
-# Failures are counted in the database, which all web processes share; see people/lockout.py for what locks whom out.
-AXES_HANDLER = "people.lockout.LockOutHandler"
+# Failures are counted in the database, which all web processes share: people/services/lockout.py.
+AXES_HANDLER = "people.services.lockout.LockOutHandler"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address", "username"]
 AXES_USERNAME_FORM_FIELD = "login"
-AXES_USERNAME_CALLABLE = "people.lockout.name_tried"
-AXES_CLIENT_IP_CALLABLE = "people.lockout.address_of"
-AXES_LOCKOUT_CALLABLE = "people.lockout.locked_out"
+AXES_USERNAME_CALLABLE = "people.services.lockout.name_tried"
+AXES_CLIENT_IP_CALLABLE = "people.services.lockout.address_of"
+AXES_LOCKOUT_CALLABLE = "people.services.lockout.locked_out"
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
@@ -243,7 +246,7 @@ CONTENT_SECURITY_POLICY = {
 DATA_UPLOAD_MAX_NUMBER_FILES = MAX_UPLOAD_FILES
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
-SESSION_ENGINE = "people.sessions"
+SESSION_ENGINE = "people.services.session_store"
 SESSION_COOKIE_HTTPONLY = True
 HTTPS = _environment.https()
 # Browsers take cookies of such names over TLS alone, and only from this very host.
@@ -252,7 +255,7 @@ SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
 LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}django_language"
 KNOWN_BROWSER_COOKIE_NAME = f"{COOKIE_PREFIX}known_browser"
-MESSAGE_STORAGE = "people.messages.Messages"
+MESSAGE_STORAGE = "people.message_storage.Messages"
 if HTTPS:
     SECURE_SSL_REDIRECT = True
     # Asked from inside, where nobody speaks TLS.

@@ -12,11 +12,11 @@ class GapgameConfig(AppConfig):
         from gapgame.services import withdrawal
         from images.models import Collection
         from inference import exposure
-        from people import personal
-        from people.ownership import register
+        from people import personal_data
+        from people.services.ownership import register
 
         exposure.register("gapgame", assigned_images)
-        personal.register(
+        personal_data.register(
             "gapgame", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )
         register(Collection, lambda found: ItemSet.objects.filter(collection=found))

@@ -15,7 +15,7 @@ from gapgame.models import Access, ItemSet, Player, Season, Turn
 from gapgame.rows import rows
 from people.models import Membership, Role, User
 from people.permissions import project_for
-from people.qualification import still_takes_part
+from people.selectors.qualification import still_takes_part
 
 READERS = (Role.MANAGER, Role.RESEARCHER)
 

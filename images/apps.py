@@ -6,6 +6,6 @@ class ImagesConfig(AppConfig):
 
     def ready(self) -> None:
         from images.selectors import data_export
-        from people import personal
+        from people import personal_data
 
-        personal.register("images", export=data_export)
+        personal_data.register("images", export=data_export)

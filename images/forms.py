@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from images.models import Collection
 from images.permissions import collections_in
-from people.owner_forms import OwnerForm
+from people.forms.owners import OwnerForm
 
 LONGEST_NAME = Collection._meta.get_field("name").max_length
 

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from images.models import Collection, CollectionImage, Image, ImportJob, JobState, Outcome
 from images.rules.sizes import sizes_of
 from people.models import User
-from people.personal import Part
+from people.personal_data import Part
 from tabular.spreadsheets import csv_safe
 
 ADDRESS_DAYS = 2

@@ -7,7 +7,7 @@ class InferenceConfig(AppConfig):
     def ready(self) -> None:
         from inference.selectors.data_export import data_export
         from inference.selectors.users import register_users
-        from people import personal
+        from people import personal_data
 
-        personal.register("inference", export=data_export)
+        personal_data.register("inference", export=data_export)
         register_users()

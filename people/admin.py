@@ -18,8 +18,6 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from people import access
-from people.addresses import replace_address
 from people.models import (
     ApiToken,
     AuditEntry,
@@ -34,6 +32,8 @@ from people.models import (
     User,
     Webhook,
 )
+from people.services.addresses import replace_address
+from people.services.sessions import save_password
 
 
 class LookUpOnly:
@@ -77,7 +77,7 @@ class PasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
     def save(self, commit: bool = True) -> User:
         """Set a password or take it away; what the old one let in ends."""
         user: User = super().save(commit=False)
-        access.save_password(user=user, now=timezone.now())
+        save_password(user=user, now=timezone.now())
         get_adapter().send_notification_mail("account/email/password_changed", user)
         return user
 

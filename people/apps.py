@@ -6,7 +6,8 @@ class PeopleConfig(AppConfig):
 
     def ready(self) -> None:
         # What they connect to the signals of others is theirs from here on.
-        from people import security_log, sessions
+        from people import security_log
+        from people.services import session_store
 
         security_log.connect()
-        sessions.connect()
+        session_store.connect()

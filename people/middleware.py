@@ -14,11 +14,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django_htmx.http import HttpResponseClientRedirect
 
-from people.lockout import address_of
 from people.models import Session
 from people.permissions import lacks_second_factor
 from people.requests import is_htmx
-from people.sessions import SessionStore
+from people.services.lockout import address_of
+from people.services.session_store import SessionStore
 
 LONGEST_USER_AGENT = Session._meta.get_field("user_agent").max_length
 

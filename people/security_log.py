@@ -16,8 +16,8 @@ from django.contrib.auth import signals as of_sessions
 from django.dispatch import Signal
 from django.http import HttpRequest
 
-from people.lockout import address_of, name_tried
 from people.models import User
+from people.services.lockout import address_of, name_tried
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
-from people import callouts, mails, webhooks
-from people.sessions import SessionStore
+from people.services import mails, outgoing_http, webhooks
+from people.services.session_store import SessionStore
 
 # SMTPException is an OSError.
 IF_MAIL_FAILS: dict[str, Any] = {"autoretry_for": (OSError,), "retry_backoff": 30, "max_retries": 4}
@@ -18,7 +18,7 @@ IF_MAIL_FAILS: dict[str, Any] = {"autoretry_for": (OSError,), "retry_backoff": 3
 
 @shared_task
 def deliver(delivery_id: int) -> None:
-    webhooks.deliver(delivery_id=delivery_id, post=callouts.post, clock=timezone.now, rng=SystemRandom())
+    webhooks.deliver(delivery_id=delivery_id, post=outgoing_http.post, clock=timezone.now, rng=SystemRandom())
 
 
 @shared_task

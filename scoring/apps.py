@@ -9,12 +9,12 @@ class ScoringConfig(AppConfig):
 
         from images.models import Collection
         from inference.models import CaptioningModel, Encoder, Run
-        from people import personal
-        from people.ownership import register
+        from people import personal_data
+        from people.services.ownership import register
         from scoring.models import ReferenceSet, Scoring
         from scoring.selectors.data_export import data_export
 
-        personal.register("scoring", export=data_export)
+        personal_data.register("scoring", export=data_export)
         register(Collection, lambda found: ReferenceSet.objects.filter(collection=found))
         register(CaptioningModel, lambda found: Scoring.objects.filter(model=found))
         register(Encoder, lambda found: Scoring.objects.filter(Q(encoder=found) | Q(english_encoder=found)))

@@ -11,8 +11,8 @@ class SxsEvalConfig(AppConfig):
         from images.models import Collection
         from inference import exposure
         from inference.models import CaptioningModel
-        from people import personal
-        from people.ownership import register
+        from people import personal_data
+        from people.services.ownership import register
         from scoring import verdicts
         from sxs_eval.models import Comparison
         from sxs_eval.selectors.data_export import data_export
@@ -22,7 +22,7 @@ class SxsEvalConfig(AppConfig):
 
         exposure.register("sxs_eval", assigned_images, images_of_worse_captions)
         verdicts.register("sxs_eval", verdicts_of)
-        personal.register(
+        personal_data.register(
             "sxs_eval", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )
         register(Collection, lambda found: Comparison.objects.filter(collection=found))

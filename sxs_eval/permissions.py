@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from inference import exposure
 from people.models import Membership, Role, User
 from people.permissions import project_for
-from people.qualification import MissingRequirement, Work, missing_requirements_of, still_takes_part
+from people.selectors.qualification import MissingRequirement, Work, missing_requirements_of, still_takes_part
 from sxs_eval.models import Comparison, GoldPair, JudgingBatch, Pair, RaterState, RaterStatus
 
 READERS = (Role.MANAGER, Role.RESEARCHER)

@@ -22,7 +22,7 @@ from languages.registry import LANGUAGES
 from people.models import ConsentText, Membership, Project, Role, User
 from people.permissions import may_start_projects
 from people.rules.roles import conflicting_roles
-from people.withdrawal import withdraw_consent
+from people.services.withdrawal import withdraw_consent
 from scoring.models import Pass
 from scoring.services.passes import run_pass
 from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, RaterStatus

@@ -30,11 +30,11 @@ from annotation.models import Caption, Feedback, Round, RoundKind, Verdict
 from annotation.selectors import overview
 from images.models import CollectionImage
 from languages.models import Language
-from people import audit
 from people.api.pagination import PARAMETERS, Part, page, paged
 from people.api.views import asker
 from people.models import Project, Role
 from people.permissions import project_for
+from people.services import audit_log
 
 TAGS = ["projects"]
 OF_ROUNDS = [
@@ -211,7 +211,7 @@ class CaptionExport(APIView):
             raise Http404(_("There is no such format. Those there are: %(known)s.") % known)
         wanted, until = Layout(layout), timezone.now()
         if request.method == "GET":
-            audit.record(project=project, action="captions.exported", about=layout, by=asker(request), now=until)
+            audit_log.record(project=project, action="captions.exported", about=layout, by=asker(request), now=until)
         answer = StreamingHttpResponse(export_captions(project, wanted, until=until), content_type=wanted.content_type)
         answer["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until)}"'
         return answer

@@ -23,7 +23,7 @@ from annotation.services import batches
 from annotation.services.releases import ReleaseSettingsError
 from people.api.problems import ApiError, explain
 from people.models import Project, User
-from people.qualification import NotQualifiedError
+from people.selectors.qualification import NotQualifiedError
 
 explain(
     {

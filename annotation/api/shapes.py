@@ -15,7 +15,7 @@ from images.api import shown as picture_shown
 from images.models import CollectionImage
 from images.selectors import picture_of
 from people.models import Project, User
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 
 
 def context_of(project: Project, rows: Sequence[Model]) -> dict[str, Any]:

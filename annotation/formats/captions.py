@@ -32,7 +32,7 @@ from annotation.selectors.caption_rows import (
     list_of,
 )
 from people.models import Project
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 from tabular.downloads import JSON_LINES_TYPE, in_pieces, stamp, write_whole
 from tabular.spreadsheets import BYTE_ORDER_MARK, CSV_TYPE, csv_line
 

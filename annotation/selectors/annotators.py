@@ -24,7 +24,7 @@ from annotation.selectors.figures import (
 from annotation.selectors.overview import in_campaign
 from languages.models import Language
 from people.models import LanguageSkill, Membership, Project, Role, User
-from people.qualification import WORKING_LEVELS
+from people.selectors.qualification import WORKING_LEVELS
 
 LIST_COLUMNS = ("captions", "late", "rating_ms", "writing_ms", "warnings", "days", "last_at")
 

@@ -25,7 +25,7 @@ from annotation.permissions import TO_REWRITE, readable_feedback
 from images.models import CollectionImage
 from inference import exposure
 from people.models import User
-from people.personal import Part
+from people.personal_data import Part
 
 LEFT_OUT_IN_HAND = ("image", "rating", "rated_at", "rating_ms")
 

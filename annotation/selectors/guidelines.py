@@ -24,8 +24,8 @@ from images.models import CollectionImage, Image
 from images.selectors import Picture, picture_of
 from inference import exposure
 from languages.models import Language
-from people.markdown import to_html
 from people.models import Project, Role, User
+from people.rules.markdown import to_html
 
 
 @dataclass(frozen=True)

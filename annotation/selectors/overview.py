@@ -25,7 +25,7 @@ from annotation.selectors.figures import (
 from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from people.models import Invitation, Membership, Project, Role, User
-from people.qualification import WORKING_LEVELS
+from people.selectors.qualification import WORKING_LEVELS
 
 ENGLISH = "en"
 

@@ -13,7 +13,7 @@ from django.db.models import Count, Q
 from allocation.models import AssignmentState, Batch, BatchState
 from annotation.models import AnnotatorState, AnnotatorStatus, Round, RoundKind, RoundState
 from people.models import LanguageSkill, Membership, Project, Role, User
-from people.qualification import WORKING_LEVELS
+from people.selectors.qualification import WORKING_LEVELS
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from images.selectors import Picture, picture_of
 from inference import exposure
 from languages.models import Language
 from people.models import Membership, Project, User
-from people.qualification import MissingRequirement
+from people.selectors.qualification import MissingRequirement
 
 
 @dataclass(frozen=True)

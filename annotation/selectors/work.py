@@ -19,7 +19,7 @@ from annotation.selectors.guidelines import News, news_for
 from images.selectors import Picture, picture_of
 from languages.models import Language
 from people.models import Project, Role, User
-from people.qualification import MissingRequirement
+from people.selectors.qualification import MissingRequirement
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from annotation.selectors.previously_seen import previously_seen
 from annotation.selectors.work import language_of, warnings_by_position, workable
 from annotation.services import tallies
 from people.models import User
-from people.qualification import MissingRequirement, NotQualifiedError
+from people.selectors.qualification import MissingRequirement, NotQualifiedError
 
 # (ours) Longer than this between two signs of life of one image is not time on task, whatever a browser says.
 LONGEST_SITTING = timedelta(minutes=30)

@@ -25,8 +25,8 @@ from annotation.services.rounds import create_round
 from images.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
-from people import audit, webhooks
 from people.models import Project, User, WebhookEvent
+from people.services import audit_log, webhooks
 
 NAMED = 5
 """Of how many people a refusal names the batches."""
@@ -87,7 +87,7 @@ def begin_language(
     }
     with transaction.atomic():
         about = {"collection": collection.slug, "replication": replication, "seed": seed}
-        audit.record(project=project, action="language.added", about=language.pk, by=by, now=now, details=about)
+        audit_log.record(project=project, action="language.added", about=language.pk, by=by, now=now, details=about)
         main_state = RoundState.OPEN if beginning.why_no_pilot else RoundState.PLANNED
         main = create_round(kind=RoundKind.MAIN, state=main_state, **settings)
         if beginning.why_no_pilot:
@@ -432,7 +432,7 @@ def name_in_log(round: Round) -> str:
 def record_of_round(round: Round, what: str, *, by: User, now: datetime, **details: Any) -> None:
     """Add an entry about a round to the log, in the transaction of the change; empty details are left out."""
     about = name_in_log(round)
-    audit.record(
+    audit_log.record(
         project=round.project,
         action=f"round.{what}",
         about=about,

@@ -25,8 +25,8 @@ from images.models import Collection
 from inference.rules.captions import CaptionLineError, caption_text
 from inference.services.image_lookup import images_named
 from languages.models import Language
-from people import audit
 from people.models import Project, User
+from people.services import audit_log
 
 LINES_AT_ONCE = 500
 CAPTIONS_PER_INSERT = 2_000
@@ -100,7 +100,7 @@ def import_captions(
     """
     contents = look_through(file, collection)
     with transaction.atomic():
-        audit.lock(project, by)
+        audit_log.lock(project, by)
         there = Round.objects.filter(project=project, language__in=contents.most)
         if taken := sorted(set(there.values_list("language", flat=True))):
             said = _(
@@ -114,7 +114,7 @@ def import_captions(
         captions = _captions(file, contents, rounds, now)
         while some := list(islice(captions, CAPTIONS_PER_INSERT)):
             Caption.objects.bulk_create(some)
-        audit.record(
+        audit_log.record(
             project=project,
             action="captions.imported",
             about=f"{contents.captions} captions of {len(contents.images)} images",

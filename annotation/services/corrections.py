@@ -28,7 +28,7 @@ from annotation.selectors.corrections import warnings_for
 from annotation.services import tallies
 from annotation.services.feedback import clean_note, record
 from people.models import Role, User
-from people.qualification import still_takes_part
+from people.selectors.qualification import still_takes_part
 
 UNDECIDED = (RoundState.OPEN, RoundState.CLOSED)
 

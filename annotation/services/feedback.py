@@ -11,8 +11,8 @@ from annotation.models import Caption, Feedback, Round
 from annotation.permissions import readable_feedback
 from annotation.rules import text_checks
 from annotation.services.campaign import name_in_log
-from people import audit
 from people.models import Membership, Role, User
+from people.services import audit_log
 
 LONGEST_NOTE = 5000
 """(ours) Code points."""
@@ -84,6 +84,6 @@ def clean_note(text: str) -> str:
 def record(round: Round, action: str, *, person: User | None, by: User, now: datetime, **details: object) -> None:
     """Enter into the log what a manager did about somebody's work in `round`."""
     about = name_in_log(round)
-    audit.record(
+    audit_log.record(
         project=round.project, action=action, about=about, by=by, now=now, person=person, details=dict(details)
     )

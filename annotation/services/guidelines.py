@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from annotation.models import DECIDED, GuidelineExample, Guidelines, Rating, Round
 from images.models import Image
 from languages.models import Language
-from people import audit
 from people.models import Project, User
+from people.services import audit_log
 
 
 class StaleGuidelinesError(Exception):
@@ -62,7 +62,7 @@ def publish_guidelines(
         if rounds is not None:
             undecided = undecided.filter(pk__in=rounds)
         changing = list(undecided.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
-        audit.lock(project, by)
+        audit_log.lock(project, by)
         last = Guidelines.objects.filter(project=project).latest("version")
         if after is not None and last.version != after:
             raise StaleGuidelinesError(
@@ -86,7 +86,7 @@ def publish_guidelines(
         )
         Round.objects.filter(pk__in=changing).update(guidelines=made)
         details = {"rounds": len(changing), "examples": len(examples)}
-        audit.record(
+        audit_log.record(
             project=project,
             action="guidelines.published",
             about=f"version {made.version}",

@@ -24,9 +24,9 @@ from images.models import Collection
 from images.services.collections import give_collection
 from inference.models import CaptioningModel, Run
 from languages.models import Language
-from people import audit
 from people.models import Project, User
-from people.ownership import change_owner
+from people.services import audit_log
+from people.services.ownership import change_owner
 from people.services.projects import create_project as create_room
 
 RESERVED_SLUGS = frozenset({"new"})
@@ -79,7 +79,7 @@ def create_project(
         project = create_room(name=name, manager=creator, description=description, slug=slug)
         Guidelines.objects.create(project=project, version=1, created_by=creator, **defaults.guidelines()._asdict())
         take_over(project=project, collection=collection, captioners=captioners, by=creator, now=now)
-        audit.record(project=project, action="project.created", about=project.slug, by=creator, now=now)
+        audit_log.record(project=project, action="project.created", about=project.slug, by=creator, now=now)
         add_languages(
             project=project,
             collection=collection,
@@ -130,7 +130,7 @@ def add_languages(
         If the project has one of them already.
     """
     with transaction.atomic():
-        audit.lock(project, by)
+        audit_log.lock(project, by)
         taken = set(Round.objects.filter(project=project).values_list("language", flat=True))
         opened = []
         for new in languages:
@@ -201,5 +201,5 @@ def ask_for_missing_tasks(*, project: Project, by: User, now: datetime) -> list[
             .values_list("pk", flat=True)
         )
         Round.objects.filter(pk__in=rounds).update(awaits_tasks=True)
-        audit.record(project=project, action="tasks.asked-for", about=project.slug, by=by, now=now)
+        audit_log.record(project=project, action="tasks.asked-for", about=project.slug, by=by, now=now)
     return rounds

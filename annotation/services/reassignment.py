@@ -16,7 +16,7 @@ from annotation.selectors.previously_seen import previously_seen
 from annotation.services.batches import prepare_items
 from annotation.services.feedback import record
 from people.models import User
-from people.qualification import NotQualifiedError
+from people.selectors.qualification import NotQualifiedError
 
 
 class ReassignmentError(Exception):

@@ -24,8 +24,8 @@ from annotation.selectors.releases import OPEN_STATES, lacking
 from annotation.services.release_changes import ReleaseNotPossibleError
 from images.models import JobState
 from images.services import files
-from people import audit, webhooks
 from people.models import Project, User, WebhookEvent
+from people.services import audit_log, webhooks
 
 if TYPE_CHECKING:
     from annotation.services.release_files import Written
@@ -96,7 +96,7 @@ def start_release(
     lines = dict.fromkeys(" ".join(line.split()) for line in authors.splitlines())
     authors = "\n".join(line for line in lines if any(map(str.isalnum, line)))
     with transaction.atomic():
-        audit.lock(project, by)
+        audit_log.lock(project, by)
         problems = lacking(project)
         if licence not in LICENCES:
             known = {"licence": licence, "known": ", ".join(LICENCES)}
@@ -131,7 +131,7 @@ def start_release(
             created_by=by,
             lease_until=now + NUDGE_AFTER,
         )
-        audit.record(
+        audit_log.record(
             project=project,
             action="release.started",
             about=f"release {release.number}",
@@ -251,13 +251,13 @@ def _finish(release: Release, *, now: datetime, error: str = "") -> None:
     made = ("folder", "archive", "archive_bytes", "checksum", "counts") if not error else ()
     with transaction.atomic():
         # Before the row of the release: as in `start_release`.
-        audit.lock(release.project)
+        audit_log.lock(release.project)
         values = {name: getattr(release, name) for name in made}
         if not _held(release).update(state=state, error=error, lease_until=None, finished_at=now, **values):
             raise LeaseLostError(release.pk)
         about = {"number": release.number, "title": release.title}
         what = {"reason": error} if error else {"checksum": release.checksum, "captions": release.counts["captions"]}
-        audit.record(
+        audit_log.record(
             project=release.project,
             action="release.failed" if error else "release.done",
             about=f"release {release.number}",

@@ -28,8 +28,8 @@ from annotation.models import (
 from annotation.services import tallies
 from annotation.services.campaign import locked_rounds
 from languages.models import Language
-from people import audit
 from people.models import Consent, Project, User
+from people.services import audit_log
 
 
 @dataclass(frozen=True)
@@ -189,4 +189,4 @@ def _log(
     project: Project, person: User, language: Language, action: str, by: User, now: datetime, **details: Any
 ) -> None:
     said = {key: value for key, value in details.items() if value != ""}
-    audit.record(project=project, action=action, about=language.pk, by=by, person=person, now=now, details=said)
+    audit_log.record(project=project, action=action, about=language.pk, by=by, person=person, now=now, details=said)

@@ -33,7 +33,7 @@ from annotation.selectors.verification import captions_by_image, not_for, to_rat
 from annotation.services import figures, tallies
 from annotation.services.batches import StaleStateError, UnratedImagesError, credible_ms
 from people.models import User
-from people.qualification import MissingRequirement, NotQualifiedError
+from people.selectors.qualification import MissingRequirement, NotQualifiedError
 
 TASKS_PER_INSERT = 5000
 

@@ -34,8 +34,8 @@ from annotation.selectors.work import (
 )
 from annotation.services import batches as services
 from annotation.views.saving import CLEAR, active_ms_of, saving_view, says_where
-from people.qualification import NotQualifiedError
 from people.requests import user_of
+from people.selectors.qualification import NotQualifiedError
 
 UNFINISHED = "unfinished"
 """In the address of a caption that cannot be gone on from: say why."""

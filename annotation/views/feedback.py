@@ -19,8 +19,8 @@ from annotation.selectors.corrections import rewriting, warnings_for
 from annotation.selectors.feedback import note_to, notes_to, unread
 from annotation.services import corrections
 from annotation.services.feedback import acknowledge
-from people.markdown import to_html
 from people.requests import user_of
+from people.rules.markdown import to_html
 
 
 @require_safe

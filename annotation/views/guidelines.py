@@ -17,10 +17,10 @@ from annotation.models import Guidelines
 from annotation.permissions import has_assigned_pictures
 from annotation.selectors import guidelines as selectors
 from annotation.services.guidelines import StaleGuidelinesError, publish_guidelines
-from people.markdown import to_html
 from people.models import Project, Role
 from people.permissions import has_role, project_for
 from people.requests import user_of
+from people.rules.markdown import to_html
 
 
 @require_safe

@@ -30,10 +30,10 @@ from images.permissions import collections_in
 from inference.models import CaptioningModel
 from inference.permissions import models_in
 from languages.models import Language
-from people import audit
 from people.models import Role
 from people.permissions import manages_anything, project_for
 from people.requests import user_of
+from people.services import audit_log
 from scoring.services.references import ReferenceFileError
 
 SEED_BITS = 32
@@ -165,7 +165,7 @@ def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpRespons
         return redirect("annotation:project-show", slug)
     wanted, until = Layout(layout), timezone.now()
     if request.method == "GET":
-        audit.record(project=project, action="captions.exported", about=layout, by=user_of(request), now=until)
+        audit_log.record(project=project, action="captions.exported", about=layout, by=user_of(request), now=until)
     response = StreamingHttpResponse(export_captions(project, wanted, until=until), content_type=wanted.content_type)
     response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until)}"'
     return response

@@ -17,7 +17,7 @@ from annotation.pages import quality as pages
 from annotation.selectors.quality import quality_table
 from people.models import Project, Role, User
 from people.permissions import has_role, project_for
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 from tabular.downloads import stamp
 
 READERS = (Role.MANAGER, Role.RESEARCHER)

@@ -19,8 +19,8 @@ from allocation.services import BatchClosedError, NoTasksAvailableError, OpenBat
 from annotation.permissions import batch_managed_by
 from annotation.services import reassignment as services
 from people.models import Role, User
-from people.qualification import NotQualifiedError
 from people.requests import user_of
+from people.selectors.qualification import NotQualifiedError
 
 
 @require_POST

@@ -30,8 +30,8 @@ from annotation.selectors.verification import ratings_head, ratings_page, to_rat
 from annotation.services import verification as services
 from annotation.services.batches import StaleStateError, UnratedImagesError
 from annotation.views.saving import active_ms_of, saving_view, says_where
-from people.qualification import NotQualifiedError
 from people.requests import user_of
+from people.selectors.qualification import NotQualifiedError
 
 
 @require_POST

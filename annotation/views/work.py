@@ -23,8 +23,8 @@ from annotation.selectors.feedback import unread
 from annotation.selectors.verification import rating_work_of
 from annotation.selectors.work import batch_head, batches_of, work_of
 from annotation.services import batches as services
-from people.qualification import NotQualifiedError
 from people.requests import user_of
+from people.selectors.qualification import NotQualifiedError
 
 BATCHES_PER_PAGE = 30
 

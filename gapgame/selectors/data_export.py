@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from gapgame.models import UNFINISHED, Outcome, Player, Turn
 from gapgame.rules.play import MICRO
 from people.models import User
-from people.personal import Part
+from people.personal_data import Part
 
 
 def data_export(person: User) -> Iterator[Part]:

@@ -13,9 +13,9 @@ from django.db.models import QuerySet
 from gapgame.models import UNFINISHED, Access, Player, Season, SeasonLanguage, Turn
 from gapgame.selectors.past import BatchSummary, last_batch
 from gapgame.selectors.play import Score, score_of
-from people.markdown import to_html
 from people.models import Membership, Role, User
-from people.qualification import still_takes_part
+from people.rules.markdown import to_html
+from people.selectors.qualification import still_takes_part
 
 
 class State(StrEnum):

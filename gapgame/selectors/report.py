@@ -12,7 +12,7 @@ from gapgame.rules import turns as rules
 from gapgame.rules.play import ATTEMPTS, MICRO
 from gapgame.rules.report import BY, GameReport, build_report
 from gapgame.selectors.turns import SPLITS, image_keys, standing_marks
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 
 SEED = 0
 TURNS_AT_ONCE = 5000

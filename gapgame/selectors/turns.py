@@ -27,7 +27,7 @@ from gapgame.models import (
 )
 from gapgame.rules.play import MICRO
 from images.models import CollectionImage
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 
 TURNS_AT_ONCE = 2000
 SPLITS = {split.value: str(split.label) for split in Split}

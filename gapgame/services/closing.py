@@ -10,7 +10,7 @@ from gapgame.models import Attempt, Outcome, Player, Season, Turn
 from gapgame.services.marking import check_players
 from gapgame.services.playing import finish
 from gapgame.services.standing import give_ranks
-from people import audit
+from people.services import audit_log
 
 GRACE = timedelta(seconds=10)
 """A guess that arrived before the cut-off is written by then, however busy the server is."""
@@ -54,7 +54,7 @@ def close_season(*, season_id: int, now: datetime) -> None:
             give_ranks(season=season)
             season.closed_at = now
             season.save(update_fields=["closed_at"])
-            audit.record(project=season.project, action="season.closed", about=season.slug, by=None, now=now)
+            audit_log.record(project=season.project, action="season.closed", about=season.slug, by=None, now=now)
 
 
 def _cut_off(player_id: int, season: Season) -> None:

@@ -8,8 +8,8 @@ from django.db import transaction
 
 from gapgame.models import GapItem, ItemSet, Season
 from images.services.collections import create_collection
-from people import audit
 from people.models import Project, User
+from people.services import audit_log
 
 
 class ItemSetNameTakenError(Exception):
@@ -19,7 +19,7 @@ class ItemSetNameTakenError(Exception):
 def create_item_set(*, project: Project, name: str, by: User | None) -> ItemSet:
     """An empty item set, with a collection of its own for its images."""
     with transaction.atomic():
-        audit.lock(project, by)
+        audit_log.lock(project, by)
         if ItemSet.objects.filter(project=project, name=name).exists():
             raise ItemSetNameTakenError
         longest = ItemSet._meta.get_field("name").max_length

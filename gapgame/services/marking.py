@@ -12,8 +12,8 @@ from django.db.models import F
 from gapgame.models import UNFINISHED, Attempt, Mark, Outcome, Player, PlayerStatus, Season, Turn
 from gapgame.rules.scripted import BREAK, LOOKED_AT, TIRELESS, Played, Rule, rules_broken
 from gapgame.services.standing import give_ranks
-from people import audit
 from people.models import User
+from people.services import audit_log
 
 PLAYERS_AT_ONCE = 500
 LONGEST = 200
@@ -107,7 +107,7 @@ def decide(*, player_id: int, season: Season, standing: PlayerStatus, by: User, 
             return player
         player.standing = standing
         player.save(update_fields=["standing"])
-        audit.record(
+        audit_log.record(
             project=season.project,
             action="player.decided",
             about=str(standing),

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from gapgame.models import Player, Season
 from gapgame.rules.nicknames import clean_nickname
 from people.models import Role, User
-from people.qualification import still_takes_part
+from people.selectors.qualification import still_takes_part
 
 
 class JoinError(Exception):

@@ -14,8 +14,8 @@ from gapgame.models import Access, GameBatch, ItemSet, Season, SeasonLanguage
 from gapgame.rules.clock import time_zones
 from gapgame.selectors.setup import playable_of
 from inference.models import WordVectorSet
-from people import audit
 from people.models import Invitation, Project, Role, User
+from people.services import audit_log
 from people.services.invitations import invite, revoke_invitation
 
 STILL = timedelta(seconds=30)
@@ -81,12 +81,12 @@ def create_season(
     _check(terms, item_set, now=now, is_new_start=True)
     with transaction.atomic():
         # Whoever makes another one in this project waits here.
-        audit.lock(project, by)
+        audit_log.lock(project, by)
         _check_name(project, texts.name)
         season = _insert(project, item_set, texts, terms, by)
         _set_languages(season, terms.vectors)
         _set_door(season, by=by, now=now)
-        audit.record(project=project, action="season.added", about=season.slug, by=by, now=now)
+        audit_log.record(project=project, action="season.added", about=season.slug, by=by, now=now)
     return season
 
 
@@ -112,9 +112,9 @@ def change_season(*, season: Season, texts: Texts, terms: Terms | None, by: User
             _check(terms, season.item_set, now=now, is_new_start=terms.starts_at != season.starts_at)
             _set_terms(season, terms, by=by, now=now)
         # Last, with the log: whoever makes or renames another one in this project waits here.
-        audit.lock(season.project, by)
+        audit_log.lock(season.project, by)
         _check_name(season.project, texts.name, besides=season)
-        audit.record(project=season.project, action="season.changed", about=season.slug, by=by, now=now)
+        audit_log.record(project=season.project, action="season.changed", about=season.slug, by=by, now=now)
     return season
 
 
@@ -129,7 +129,7 @@ def delete_season(*, season: Season, by: User, now: datetime) -> None:
         season = _locked_before_start(season_id=season.pk, now=now)
         if season.invitation is not None:
             revoke_invitation(invitation=season.invitation, by=by, now=now)
-        audit.record(project=season.project, action="season.removed", about=season.slug, by=by, now=now)
+        audit_log.record(project=season.project, action="season.removed", about=season.slug, by=by, now=now)
         season.delete()
 
 

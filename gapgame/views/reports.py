@@ -15,10 +15,10 @@ from gapgame.pages.report import report_page
 from gapgame.permissions import season_for
 from gapgame.rules.turns import Rule
 from gapgame.selectors.report import groups_of, report_on
-from people import audit
 from people.models import Role
 from people.permissions import has_role
 from people.requests import user_of
+from people.services import audit_log
 
 GROUP_LABELS = {"word": _("Word"), "image": _("Picture"), "player": _("Player"), "language": _("Language")}
 
@@ -51,7 +51,7 @@ def turns_export(request: HttpRequest, slug: str, season_slug: str) -> HttpRespo
         return redirect("gapgame:game-report", slug, season_slug)
     by, now = user_of(request), timezone.now()
     if request.method == "GET":
-        audit.record(project=season.project, action="turns.exported", about=season.slug, by=by, now=now)
+        audit_log.record(project=season.project, action="turns.exported", about=season.slug, by=by, now=now)
     response = StreamingHttpResponse(pieces, content_type=CONTENT_TYPE)
     response["Content-Disposition"] = f'attachment; filename="{file_name(season, now)}"'
     return response

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.records import printable
 from images.models import Collection, CollectionImage, Image, ImportJob, ImportKind, Outcome
 from people.models import Project, User
-from people.ownership import change_owner
 from people.permissions import usable_in
+from people.services.ownership import change_owner
 
 RESERVED_SLUGS = {"new"}
 SLUG_CHARACTERS = 50
@@ -69,7 +69,7 @@ def give_collection(
 
     Raises
     ------
-    people.ownership.OwnerRefusedError
+    people.services.ownership.OwnerRefusedError
     """
     with transaction.atomic():
         change_owner(things=[collection], project=project, is_shared=is_shared, by=by, now=now)

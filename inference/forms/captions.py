@@ -13,8 +13,8 @@ from images.permissions import collections_to_use
 from inference.permissions import may_change_model, models_in
 from inference.services.imports import model_to_fill
 from languages.models import Language
+from people.forms.owners import OwnerForm
 from people.models import User
-from people.owner_forms import OwnerForm
 
 MODEL_NAME_CHARACTERS = 120
 ENGLISH = "en"

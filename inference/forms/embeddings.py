@@ -19,8 +19,8 @@ from inference.models import CaptioningModel, Encoder, Precision
 from inference.permissions import encoders_for, models_for
 from inference.services.encoders import subjects_of
 from languages.models import Language
+from people.forms.owners import OwnerForm
 from people.models import User
-from people.owner_forms import OwnerForm
 
 VISION = "vision"
 LONGEST_SOURCE = 500

@@ -20,8 +20,8 @@ from inference.forms.captions import MODEL_NAME_CHARACTERS
 from inference.forms.options import JsonObjectField, TagLinesField, languages_option
 from inference.models import CaptioningModel, Translator
 from inference.selectors.models import english_models, translators
+from people.forms.owners import OwnerForm
 from people.models import User
-from people.owner_forms import OwnerForm
 
 FOLDER_OR_HUB, ENDPOINT, NOTHING, ANYTHING = "folder", "endpoint", "nothing", "anything"
 

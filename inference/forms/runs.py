@@ -19,8 +19,8 @@ from inference.models import IMPORTED, CaptioningModel
 from inference.permissions import models_for
 from inference.selectors.models import counts_in
 from languages.models import Language
+from people.forms.owners import OWNER_FIELDS, OwnerForm
 from people.models import User
-from people.owner_forms import OWNER_FIELDS, OwnerForm
 
 
 class RunChoiceForm(forms.Form):

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from inference.models import CaptioningModel, Run, Translator, Trial
 from people.models import User
-from people.personal import Part
+from people.personal_data import Part
 
 
 def data_export(person: User) -> Iterator[Part]:

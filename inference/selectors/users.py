@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 
 from images.models import Collection
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, Translator
-from people.ownership import ANYBODY, register
+from people.services.ownership import ANYBODY, register
 
 
 def register_users() -> None:

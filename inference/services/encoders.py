@@ -15,8 +15,8 @@ from inference.models import Encoder
 from inference.services import model_cache
 from inference.services.worker_status import DEFAULT
 from people.models import Project, User
-from people.ownership import is_name_taken
 from people.permissions import usable_in
+from people.services.ownership import is_name_taken
 
 
 def register(

@@ -13,7 +13,7 @@ from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError, Spec
 from inference.models import TRANSLATED, CaptioningModel, Translator
 from people.models import Project, User
-from people.ownership import change_owner, check_parts, is_name_taken
+from people.services.ownership import change_owner, check_parts, is_name_taken
 
 Row = TypeVar("Row", CaptioningModel, Translator)
 
@@ -131,7 +131,7 @@ def give_model(
 
     Raises
     ------
-    people.ownership.OwnerRefusedError
+    people.services.ownership.OwnerRefusedError
         Also where what it translates from or with is not as widely shared.
     """
     check_parts([model.english_model, model.translator], project=project, is_shared=is_shared)

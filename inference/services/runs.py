@@ -36,7 +36,7 @@ from inference.services.model_cache import backend_of, spec_of, translator_spec_
 from inference.services.progress import say
 from languages.models import Language
 from people.models import Project, User
-from people.ownership import change_owner, check_parts, is_name_taken
+from people.services.ownership import change_owner, check_parts, is_name_taken
 
 TOLD_OF_AT_ONCE = 200
 """Runs of which a sweep tells: with thousands, it would take longer than until the next one."""
@@ -266,7 +266,7 @@ def give(*, run: Run, project: Project | None, is_shared: bool, by: User | None,
 
     Raises
     ------
-    people.ownership.OwnerRefusedError
+    people.services.ownership.OwnerRefusedError
         Also where the project may not use what it is made of.
     """
     sets = EmbeddingSet.objects.filter(run=run).select_related("captions_of")

@@ -12,11 +12,11 @@ from rest_framework import authentication, exceptions, permissions
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
-from people import tokens
 from people.api.problems import ApiError
-from people.lockout import address_of
 from people.models import ApiToken, User
 from people.permissions import lacks_second_factor
+from people.services import tokens
+from people.services.lockout import address_of
 
 if TYPE_CHECKING:
     # Its settings name what is here, so that it cannot be there before.

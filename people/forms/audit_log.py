@@ -9,8 +9,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from people.log import Wanted, is_known_in
 from people.models import Project, User
+from people.selectors.audit_log import Wanted, is_known_in
 
 
 class LogForm(forms.Form):

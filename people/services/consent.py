@@ -7,8 +7,8 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from people import audit
 from people.models import Consent, ConsentText, OnWithdrawal, Project, User
+from people.services import audit_log
 from people.services.members import MembershipError, lock_person
 
 
@@ -21,13 +21,13 @@ def publish_consent_text(
 ) -> ConsentText:
     """Put a new version in force; everybody is asked again before they get more work."""
     with transaction.atomic():
-        audit.lock(project, by)
+        audit_log.lock(project, by)
         newest = ConsentText.objects.filter(project=project).order_by("-version").first()
         if newest is not None and (newest.body, newest.on_withdrawal) == (body, on_withdrawal):
             return newest
         version = newest.version + 1 if newest else 1
         text = ConsentText.objects.create(project=project, version=version, body=body, on_withdrawal=on_withdrawal)
-        audit.record(
+        audit_log.record(
             project=project,
             action="consent-text.published",
             about=f"version {version}",

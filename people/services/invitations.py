@@ -14,11 +14,11 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from languages.models import Language
-from people import audit
 from people.models import Invitation, InvitationUse, Level, Membership, Project, Role, User
 from people.rules.invitations import InvitationState
 from people.rules.roles import needs_consent
 from people.selectors.invitations import invitation_state
+from people.services import audit_log
 from people.services.consent import give_consent
 from people.services.language_skills import set_language_skills
 from people.services.members import MembershipError, add_member, lock_person
@@ -62,7 +62,7 @@ def invite(
         invitation.languages.set(languages)
         tags = sorted(language.tag for language in languages)
         details = {"invitation": invitation.pk, "places": places, "languages": tags}
-        audit.record(project=project, action="invitation.made", about=role, by=created_by, now=now, details=details)
+        audit_log.record(project=project, action="invitation.made", about=role, by=created_by, now=now, details=details)
     return invitation
 
 
@@ -82,7 +82,7 @@ def revoke_invitation(*, invitation: Invitation, by: User, now: datetime) -> Non
     """Close an invitation for good; who came in by it stays. Done twice it is done once."""
     with transaction.atomic():
         if Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=now):
-            audit.record(
+            audit_log.record(
                 project=invitation.project,
                 action="invitation.revoked",
                 about=invitation.role,
@@ -128,7 +128,7 @@ def accept_invitation(
         membership = add_member(project=invitation.project, user=user, role=Role(invitation.role))
         # Players come by the hundred, through a door that is open to all, and give themselves the role.
         if invitation.role not in {*roles, Role.PLAYER}:
-            audit.record(
+            audit_log.record(
                 project=invitation.project,
                 action="role.given",
                 about=invitation.role,

@@ -8,9 +8,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from people import audit
 from people.models import Membership, Project, Role, User
 from people.rules.roles import conflicting_roles
+from people.services import audit_log
 
 
 class MembershipError(Exception):
@@ -58,7 +58,7 @@ def remove_member(*, membership: Membership, by: User, now: datetime) -> None:
         others = [found for found in locked if found.role == Role.MANAGER and found != membership]
         if membership.role == Role.MANAGER and not others:
             raise LastManagerError(_("A project needs at least one manager. Invite another one first."))
-        audit.record(
+        audit_log.record(
             project=membership.project,
             action="role.removed",
             about=membership.role,

@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
-from people.lockout import know_browser
 from people.models import User
+from people.services.lockout import know_browser
 
 
 @method_decorator(axes_dispatch, name="dispatch")

@@ -11,14 +11,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from people.forms.consent import ConsentForm, ConsentTextForm, WithdrawalForm
-from people.markdown import to_html
 from people.models import Role
 from people.permissions import project_consented_to, project_for
 from people.requests import user_of
+from people.rules.markdown import to_html
 from people.selectors.consent import has_consented, newest_consent_text
 from people.selectors.projects import managers_of
 from people.services.consent import StaleConsentError, give_consent, publish_consent_text
-from people.withdrawal import governing_text, withdraw_consent
+from people.services.withdrawal import governing_text, withdraw_consent
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -20,11 +20,11 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from people.forms.invitations import InvitationForm, JoinForm
-from people.markdown import to_html
 from people.models import Invitation, Project, Role, User
 from people.permissions import project_for
 from people.requests import user_of
 from people.rules.invitations import InvitationState
+from people.rules.markdown import to_html
 from people.rules.roles import JUDGES, qualifies_to_judge, qualifies_to_write
 from people.selectors.consent import has_gaps, newest_consent_text
 from people.selectors.invitations import invitation_state, invitations_of

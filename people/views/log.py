@@ -9,10 +9,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from people.forms.audit_log import LogForm
-from people.log import Wanted, actions_in, log_as_csv, log_page
 from people.models import Role
 from people.permissions import project_for
 from people.requests import user_of
+from people.selectors.audit_log import Wanted, actions_in, log_as_csv, log_page
 from tabular.spreadsheets import CSV_TYPE
 
 

@@ -11,10 +11,10 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from people.forms.owners import ChangeOwnerForm
 from people.models import Owned
-from people.owner_forms import ChangeOwnerForm
-from people.ownership import OwnerRefusedError
 from people.requests import user_of
+from people.services.ownership import OwnerRefusedError
 
 
 def owner_page(

@@ -15,12 +15,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_http_methods, require_safe
 
-from people.accounts import keep_language
-from people.data_export import FILE_NAME, write_archive
-from people.deletion import delete_account
 from people.forms.profile import DeletionForm, ProfileForm
-from people.requests import user_of
+from people.requests import keep_language, user_of
+from people.selectors.data_export import FILE_NAME, write_archive
 from people.selectors.projects import managed_by_nobody_else, own_projects
+from people.services.account_deletion import delete_account
 from people.services.language_skills import set_language_skills
 from people.services.members import LastManagerError
 

@@ -10,16 +10,18 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from people import access, tokens
 from people.forms.access import EndSessionsForm
 from people.requests import user_of
+from people.selectors.sessions import own_sessions
+from people.services import tokens
+from people.services.sessions import end_other_sessions, end_session
 
 
 @require_safe
 @login_required
 def session_list(request: HttpRequest) -> HttpResponse:
     user, now = user_of(request), timezone.now()
-    own = access.own_sessions(user, this=request.session.session_key, now=now)
+    own = own_sessions(user, this=request.session.session_key, now=now)
     form = EndSessionsForm(tokens=tokens.in_force(now).filter(user=user).count())
     return render(request, "people/sessions.html", {"sessions": own, "form": form})
 
@@ -27,7 +29,7 @@ def session_list(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def session_end(request: HttpRequest, handle: str) -> HttpResponse:
-    if not access.end_session(user=user_of(request), handle=handle):
+    if not end_session(user=user_of(request), handle=handle):
         raise Http404(_("There is no such session of yours. It may have ended already."))
     messages.success(request, _("The session has been ended."))
     return redirect("people:session-list")
@@ -38,7 +40,7 @@ def session_end(request: HttpRequest, handle: str) -> HttpResponse:
 def session_end_others(request: HttpRequest) -> HttpResponse:
     user, with_tokens = user_of(request), "with_tokens" in request.POST
     this = request.session.session_key
-    access.end_other_sessions(user=user, this=this, with_tokens=with_tokens, now=timezone.now())
+    end_other_sessions(user=user, this=this, with_tokens=with_tokens, now=timezone.now())
     messages.success(
         request,
         _("You have been signed out everywhere else, and your tokens have been revoked.")

@@ -12,9 +12,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from people import tokens
 from people.forms.access import TokenForm
 from people.requests import user_of
+from people.services import tokens
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -10,12 +10,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from people import tasks, webhooks
+from people import tasks
 from people.forms.webhooks import WebhookForm
 from people.models import Delivery, Role
 from people.permissions import project_for
 from people.requests import user_of
 from people.selectors.webhooks import deliveries_of, events_of, webhooks_of
+from people.services import webhooks
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

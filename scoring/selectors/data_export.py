@@ -8,7 +8,7 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from people.models import User
-from people.personal import Part
+from people.personal_data import Part
 from scoring.models import ReferenceSet, Scoring
 
 

@@ -23,7 +23,7 @@ from django.utils.translation import gettext_lazy as _
 from images.models import CollectionImage, Image
 from images.selectors import keys_in_order
 from people.models import Project
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, RaterState
 from sxs_eval.rules.judging import LEVELS
 from sxs_eval.selectors.results import REGION, stopped_raters

@@ -9,7 +9,7 @@ from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
 from people.models import User
-from people.personal import Part
+from people.personal_data import Part
 from sxs_eval.models import Judgement, JudgingBatch, RaterStatus
 from sxs_eval.selectors.work import LABELS
 

@@ -13,7 +13,7 @@ from allocation.models import Assignment, AssignmentState, BatchState, Task
 from allocation.selectors import PoolProgress, progress_of_pools
 from inference.models import CaptioningModel
 from people.models import Membership, Project, Role, User
-from people.qualification import WORKING_LEVELS
+from people.selectors.qualification import WORKING_LEVELS
 from sxs_eval.models import Comparison, EqualCaptions, Pair, RaterState, RaterStatus
 from sxs_eval.permissions import READERS
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from images.selectors import Picture, picture_of
 from people.models import User
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, Judgement, Kind, Pair
 from sxs_eval.rules.judging import LEVELS
 from sxs_eval.selectors.results import stopped_raters

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from images.models import Image
 from people.models import Project
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Pair, RaterState, RaterStatus
 from sxs_eval.rules.judging import has_failed
 from sxs_eval.rules.report import Decided, Judged, RaterFigures, Repeat, Report, build_report, decided

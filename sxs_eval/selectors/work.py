@@ -19,7 +19,7 @@ from images.models import Image
 from images.selectors import Picture, picture_of
 from languages.models import Language
 from people.models import Project, Role, User
-from people.qualification import MissingRequirement
+from people.selectors.qualification import MissingRequirement
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, JudgingBatch, RaterStatus
 from sxs_eval.permissions import missing_requirements_of_comparisons
 from sxs_eval.rules.judging import choices_of

@@ -20,8 +20,8 @@ from allocation.models import Pool, Task
 from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
-from people import audit
 from people.models import Project, User
+from people.services import audit_log
 from sxs_eval import defaults
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Pair, Scale
 from sxs_eval.rules.judging import are_equal
@@ -137,7 +137,7 @@ def create_comparisons(
     """
     made, already = [], []
     with transaction.atomic():
-        audit.lock(project, by)
+        audit_log.lock(project, by)
         same = Comparison.objects.filter(
             base=base, test=test, subset=setting.subset, seed=setting.seed, scale=setting.scale
         )
@@ -317,7 +317,7 @@ def name_of(comparison: Comparison) -> str:
 
 def _record(action: str, comparison: Comparison, by: User | None, now: datetime, details: dict[str, Any]) -> None:
     about = name_of(comparison)
-    audit.record(project=comparison.project, action=action, about=about, by=by, now=now, details=details)
+    audit_log.record(project=comparison.project, action=action, about=about, by=by, now=now, details=details)
 
 
 def ask_for_missing_pairs(*, comparison_ids: Iterable[int]) -> None:
@@ -328,10 +328,10 @@ def ask_for_missing_pairs(*, comparison_ids: Iterable[int]) -> None:
 def publish_instructions(*, project: Project, body: str, by: User, now: datetime) -> Instructions:
     """The next version of what raters are told; batches in hand keep the version that they were taken with."""
     with transaction.atomic():
-        audit.lock(project, by)
+        audit_log.lock(project, by)
         last = Instructions.objects.filter(project=project).order_by("-version").first()
         version = last.version + 1 if last else 1
-        audit.record(project=project, action="instructions.published", about=f"version {version}", by=by, now=now)
+        audit_log.record(project=project, action="instructions.published", about=f"version {version}", by=by, now=now)
         return Instructions.objects.create(project=project, version=version, body=body, created_by=by)
 
 

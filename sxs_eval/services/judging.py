@@ -19,7 +19,7 @@ from allocation.models import Assignment, AssignmentState, Batch, BatchState
 from allocation.services import BatchReturnedError, LeaseExpiredError
 from inference import exposure
 from people.models import User
-from people.qualification import NotQualifiedError
+from people.selectors.qualification import NotQualifiedError
 from sxs_eval.models import (
     Comparison,
     GoldPair,

@@ -11,8 +11,8 @@ from django.db import transaction
 from images.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
-from people import audit
 from people.models import Project, User
+from people.services import audit_log
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.planning import existing_comparisons
 from sxs_eval.services.comparisons import Setting, create_comparison
@@ -37,7 +37,7 @@ def create_planned(
 ) -> Created:
     """Make all that are chosen and not there yet, or none; sent twice at once, the second finds them there."""
     with transaction.atomic():
-        audit.lock(project, by)
+        audit_log.lock(project, by)
         existing = existing_comparisons(
             project=project,
             collection=collection,

@@ -7,8 +7,8 @@ from datetime import datetime
 from django.db import transaction
 
 from allocation import services as allocation
-from people import audit
 from people.models import User
+from people.services import audit_log
 from sxs_eval.models import LEFT_OUT, Comparison, RaterState, RaterStatus
 from sxs_eval.services.comparisons import name_of
 
@@ -48,4 +48,6 @@ def _decide(standing: RaterStatus, state: RaterState, note: str, by: User, now: 
 
 def _record(action: str, comparison: Comparison, rater: User, note: str, by: User, now: datetime) -> None:
     about, details = name_of(comparison), {"reason": note} if note else {}
-    audit.record(project=comparison.project, action=action, about=about, by=by, person=rater, now=now, details=details)
+    audit_log.record(
+        project=comparison.project, action=action, about=about, by=by, person=rater, now=now, details=details
+    )

@@ -17,10 +17,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from images.models import Collection
 from images.permissions import collections_in
 from languages.models import Language
-from people.markdown import to_html
 from people.models import Project, Role
 from people.permissions import has_role, project_for
 from people.requests import user_of
+from people.rules.markdown import to_html
 from sxs_eval import defaults, tasks
 from sxs_eval.forms.comparisons import CollectionForm, ComparisonForm, InstructionsForm, ModelsForm, SettingsForm
 from sxs_eval.models import Comparison, Instructions

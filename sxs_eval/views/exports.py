@@ -12,10 +12,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from people import audit
 from people.models import Project
 from people.permissions import project_for
 from people.requests import user_of
+from people.services import audit_log
 from sxs_eval.formats.figure_tables import TableLayout, table, table_name
 from sxs_eval.formats.judgement_export import Layout, export_judgements, file_name
 from sxs_eval.models import Comparison
@@ -36,7 +36,7 @@ def judgements_export(request: HttpRequest, slug: str, layout: str) -> HttpRespo
         return redirect("sxs_eval:results-show", slug)
     until = timezone.now()
     if request.method == "GET":
-        audit.record(project=project, action="judgements.exported", about=layout, by=user_of(request), now=until)
+        audit_log.record(project=project, action="judgements.exported", about=layout, by=user_of(request), now=until)
     response = StreamingHttpResponse(export_judgements(chosen, wanted, until=until), content_type=wanted.content_type)
     return _as_download(response, file_name(project, chosen, wanted, until))
 

@@ -22,10 +22,10 @@ from allocation.services import (
     PoolBusyError,
     PoolClosedError,
 )
-from people.markdown import to_html
 from people.permissions import project_for
-from people.qualification import NotQualifiedError
 from people.requests import user_of
+from people.rules.markdown import to_html
+from people.selectors.qualification import NotQualifiedError
 from sxs_eval.models import Instructions, Judgement, JudgingBatch
 from sxs_eval.permissions import batch_for, comparison_to_judge, missing_requirements
 from sxs_eval.selectors.work import is_anything_left, judging_page, work_of

@@ -14,7 +14,7 @@ from annotation.models import Caption, CaptionBatch, CaptionItem, Guidelines, Ra
 from annotation.selectors.work import workable
 from annotation.services import batches as services
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Role, User
-from people.qualification import NotQualifiedError
+from people.selectors.qualification import NotQualifiedError
 from tests.factories import (
     MINUTE,
     NOW,

@@ -21,8 +21,8 @@ from annotation.services.projects import NewRound, add_languages, change_round, 
 from annotation.services.rounds import add_missing_tasks, fill_round
 from images.models import CollectionImage
 from inference.models import ModelCaption
-from people.audit import broken
 from people.models import AuditEntry, Delivery, Project, User, Webhook, WebhookEvent
+from people.services.audit_log import broken
 from tests.annotation.submitting import submit_captions, take, write
 from tests.factories import (
     NOW,

@@ -20,7 +20,7 @@ from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, add_languages
 from annotation.services.rounds import fill_round
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
-from people.qualification import NotQualifiedError
+from people.selectors.qualification import NotQualifiedError
 from tests.annotation.submitting import submit_captions, take
 from tests.factories import (
     NOW,

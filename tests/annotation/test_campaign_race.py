@@ -19,7 +19,7 @@ from annotation.rules.campaign import InHand
 from annotation.services import batches, campaign, standings
 from annotation.services.tallies import recount
 from people.models import AuditEntry, Delivery, User, Webhook
-from people.qualification import NotQualifiedError
+from people.selectors.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import submit_captions, take, write
 from tests.concurrency import together

@@ -23,7 +23,7 @@ from annotation.models import Caption, RoundKind
 from annotation.services import batches
 from images.models import Collection, CollectionImage, Image
 from people.models import Project
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 from tabular import downloads
 from tabular.spreadsheets import plain_cell, safe_cell
 from tests.annotation.submitting import make_captions, submit_captions, take, write

@@ -14,7 +14,7 @@ from annotation.selectors.feedback import notes_to, unread
 from annotation.services import batches
 from annotation.services.feedback import FeedbackError, acknowledge, give_feedback
 from people.models import AuditEntry, Consent, Membership, User
-from people.qualification import NotQualifiedError
+from people.selectors.qualification import NotQualifiedError
 from tests.annotation.submitting import submit_captions, take
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_annotator, make_project, make_round, make_user

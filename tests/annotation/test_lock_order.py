@@ -24,12 +24,12 @@ from annotation.services.campaign import Beginning
 from annotation.services.caption_imports import import_captions
 from annotation.services.guidelines import publish_guidelines
 from annotation.services.references import use_as_references
-from people import audit, deletion, webhooks
-from people.deletion import delete_account
 from people.models import AuditEntry, Membership, Role, User, WebhookEvent
+from people.services import account_deletion, audit_log, webhooks
+from people.services.account_deletion import delete_account
 from people.services.consent import publish_consent_text
 from people.services.members import remove_member
-from people.withdrawal import withdraw_consent
+from people.services.withdrawal import withdraw_consent
 from tests.annotation import released
 from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import make_caption_rater, make_verification, rate
@@ -204,7 +204,7 @@ def test_control_locks_in_another_order_are_seen():
 def test_an_account_is_deleted_in_the_moment_in_which_a_manager_writes_of_it_into_the_log(what: str, monkeypatch):
     made = Campaign()
     log_is_locked, is_going = threading.Event(), threading.Event()
-    digest_of, empty = audit.digest_of, deletion._remove_what_names
+    digest_of, empty = audit_log.digest_of, account_deletion._remove_what_names
 
     def slowly(entry: AuditEntry, *, before: str) -> str:
         if entry.action != "account.deleted":
@@ -218,11 +218,11 @@ def test_an_account_is_deleted_in_the_moment_in_which_a_manager_writes_of_it_int
         empty(*about)
         is_going.set()
 
-    monkeypatch.setattr(audit, "digest_of", slowly)
-    monkeypatch.setattr(deletion, "_remove_what_names", late)
+    monkeypatch.setattr(audit_log, "digest_of", slowly)
+    monkeypatch.setattr(account_deletion, "_remove_what_names", late)
     together(lambda step: step(), [STEPS[what](made), STEPS["delete the account"](made)])
     assert User.objects.get(pk=made.ann.pk).deleted_at == NOW
-    assert not list(audit.broken(made.round.project))
+    assert not list(audit_log.broken(made.round.project))
 
 
 def test_a_role_that_two_managers_take_at_once_is_in_the_log_once():

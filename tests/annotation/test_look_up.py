@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import AnnotatorState, AnnotatorStatus, Exclusion, Feedback, Release, SentBack, SpotCheck
-from people import audit
 from people.models import ApiToken, Delivery, Webhook
+from people.services import audit_log
 from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_verification, rate_all
 from tests.factories import NOW, make_annotator, make_round, make_user
@@ -44,7 +44,7 @@ def campaign() -> None:
     Release.objects.create(
         project=project, number=1, title="One", licence="CC-BY-4.0", authors="A", salt="s4lt", **until
     )
-    audit.record(project=project, action="round.opened", about="main 1, de", by=manager, now=NOW)
+    audit_log.record(project=project, action="round.opened", about="main 1, de", by=manager, now=NOW)
     ApiToken.objects.create(user=ann, name="script", prefix="clt_", digest="d1g3st", created_at=NOW, expires_at=NOW)
     hook = Webhook.objects.create(
         project=project, url="https://example.org", secret="s3cr3t", created_at=NOW, created_by=manager

@@ -17,7 +17,7 @@ from annotation.selectors.quality import quality_table
 from annotation.services import verification as services
 from annotation.services.quality import figures_of
 from people.models import User
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, submit, take
 from tests.factories import NOW
 

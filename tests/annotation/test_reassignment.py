@@ -22,7 +22,7 @@ from annotation.models import Caption, CaptionBatch, CaptionItem, Feedback, Roun
 from annotation.selectors.reassignment import open_batches
 from annotation.services import batches, reassignment
 from people.models import AuditEntry, Consent, Membership, User
-from people.qualification import NotQualifiedError
+from people.selectors.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import submit_captions, take, write
 from tests.concurrency import together_with_errors

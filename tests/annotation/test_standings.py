@@ -21,7 +21,7 @@ from annotation.models import (
 )
 from annotation.services import batches, standings, verification
 from people.models import AuditEntry, Consent, User
-from people.qualification import NotQualifiedError
+from people.selectors.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation import verifying
 from tests.annotation.submitting import submit_captions, take, write

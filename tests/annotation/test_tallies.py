@@ -26,7 +26,7 @@ from annotation.services import batches as services
 from annotation.services import corrections, standings, tallies
 from annotation.services.projects import RoundSettings, change_round
 from annotation.services.withdrawal import withdraw_answers
-from people.qualification import NotQualifiedError
+from people.selectors.qualification import NotQualifiedError
 from tests.annotation import verifying
 from tests.annotation.submitting import submit_captions, take, write
 from tests.concurrency import together

@@ -25,7 +25,7 @@ from annotation.services import batches
 from annotation.services import verification as services
 from annotation.services.batches import StaleStateError, UnratedImagesError
 from people.models import Consent, LanguageSkill, Level, Membership, Role
-from people.qualification import NotQualifiedError
+from people.selectors.qualification import NotQualifiedError
 from tests.annotation.verifying import (
     make_caption_rater,
     make_captioned_round,

@@ -16,7 +16,7 @@ from allocation.models import Assignment, AssignmentState, BatchState
 from annotation.models import Caption, Round, RoundState, Verdict, VerificationBatch
 from annotation.services import figures
 from people.models import Consent, Membership, Role
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 from tests.annotation.test_quality_table import OPINIONS, rated_round
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate, submit, take
 from tests.factories import make_project, make_user

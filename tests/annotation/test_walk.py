@@ -28,12 +28,12 @@ from annotation.rules.campaign import InHand
 from annotation.services import batches, campaign, corrections, figures, projects, reassignment, standings, tallies
 from annotation.services import verification as rating
 from annotation.services.batches import UnratedImagesError
-from people import audit
-from people.deletion import delete_account
 from people.models import Role, User
-from people.qualification import NotQualifiedError, still_takes_part
+from people.selectors.qualification import NotQualifiedError, still_takes_part
+from people.services import audit_log
+from people.services.account_deletion import delete_account
 from people.services.consent import give_consent
-from people.withdrawal import withdraw_consent
+from people.services.withdrawal import withdraw_consent
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import write
 from tests.annotation.verifying import make_caption_rater, make_verification, rate
@@ -255,7 +255,7 @@ class Walk:
         self.check_captions()
         self.check_sample()
         assert list(tallies.recount_all(self.project)) == []
-        assert list(audit.broken(self.project)) == []
+        assert list(audit_log.broken(self.project)) == []
 
     def check_captions(self) -> None:
         done = set(Assignment.objects.filter(batch__pool=self.round.pool_id, state="done").values_list("pk", flat=True))

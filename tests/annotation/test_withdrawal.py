@@ -19,12 +19,12 @@ from annotation.models import Caption, CaptionItem, CaptionState, Round, RoundFi
 from annotation.services import batches, corrections, references, standings
 from annotation.services.references import use_as_references
 from annotation.tasks import sweep_rounds
-from people import personal
-from people.deletion import delete_account
+from people import personal_data
 from people.models import Consent, ConsentText, OnWithdrawal, User
-from people.qualification import NotQualifiedError
+from people.selectors.qualification import NotQualifiedError
+from people.services.account_deletion import delete_account
 from people.services.consent import give_consent
-from people.withdrawal import WithdrawalChoiceError, withdraw_consent
+from people.services.withdrawal import WithdrawalChoiceError, withdraw_consent
 from scoring.models import Reference
 from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import (
@@ -165,7 +165,7 @@ def test_a_deleted_account_loses_its_drafts_and_keeps_its_answers(round: Round, 
     submit_captions(round, ann)
     drafted = take(round, ann)
     write(drafted, ann, "Ein Entwurf")
-    personal.forget(person=ann, now=LATER)
+    personal_data.forget(person=ann, now=LATER)
     assert states(ann) == [CaptionState.COUNTED]
     assert set(CaptionItem.objects.filter(batch=drafted).values_list("text", flat=True)) == {""}
     assert not CaptionItem.objects.filter(batch__stage=Stage.SUBMITTED, text="").exists()

@@ -11,8 +11,8 @@ from django.utils import timezone
 from annotation.models import CaptionBatch, Feedback, Rating, Release, Round, RoundKind, VerificationBatch
 from annotation.services import batches
 from images.models import JobState
-from people import tokens
 from people.models import Project, User
+from people.services import tokens
 from tests.annotation.submitting import submit_captions, take
 from tests.annotation.verifying import make_caption_rater, make_verification
 from tests.annotation.verifying import take as take_to_rate

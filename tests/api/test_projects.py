@@ -14,7 +14,7 @@ from annotation.models import Caption, Release, Round
 from annotation.services import figures
 from images.models import JobState
 from people.models import AuditEntry, Membership, Project, Role, User
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 from tests.annotation.submitting import make_captions, take
 from tests.api.seeded import WRITTEN, Program, Seeded, make_failed_release, make_seeded
 from tests.api.test_work import address, code

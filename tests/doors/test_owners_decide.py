@@ -17,7 +17,7 @@ from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel, Encoder, Run, Translator
 from inference.services import runs
 from people.models import AuditEntry, Membership, Role
-from people.ownership import OwnerRefusedError, _users, is_used_outside
+from people.services.ownership import OwnerRefusedError, _users, is_used_outside
 from tests.doors.owned import Owning, owner_of, signed_in
 from tests.factories import (
     NOW,

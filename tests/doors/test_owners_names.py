@@ -20,8 +20,8 @@ from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaptio
 from inference.services import encoders, imports, models, runs
 from languages.models import Language
 from people.models import Membership
-from people.ownership import OwnerRefusedError
 from people.selectors.projects import roles_of
+from people.services.ownership import OwnerRefusedError
 from tests.doors.owned import Owning, body_of, owner_of, signed_in
 from tests.factories import (
     NOW,

@@ -17,9 +17,9 @@ from gapgame.services import playing
 from images.models import Collection, ImportJob, ImportKind, JobState
 from images.selectors import picture_of
 from inference.models import CaptioningModel, Encoder, Run, RunState, Trial
-from people import tokens
-from people.access import handle_of
 from people.models import Delivery, Invitation, Membership, Role, Session, User, Webhook
+from people.selectors.sessions import handle_of
+from people.services import tokens
 from sxs_eval.services import judging
 from tests.annotation.submitting import submit_captions
 from tests.api.seeded import WRITTEN, Seeded, make_seeded

@@ -13,8 +13,8 @@ from gapgame.selectors.report import turns_of
 from gapgame.selectors.turns import turn_records
 from gapgame.services.marking import decide
 from gapgame.services.players import join_season
-from people import personal
-from people.withdrawal import withdraw_consent
+from people import personal_data
+from people.services.withdrawal import withdraw_consent
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import close, play
 
@@ -73,7 +73,7 @@ def test_no_manager_brings_them_back(season: Season):
 
 
 def test_the_nickname_of_a_deleted_account_is_free_and_the_rank_stays_without_a_name(season: Season):
-    personal.forget(person=ann().user, now=NOW)
+    personal_data.forget(person=ann().user, now=NOW)
     assert ann().nickname.startswith("deleted-")
     newcomer = make_player(make_season(project=season.project, item_set=season.item_set), "eve").user
     assert join_season(season=season, user=newcomer, nickname="Ann", is_on_board=True, now=NOW).nickname == "Ann"

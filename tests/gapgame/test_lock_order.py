@@ -16,10 +16,11 @@ from django.db import connection
 from gapgame import permissions
 from gapgame.models import GameBatch, PlayerStatus, SkipReason
 from gapgame.services import closing, marking, playing, seasons
-from people import deletion, personal
-from people.deletion import delete_account
+from people import personal_data
 from people.models import User
-from people.withdrawal import withdraw_consent
+from people.services import account_deletion
+from people.services.account_deletion import delete_account
+from people.services.withdrawal import withdraw_consent
 from tests.concurrency import together
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import close, texts_of
@@ -90,7 +91,7 @@ def test_an_account_is_deleted_in_the_moment_in_which_its_player_takes_sentences
     made = Played()
     take = made.take_another()
     is_taking, is_deleting = threading.Event(), threading.Event()
-    may_play, forget = permissions.may_play, personal.forget
+    may_play, forget = permissions.may_play, personal_data.forget
 
     def slowly(*about: Any) -> bool:
         is_taking.set()
@@ -103,7 +104,7 @@ def test_an_account_is_deleted_in_the_moment_in_which_its_player_takes_sentences
         forget(**about)
 
     monkeypatch.setattr(playing, "may_play", slowly)
-    monkeypatch.setattr(personal, "forget", late)
+    monkeypatch.setattr(personal_data, "forget", late)
 
     def take_or_be_refused() -> None:
         try:
@@ -119,7 +120,7 @@ def test_an_account_is_deleted_in_the_moment_in_which_a_manager_decides_on_its_p
     made = Played()
     decide = made.decide()
     is_deleting = threading.Event()
-    remove = deletion._remove_what_names
+    remove = account_deletion._remove_what_names
 
     def late(*about: Any) -> None:
         is_deleting.set()
@@ -130,6 +131,6 @@ def test_an_account_is_deleted_in_the_moment_in_which_a_manager_decides_on_its_p
         is_deleting.wait(5)
         decide()
 
-    monkeypatch.setattr(deletion, "_remove_what_names", late)
+    monkeypatch.setattr(account_deletion, "_remove_what_names", late)
     together(lambda step: step(), [decide_meanwhile, STEPS["delete the account"](made)])
     assert User.objects.get(pk=made.user.pk).deleted_at == NOW

@@ -23,7 +23,7 @@ from gapgame.rules.scripted import Rule
 from gapgame.selectors.report import SEED, report_on, turns_of
 from gapgame.services import playing
 from images.models import CollectionImage
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import client_of, close, make_researcher, play
 

@@ -25,7 +25,7 @@ from annotation.models import Caption, Rating, Round, RoundKind, RoundState, Ver
 from annotation.services import verification as services
 from images.selectors import picture_of
 from people.models import Consent, LanguageSkill, Level, Membership, Role, User
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 from tests.annotation.submitting import make_captions
 from tests.annotation.verifying import make_caption_rater, make_verification, rate_all
 from tests.factories import make_collection, make_project, make_round

@@ -7,9 +7,9 @@ from datetime import datetime
 from random import Random
 from typing import Any
 
-from people import callouts, webhooks
-from people.callouts import Answer
 from people.models import Delivery, Project, Webhook, WebhookEvent
+from people.services import outgoing_http, webhooks
+from people.services.outgoing_http import Answer
 from tests.factories import NOW, make_project
 
 CLOSED = WebhookEvent.ROUND_CLOSED
@@ -32,7 +32,7 @@ def send(
 ) -> Delivery:
     webhooks.deliver(
         delivery_id=delivery.pk,
-        post=(lambda *_sent: answer) if answer else callouts.post,
+        post=(lambda *_sent: answer) if answer else outgoing_http.post,
         clock=lambda: at,
         rng=rng or Random(1),
     )

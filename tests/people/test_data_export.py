@@ -14,10 +14,11 @@ from django.urls import reverse
 
 from annotation.models import Caption, Feedback, Rating, Round
 from gapgame.models import GapItem as Sentence
-from people import audit, personal, tokens
-from people.data_export import write_archive
+from people import personal_data
 from people.models import Consent, Membership, Role, User
-from people.withdrawal import withdraw_consent
+from people.selectors.data_export import write_archive
+from people.services import audit_log, tokens
+from people.services.withdrawal import withdraw_consent
 from sxs_eval.models import Judgement
 from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate_all
@@ -55,7 +56,7 @@ def test_the_archive_has_what_the_person_did_in_every_kind_of_work(round: Round,
     submit_captions(round, ann, "Ein Bild von etwas ")
     Feedback.objects.create(project=project, round=round, person=ann, text="Well done", by=project.created_by, at=NOW)
     tokens.make_token(user=ann, name="my script", may_write=False, expires_at=LATER, now=NOW)
-    audit.record(project=project, action="annotator.paused", about="de", by=project.created_by, person=ann, now=NOW)
+    audit_log.record(project=project, action="annotator.paused", about="de", by=project.created_by, person=ann, now=NOW)
     withdraw_consent(project=project, user=ann, keeps_answers=True, now=LATER)
     data = archive_of(ann)
     assert data["account/profile.json"][0]["username"] == "ann"
@@ -82,7 +83,7 @@ def test_every_file_is_told_of_in_the_text_and_an_empty_one_is_an_empty_list(ann
     readme = data.pop("README.txt")
     assert all(name in readme for name in data)
     assert data["annotation/captions.json"] == []
-    assert {name.split("/")[0] for name in data} == {"account", "images", "inference", "scoring", *personal._kinds}
+    assert {name.split("/")[0] for name in data} == {"account", "images", "inference", "scoring", *personal_data._kinds}
 
 
 def test_of_pictures_assigned_there_is_no_rating_and_the_draft_is_there(round: Round, ann: User):
@@ -125,7 +126,7 @@ def test_nothing_of_other_people_is_in_it():
     verifying = make_verification(written, places=1)
     rater = make_caption_rater(verifying, "rae")
     rate_all(verifying, rater, Rating.BAD)
-    audit.record(
+    audit_log.record(
         project=written.project,
         action="round.opened",
         about="de",

@@ -22,10 +22,10 @@ from django.urls import reverse
 from allocation.services import BatchReturnedError
 from annotation.models import Caption, CaptionState
 from annotation.services import batches
-from people.deletion import delete_account
 from people.models import ApiToken, AuditEntry, Invitation, Membership, Project, Role, Session, User
-from people.pseudonyms import pseudonym
-from people.qualification import NotQualifiedError
+from people.rules.pseudonyms import pseudonym
+from people.selectors.qualification import NotQualifiedError
+from people.services.account_deletion import delete_account
 from people.services.invitations import invite
 from people.services.members import LastManagerError, add_member
 from tests.annotation.submitting import submit_captions, take, write

@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotation.services.feedback import give_feedback
 from annotation.services.guidelines import publish_guidelines
 from languages.rules import is_english
-from people import audit
+from people.services import audit_log
 from people.templatetags.written import written
 from sxs_eval.models import RaterState, RaterStatus
 from tests.factories import NOW, make_annotator, make_comparison, make_project, make_rater, make_round
@@ -110,7 +110,7 @@ def test_reasons_in_the_log_too(client: Client):
     by = project.created_by
     client.force_login(by)
     for reason in (ENGLISH, "نسخ من الويب"):
-        audit.record(
+        audit_log.record(
             project=project,
             action="annotator.paused",
             about="de",

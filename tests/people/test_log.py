@@ -17,10 +17,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from people import audit, sentences
-from people.log import ENTRIES_PER_PAGE, Wanted, log_page
 from people.models import AuditEntry, Project, Role, User
+from people.rules import audit_sentences
 from people.rules.roles import OVERSEERS
+from people.selectors.audit_log import ENTRIES_PER_PAGE, Wanted, log_page, said
+from people.services import audit_log
 from people.services.consent import publish_consent_text
 from people.services.invitations import accept_invitation, invite, revoke_invitation
 from people.services.members import add_member, remove_member
@@ -37,7 +38,7 @@ FILE = reverse("people:log-export", args=["lions"])
 
 def record(project: Project, action: str = "round.opened", about: str = "pilot 1, de", **fields: Any) -> AuditEntry:
     values: dict[str, Any] = {"by": project.created_by, "now": NOW}
-    return audit.record(project=project, action=action, about=about, **(values | fields))
+    return audit_log.record(project=project, action=action, about=about, **(values | fields))
 
 
 def shown(client: Client, **filters: str) -> str:
@@ -58,7 +59,7 @@ def test_every_action_that_the_code_records_has_a_sentence():
             if path.name == "campaign.py" and "record_of_round" in source:
                 found |= {f"round.{what}" for what in re.findall(r'record_of_round\(\w+, "([a-z-]+)"', source)}
     assert len(found) > 20
-    assert found - OF_WEBHOOKS - set(sentences.SENTENCES) == set()
+    assert found - OF_WEBHOOKS - set(audit_sentences.SENTENCES) == set()
 
 
 def test_choices_of_what_was_done_end_without_a_full_stop(manager: User, project: Project, signed_in: SignIn):
@@ -69,10 +70,10 @@ def test_choices_of_what_was_done_end_without_a_full_stop(manager: User, project
 
 
 def test_every_sentence_can_be_said_of_an_entry_without_details(project: Project):
-    for code in sentences.SENTENCES:
-        said = sentences.said(record(project, code, person=project.created_by))
-        assert "%(" not in said
-        assert said.endswith(".")
+    for code in audit_sentences.SENTENCES:
+        text = said(record(project, code, person=project.created_by))
+        assert "%(" not in text
+        assert text.endswith(".")
 
 
 def test_the_page_says_who_did_what_to_whom_and_why(
@@ -204,7 +205,7 @@ def test_what_managers_do_with_people_stands_in_the_log(manager: User, annotator
         ("role.removed", newcomer.pk),
         ("consent-text.published", None),
     ]
-    assert list(audit.broken(project)) == []
+    assert list(audit_log.broken(project)) == []
 
 
 def test_players_who_come_by_an_open_door_do_not_fill_the_log(manager: User, project: Project):

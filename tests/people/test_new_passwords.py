@@ -17,7 +17,7 @@ from django.urls import reverse
 from config.environment import Environment
 from demo.content import PASSWORD as OF_THE_DEMO
 from people.models import User
-from people.passwords import BreachedPasswordValidator, fault_of, holds
+from people.rules.passwords import BreachedPasswordValidator, fault_of, holds
 from tests.people.conftest import PASSWORD
 
 BREACHED = "correct horse battery staple"
@@ -136,7 +136,7 @@ def test_the_page_says_what_is_asked_for_and_why_one_is_refused(
     ann_with_password: User, signed_in: Any, file: Path, monkeypatch: Any
 ):
     named = [*configured.AUTH_PASSWORD_VALIDATORS, {
-        "NAME": "people.passwords.BreachedPasswordValidator", "OPTIONS": {"path": str(file)}
+        "NAME": "people.rules.passwords.BreachedPasswordValidator", "OPTIONS": {"path": str(file)}
     }]  # fmt: skip
     monkeypatch.setattr(
         "django.contrib.auth.password_validation.get_default_password_validators",

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from people.models import Membership, Project, User, Webhook
-from people.tokens import make_token
+from people.services.tokens import make_token
 from tests.factories import NOW
 from tests.people.conftest import SignIn
 from tests.people.invitations import make_invitation

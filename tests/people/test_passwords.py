@@ -15,8 +15,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from people import tokens
 from people.models import Session, User
+from people.services import tokens
 from tests.factories import make_user
 from tests.people.conftest import PASSWORD, SignIn
 

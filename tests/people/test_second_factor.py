@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from people import tokens
 from people.api.authentication import viewer_of
 from people.models import Project, Role, User
+from people.services import tokens
 from people.services.members import add_member
 from tests.factories import make_user
 from tests.people.conftest import PASSWORD, SignIn

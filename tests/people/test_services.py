@@ -17,7 +17,7 @@ from people.services.invitations import (
 from people.services.language_skills import set_language_skills
 from people.services.members import LastManagerError, RoleConflictError, add_member, remove_member
 from people.services.projects import create_project
-from people.withdrawal import Withdrawn, withdraw_consent
+from people.services.withdrawal import Withdrawn, withdraw_consent
 from tests.factories import NOW, make_language, make_project, make_user
 
 pytestmark = pytest.mark.django_db

@@ -12,10 +12,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from people import access, tokens
-from people.devices import device_of
 from people.models import Session, User
-from people.sessions import USE_NOTED_EVERY
+from people.rules.devices import device_of
+from people.selectors.sessions import own_sessions
+from people.services import tokens
+from people.services.session_store import USE_NOTED_EVERY
 from tests.factories import make_user
 from tests.people.conftest import PASSWORD
 
@@ -39,7 +40,7 @@ def sign_in(user_agent: str = FIREFOX, address: str = "192.0.2.1", name: str = "
 def handle_of(client: Client) -> str:
     session = Session.objects.get(pk=client.session.session_key)
     owner = User.objects.get(pk=session.person)
-    own = access.own_sessions(owner, this=session.session_key, now=timezone.now())
+    own = own_sessions(owner, this=session.session_key, now=timezone.now())
     return next(row.handle for row in own if row.is_this)
 
 
@@ -144,7 +145,7 @@ def test_pages_are_still_read_where_nothing_can_be_written(ann_with_password: Us
         tried.append(1)
         raise OperationalError("disk full")
 
-    monkeypatch.setattr("people.sessions.SessionStore.note_use", full)
+    monkeypatch.setattr("people.services.session_store.SessionStore.note_use", full)
     assert is_in(client)
     assert tried
 

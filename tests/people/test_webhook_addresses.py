@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from people import callouts, webhooks
 from people.models import DeliveryState
+from people.services import outgoing_http, webhooks
 from tests.factories import NOW, make_project
 from tests.people.hooks import CLOSED, PUBLIC, make_delivery, make_webhook, send
 
@@ -39,13 +39,13 @@ PRIVATE = (
 @pytest.mark.parametrize("host", PRIVATE)
 @pytest.mark.usefixtures("names")
 def test_a_private_address_is_refused_when_it_is_added(host):
-    assert "private address" in (callouts.check_address(f"https://{host}/hook") or "")
+    assert "private address" in (outgoing_http.check_address(f"https://{host}/hook") or "")
 
 
 @pytest.mark.parametrize("host", [PUBLIC, "[2606:2800:220:1::1]", "hooks.example.org", "hooks.example.org:8443"])
 @pytest.mark.usefixtures("names")
 def test_a_public_address_is_not(host):
-    assert callouts.check_address(f"https://{host}/hook") is None
+    assert outgoing_http.check_address(f"https://{host}/hook") is None
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_a_public_address_is_not(host):
 )
 @pytest.mark.usefixtures("names")
 def test_what_is_no_address_to_call_is_refused_with_the_reason(url, why):
-    assert why in (callouts.check_address(url) or "")
+    assert why in (outgoing_http.check_address(url) or "")
 
 
 @pytest.mark.usefixtures("names")
 def test_a_name_is_refused_where_one_of_its_addresses_is_private(names):
     names["hooks.example.org"] = [PUBLIC, "10.0.0.1"]
-    assert "private address" in (callouts.check_address("https://hooks.example.org/") or "")
+    assert "private address" in (outgoing_http.check_address("https://hooks.example.org/") or "")
 
 
 @pytest.mark.django_db
@@ -97,7 +97,7 @@ def test_the_address_that_was_looked_at_is_the_one_that_is_called(names, server,
         called.append(address)
         return really(address, **options)
 
-    monkeypatch.setattr("people.callouts.socket.create_connection", connect)
+    monkeypatch.setattr("people.services.outgoing_http.socket.create_connection", connect)
     names["hooks.example.org"] = ["127.0.0.1"]
     delivery = send(make_delivery(make_webhook(url=f"http://hooks.example.org:{server.port}/")))
     assert delivery.state == DeliveryState.DONE

@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from people import callouts, tasks, webhooks
-from people.callouts import Answer
+from people import tasks
 from people.models import Delivery, DeliveryState
+from people.services import outgoing_http, webhooks
+from people.services.outgoing_http import Answer
 from tests.concurrency import together
 from tests.factories import NOW
 from tests.people.hook_server import HookServer
@@ -140,8 +141,8 @@ def test_one_that_was_given_up_is_begun_anew_by_hand_and_one_that_arrived_is_not
 @pytest.mark.django_db
 @pytest.mark.parametrize(("manner", "said"), [("hangs", "in time"), ("trickles", "broke it"), ("drops", "broke it")])
 def test_a_server_that_does_not_answer_costs_seconds_and_is_asked_again(server, to_server, monkeypatch, manner, said):
-    monkeypatch.setattr(callouts, "READ_S", 0.4)
-    monkeypatch.setattr(callouts, "LONGEST_S", 0.8)
+    monkeypatch.setattr(outgoing_http, "READ_S", 0.4)
+    monkeypatch.setattr(outgoing_http, "LONGEST_S", 0.8)
     server.manner = manner
 
     began = time.monotonic()

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from people import webhooks
-from people.callouts import Answer
 from people.models import AuditEntry, Delivery, DeliveryState, Webhook, WebhookEvent
+from people.services import webhooks
+from people.services.outgoing_http import Answer
 from tests.factories import NOW, make_project
 from tests.people.hooks import CLOSED, make_delivery, make_webhook, send
 

@@ -19,7 +19,7 @@ from django.urls import reverse
 
 from images.models import CollectionImage, Image
 from inference.models import CaptioningModel
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 from sxs_eval.formats import judgement_export as exports
 from sxs_eval.formats.figure_tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.formats.figure_tables import TableLayout, table, tex

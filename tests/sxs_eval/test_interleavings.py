@@ -15,7 +15,7 @@ from allocation.models import AssignmentState, Pool, Task
 from allocation.services import BatchReturnedError, LeaseExpiredError
 from inference.models import ModelCaption
 from people.models import User
-from people.qualification import NotQualifiedError
+from people.selectors.qualification import NotQualifiedError
 from sxs_eval.models import Judgement, JudgingBatch, Kind, RaterState, RaterStatus
 from sxs_eval.services import judging as services
 from sxs_eval.services.comparisons import PoolSettings, change_comparison, change_replication, fill_comparison

@@ -12,7 +12,7 @@ from allocation import services as allocation
 from allocation.models import AssignmentState, BatchState, Task
 from annotation.services import batches
 from people.models import Consent, LanguageSkill, Level, Membership, Role
-from people.qualification import NotQualifiedError
+from people.selectors.qualification import NotQualifiedError
 from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, RaterState, RaterStatus
 from sxs_eval.rules import judging as rules
 from sxs_eval.selectors.work import judging_page

@@ -13,7 +13,7 @@ from allocation import services as allocation
 from allocation.models import Task
 from allocation.services import BatchReturnedError, LeaseExpiredError
 from people.models import User
-from people.qualification import NotQualifiedError
+from people.selectors.qualification import NotQualifiedError
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind
 from sxs_eval.selectors.work import workable
 from sxs_eval.services import judging as services

@@ -15,7 +15,7 @@ from annotation.services import batches as annotating
 from images.models import Image
 from inference.models import ModelCaption
 from people.models import Consent, LanguageSkill, Level, Membership, Role
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, RaterStatus, Scale
 from sxs_eval.rules.figures import Gain, Undefined
 from sxs_eval.selectors.results import evidence_of, rater_rows

@@ -12,7 +12,7 @@ import pytest
 from allocation import services as allocation
 from allocation.models import BatchState, Task
 from people.models import User
-from people.qualification import MissingRequirement, NotQualifiedError
+from people.selectors.qualification import MissingRequirement, NotQualifiedError
 from sxs_eval import permissions
 from sxs_eval.models import Comparison, JudgingBatch
 from sxs_eval.services import judging as services

@@ -8,10 +8,10 @@ import pytest
 
 from allocation.models import Batch, BatchState, Task
 from allocation.services import BatchReturnedError
-from people import personal
+from people import personal_data
 from people.models import Consent, User
-from people.qualification import NotQualifiedError
-from people.withdrawal import withdraw_consent
+from people.selectors.qualification import NotQualifiedError
+from people.services.withdrawal import withdraw_consent
 from sxs_eval.formats.judgement_export import Layout, export_judgements
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.results import evidence_of
@@ -86,7 +86,7 @@ def test_no_manager_brings_them_back_and_agreeing_again_does_not_either(comparis
 def test_a_deleted_account_returns_what_is_assigned_and_its_judgements_count_on(comparison: Comparison, rater: User):
     batch = take(comparison, rater)
     answer(batch.judgements.select_related("person").get(position=1), 2)
-    personal.forget(person=rater, now=LATER)
+    personal_data.forget(person=rater, now=LATER)
     assert Batch.objects.get(pk=batch.pk).state == BatchState.RETURNED
     assert counted(comparison) == 1
 

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.formats.quality import as_json, as_text, fresh_table
 from people.models import Project
-from people.pseudonyms import pseudonym
+from people.rules.pseudonyms import pseudonym
 
 
 class Command(BaseCommand):

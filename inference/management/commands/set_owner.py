@@ -14,7 +14,7 @@ from inference.models import CaptioningModel, Encoder, Run, Translator
 from inference.services import models, runs
 from people.management.arguments import named, project_of
 from people.models import Project
-from people.ownership import OwnerRefusedError, change_owner
+from people.services.ownership import OwnerRefusedError, change_owner
 
 KINDS = {
     "collection": Collection,

@@ -8,8 +8,8 @@ from typing import Any
 from django.contrib.auth.management.commands import changepassword
 from django.utils import timezone
 
-from people import access
 from people.models import User
+from people.services.sessions import end_other_sessions
 
 
 class Command(changepassword.Command):
@@ -18,5 +18,5 @@ class Command(changepassword.Command):
     def handle(self, *args: Any, **options: Any) -> str | None:
         said = super().handle(*args, **options)
         user = User.objects.get_by_natural_key(options["username"] or getpass.getuser())
-        access.end_other_sessions(user=user, this=None, with_tokens=True, now=timezone.now())
+        end_other_sessions(user=user, this=None, with_tokens=True, now=timezone.now())
         return said

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from people import audit
 from people.models import AuditEntry, Project
+from people.services import audit_log
 
 
 class Command(BaseCommand):
@@ -30,7 +30,7 @@ class Command(BaseCommand):
             )
 
     def _broken(self, project: Project) -> list[int]:
-        numbers = list(audit.broken(project))
+        numbers = list(audit_log.broken(project))
         last = AuditEntry.objects.filter(project=project).first()
         # Entries cut off at the end leave a log that is whole: kept elsewhere, these two lines would show it.
         about = f"{last.number} entries, the last one {last.digest}" if last else "no entries"

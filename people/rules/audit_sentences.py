@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-
-from people.models import AuditEntry, Role, User
 
 SENTENCES: Mapping[str, Promise] = {
     "account.deleted": gettext_lazy("%(person)s deleted their account."),
@@ -75,29 +72,14 @@ class _Values(dict[str, str]):
         return "–"
 
 
-def said(entry: AuditEntry) -> str:
-    """The sentence of `entry`, whose `person` is at hand."""
-    code = entry.action
-    if code == "consent.withdrawn" and entry.details.get("answers_kept") is False:
-        code = "consent.withdrawn-with-answers"
-    values = _Values({name: str(value) for name, value in entry.details.items()})
-    values["about"], values["person"] = _about(entry), name_of(entry.person)
-    sentence = SENTENCES.get(code)
-    return str(sentence) % values if sentence else f"{entry.action}: {entry.about}"
+def sentence_of(action: str, *, about: str, person: str, details: Mapping[str, Any]) -> str:
+    """Say what was done: `action` by its code, with the names of what and whom it is about."""
+    is_with_answers = action == "consent.withdrawn" and details.get("answers_kept") is False
+    sentence = SENTENCES.get("consent.withdrawn-with-answers" if is_with_answers else action)
+    values = _Values({name: str(value) for name, value in details.items()} | {"about": about, "person": person})
+    return str(sentence) % values if sentence else f"{action}: {about}"
 
 
-def more_of(entry: AuditEntry) -> list[tuple[str, Any]]:
+def unsaid_details(details: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """What the sentence does not say: names as they are stored, in English."""
-    return sorted((name.replace("_", " "), value) for name, value in entry.details.items() if name not in UNSAID)
-
-
-def name_of(person: User | None) -> str:
-    """As the log calls people; of whom nobody knows any more who they were, that."""
-    if person is None:
-        return _("the installation")
-    return _("somebody whose account is deleted") if person.deleted_at else person.username
-
-
-def _about(entry: AuditEntry) -> str:
-    is_role = entry.action.startswith(("role.", "invitation.")) and entry.about in Role.values
-    return str(Role(entry.about).label) if is_role else entry.about
+    return sorted((name.replace("_", " "), value) for name, value in details.items() if name not in UNSAID)

@@ -8,9 +8,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
 
-from people.models import AuditEntry, Membership, Project, User
-from people.sentences import SENTENCES, more_of, name_of, said
+from people.models import AuditEntry, Membership, Project, Role, User
+from people.rules.audit_sentences import SENTENCES, sentence_of, unsaid_details
 from tabular.spreadsheets import BYTE_ORDER_MARK, csv_line
 
 ENTRIES_PER_PAGE = 50
@@ -102,8 +103,25 @@ def _line(entry: AuditEntry) -> Line:
         who=name_of(entry.by),
         said=said(entry),
         reason=str(entry.details.get("reason", "")),
-        more=more_of(entry),
+        more=unsaid_details(entry.details),
     )
+
+
+def said(entry: AuditEntry) -> str:
+    """The sentence of `entry`, whose `person` is at hand."""
+    return sentence_of(entry.action, about=_about(entry), person=name_of(entry.person), details=entry.details)
+
+
+def name_of(person: User | None) -> str:
+    """As the log calls people; of whom nobody knows any more who they were, that."""
+    if person is None:
+        return _("the installation")
+    return _("somebody whose account is deleted") if person.deleted_at else person.username
+
+
+def _about(entry: AuditEntry) -> str:
+    is_role = entry.action.startswith(("role.", "invitation.")) and entry.about in Role.values
+    return str(Role(entry.about).label) if is_role else entry.about
 
 
 def _headline(code: str) -> str:

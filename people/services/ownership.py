@@ -15,9 +15,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from people import audit
 from people.models import Membership, Owned, Project, Role, User
 from people.permissions import RESEARCHERS, may_start_projects
+from people.services import audit_log
 
 Users = Callable[[Any], "QuerySet[Any, Any]"]
 ANYBODY = ""
@@ -110,4 +110,4 @@ def _tell(thing: Owned, project: Project | None, *, is_shared: bool, by: User | 
     details = {"to": project.slug if project else "", "shared": is_shared}
     for _pk, one in sorted(concerned.items()):
         about = f"{thing._meta.verbose_name} {thing}"
-        audit.record(project=one, action="owner.changed", about=about, by=by, now=now, details=details)
+        audit_log.record(project=one, action="owner.changed", about=about, by=by, now=now, details=details)

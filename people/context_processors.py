@@ -9,9 +9,9 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 from people.models import Role, User
-from people.ownership import projects_to_own
 from people.permissions import may_start_projects
 from people.selectors.projects import roles_of
+from people.services.ownership import projects_to_own
 
 
 class Ways:

@@ -1,4 +1,4 @@
-"""What we want otherwise than allauth does it."""
+"""Where accounts differ from allauth: its adapter, and its check of a password."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.auth_backends import AuthenticationBackend
 from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.contrib import messages
@@ -17,11 +18,12 @@ from django.utils import timezone
 from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
 
-from people import access
-from people.devices import device_of
-from people.lockout import know_browser
 from people.models import User
-from people.signing_in import owner_of
+from people.requests import keep_language
+from people.rules.devices import device_of
+from people.selectors.accounts import account_named, owner_of
+from people.services.lockout import know_browser
+from people.services.sessions import save_password
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +65,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def set_password(self, user: User, password: str) -> None:
         """Keep a new password, whether it is changed, set or reset; what the old one let in ends."""
         user.set_password(password)  # slow on purpose, hence before the transaction, which on SQLite stops all writers
-        access.save_password(user=user, this=self.request.session.session_key, now=timezone.now())
+        save_password(user=user, this=self.request.session.session_key, now=timezone.now())
 
     def send_notification_mail(
         self, template_prefix: str, user: User, context: dict[str, Any] | None = None, email: str | None = None
@@ -96,21 +98,14 @@ class AccountAdapter(DefaultAccountAdapter):
         return response
 
 
-def keep_language(response: HttpResponse, language: str) -> None:
-    """Let the browser ask for `language` from now on ("": for what it is set to itself).
+class AccountBackend(AuthenticationBackend):
+    """Looks at one password, once.
 
-    Costs no query per request, unlike asking the account.
+    allauth would look twice at that of an address's owner, and let in whoever gave an address only where it has no
+    owner: the time of one answer and the other answer itself would tell a stranger whether there is an account.
     """
-    if not language:
-        response.delete_cookie(settings.LANGUAGE_COOKIE_NAME)
-        return
-    response.set_cookie(
-        settings.LANGUAGE_COOKIE_NAME,
-        language,
-        max_age=settings.LANGUAGE_COOKIE_AGE,
-        path=settings.LANGUAGE_COOKIE_PATH,
-        domain=settings.LANGUAGE_COOKIE_DOMAIN,
-        secure=settings.LANGUAGE_COOKIE_SECURE,
-        httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
-        samesite="Lax",
-    )
+
+    def _authenticate(self, request: HttpRequest | None, **credentials: Any) -> User | None:
+        found = account_named(credentials.get("username") or credentials.get("email") or "")
+        checked: User | None = self._check_password(found, credentials["password"])
+        return checked

@@ -14,9 +14,10 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from people import audit, personal
+from people import personal_data
 from people.models import ApiToken, Invitation, LanguageSkill, Membership, Project, Role, Session, User
 from people.selectors.projects import managed_by_nobody_else
+from people.services import audit_log
 from people.services.members import LastManagerError
 
 LONGEST_REPR = LogEntry._meta.get_field("object_repr").max_length
@@ -39,7 +40,7 @@ def delete_account(*, user: User, now: datetime) -> None:
         if locked.deleted_at is not None:
             return
         _must_not_leave_projects_alone(locked)
-        personal.forget(person=locked, now=now)
+        personal_data.forget(person=locked, now=now)
         projects = Project.objects.filter(Q(memberships__user=locked) | Q(consent_texts__consents__user=locked))
         there = list(projects.distinct().order_by("pk"))
         known = _known(locked)
@@ -49,7 +50,7 @@ def delete_account(*, user: User, now: datetime) -> None:
         Session.objects.filter(person=locked.pk).delete()
         LogEntry.objects.filter(pk__in=named).update(object_repr=locked.username)
         for project in there:
-            audit.record(project=project, action="account.deleted", about="", by=locked, person=locked, now=now)
+            audit_log.record(project=project, action="account.deleted", about="", by=locked, person=locked, now=now)
 
 
 def _must_not_leave_projects_alone(user: User) -> None:

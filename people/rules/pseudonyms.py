@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from django.db.models import Model
 from django.utils.crypto import salted_hmac
-
-from people.models import Project
 
 DIGITS = 12
 
 
-def pseudonym(project: Project, person_id: int) -> str:
+def pseudonym(project: Model, person_id: int) -> str:
     """How a person is called in exports: the same in one project, another in the next, no way back to the person.
 
     It hangs on SECRET_KEY and changes with it.

@@ -28,12 +28,13 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from people.models import User
-from people.signing_in import account_named
+from people.selectors.accounts import account_named
 
 FAILURES_SHARED_PER_FAILURE = 10
 """How many of an address, or of an account, are as much as one of an account at one address."""
 
 KNOWN_BROWSER_AGE = timedelta(days=365)
+SALT = "people.lockout"
 
 Credentials = dict[str, Any] | None
 
@@ -97,7 +98,7 @@ def know_browser(response: HttpResponse, user: User) -> None:
     response.set_signed_cookie(
         settings.KNOWN_BROWSER_COOKIE_NAME,
         f"{user.pk}:{user.get_session_auth_hash()}",
-        salt=__name__,
+        salt=SALT,
         max_age=KNOWN_BROWSER_AGE,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
@@ -107,7 +108,7 @@ def know_browser(response: HttpResponse, user: User) -> None:
 
 def is_known_browser(request: HttpRequest, name: str) -> bool:
     name_of_cookie = settings.KNOWN_BROWSER_COOKIE_NAME
-    known = request.get_signed_cookie(name_of_cookie, "", salt=__name__, max_age=KNOWN_BROWSER_AGE) or ""
+    known = request.get_signed_cookie(name_of_cookie, "", salt=SALT, max_age=KNOWN_BROWSER_AGE) or ""
     user = User.objects.filter(username__iexact=name).first()
     return user is not None and constant_time_compare(known, f"{user.pk}:{user.get_session_auth_hash()}")
 

@@ -18,7 +18,7 @@ from django.http import HttpRequest
 from django.utils.translation import override
 
 from people.models import User
-from people.signing_in import owner_of
+from people.selectors.accounts import owner_of
 
 
 def send_reset(*, email: str, site: str, language: str) -> None:

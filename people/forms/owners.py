@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from people.models import Owned, Project, Role, User
-from people.ownership import projects_to_own
 from people.permissions import manages_anything, may_start_projects, usable_in
+from people.services.ownership import projects_to_own
 
 OWNER_FIELDS = ("project", "is_shared")
 

@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from people import audit
-from people.callouts import Answer, Post, check_address
 from people.models import Delivery, DeliveryState, Project, User, Webhook, WebhookEvent
+from people.services import audit_log
+from people.services.outgoing_http import Answer, Post, check_address
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 what Standard Webhooks puts before a secret, not one
 SECRET_BYTES = 32
@@ -72,7 +72,7 @@ def add_webhook(*, project: Project, url: str, events: Iterable[WebhookEvent], b
     if problem := check_address(url):
         raise WebhookError(problem)
     with transaction.atomic():
-        audit.lock(project, by)
+        audit_log.lock(project, by)
         if Webhook.objects.filter(project=project, is_active=True).count() >= MOST_WEBHOOKS:
             raise WebhookError(
                 _("A project has at most %(most)s webhooks. Turn one off that is not needed any more.")
@@ -84,7 +84,7 @@ def add_webhook(*, project: Project, url: str, events: Iterable[WebhookEvent], b
             project=project, url=url, secret=secret, events=wanted, created_at=now, created_by=by
         )
         about = {"webhook": hook.pk, "events": wanted}
-        audit.record(project=project, action="webhook.added", about=host_of(hook), by=by, now=now, details=about)
+        audit_log.record(project=project, action="webhook.added", about=host_of(hook), by=by, now=now, details=about)
     return hook
 
 
@@ -97,7 +97,9 @@ def turn_off(*, webhook: Webhook, by: User | None, now: datetime, why: str = "")
         waiting.update(state=DeliveryState.FAILED, done_at=now, answer=_("The webhook was turned off."))
         about = {"webhook": webhook.pk} | ({"reason": why} if why else {})
         project = webhook.project
-        audit.record(project=project, action="webhook.removed", about=host_of(webhook), by=by, now=now, details=about)
+        audit_log.record(
+            project=project, action="webhook.removed", about=host_of(webhook), by=by, now=now, details=about
+        )
 
 
 def send_test(*, webhook: Webhook, now: datetime) -> Delivery:

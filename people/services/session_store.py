@@ -59,7 +59,7 @@ class SessionStore(db.SessionStore):
 
 
 def connect() -> None:
-    authentication_step_completed.connect(_begin_another, dispatch_uid="people.sessions")
+    authentication_step_completed.connect(_begin_another, dispatch_uid="people.services.session_store")
 
 
 def _begin_another(request: HttpRequest, *, reauthenticated: bool = False, **_about: Any) -> None:

@@ -14,7 +14,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from people import personal
+from people import personal_data
 from people.models import (
     ApiToken,
     AuditEntry,
@@ -26,7 +26,7 @@ from people.models import (
     Session,
     User,
 )
-from people.personal import Part
+from people.personal_data import Part
 
 FILE_NAME = "crosslens-own-data.zip"
 ROWS_AT_ONCE = 1000
@@ -38,7 +38,7 @@ def write_archive(person: User, file: IO[bytes]) -> None:
     """Write the archive to `file`, row by row: it takes no more memory for whoever did more."""
     lines = []
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
-        for folder, part in [*(("account", part) for part in _account(person)), *personal.parts_of(person)]:
+        for folder, part in [*(("account", part) for part in _account(person)), *personal_data.parts_of(person)]:
             name = f"{folder}/{part.name}.json"
             lines.append(f"{name}\n    {part.about}\n")
             with archive.open(ZipInfo(name, AS_OF_OLD), "w", force_zip64=True) as entry:

@@ -8,8 +8,9 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from people import audit, personal
+from people import personal_data
 from people.models import Consent, ConsentText, OnWithdrawal, Project, User
+from people.services import audit_log
 from people.services.members import MembershipError
 
 
@@ -47,8 +48,8 @@ def withdraw_consent(
             return None
         keeps = _keeps(text, keeps_answers)
         versions = given.update(withdrawn_at=now, answers_kept=keeps)
-        removed = personal.withdraw(project=project, person=user, keeps_answers=keeps, now=now)
-        audit.record(
+        removed = personal_data.withdraw(project=project, person=user, keeps_answers=keeps, now=now)
+        audit_log.record(
             project=project,
             action="consent.withdrawn",
             about=f"version {text.version}",

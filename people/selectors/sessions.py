@@ -1,0 +1,47 @@
+"""Read the sessions in which somebody is signed in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.crypto import salted_hmac
+
+from people.models import Session, User
+from people.rules.devices import device_of
+
+SALT = "people.sessions"
+
+
+@dataclass(frozen=True)
+class OwnSession:
+    """A session as its owner sees it. `handle` names it without letting anybody in."""
+
+    handle: str
+    device: str
+    address: str
+    signed_in_at: datetime | None
+    seen_at: datetime | None
+    is_this: bool
+
+
+def own_sessions(user: User, *, this: str | None, now: datetime) -> Sequence[OwnSession]:
+    """Those that still let `user` in, `this` one first, then the last used."""
+    found = [
+        OwnSession(
+            handle=handle_of(row.session_key),
+            device=device_of(row.user_agent),
+            address=row.address,
+            signed_in_at=row.signed_in_at,
+            seen_at=row.seen_at,
+            is_this=row.session_key == this,
+        )
+        for row in Session.objects.filter(person=user.pk, expire_date__gt=now).defer("session_data")
+    ]
+    found.sort(key=lambda own: own.seen_at.timestamp() if own.seen_at else 0.0, reverse=True)
+    return sorted(found, key=lambda own: not own.is_this)
+
+
+def handle_of(session_key: str) -> str:
+    return salted_hmac(SALT, session_key, algorithm="sha256").hexdigest()[:32]
