@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from charts.figures import Absent
 from crosslens_metrics.intervals import Interval
+from crosslens_metrics.reports.figures import Absent
 
 MINUS = "−"
 SMALLEST_P = 0.0001
@@ -42,7 +42,7 @@ def p_value(p: float) -> str:
 
 def why(*figures: object) -> str:
     """Why the first of `figures` that is undefined is so; empty where none is."""
-    return next((str(figure.message) for figure in figures if isinstance(figure, Absent)), "")
+    return next((figure.message for figure in figures if isinstance(figure, Absent)), "")
 
 
 def _is_below_zero(value: float, digits: int) -> bool:

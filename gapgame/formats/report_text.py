@@ -20,7 +20,7 @@ def report_lines(report: GameReport) -> Iterator[str]:
     yield _("Left out, each turn by the first rule that speaks of it (in brackets: turns the rule speaks of):")
     for applied in report.filters:
         number = _("kept") if applied.is_kept else str(applied.left_out)
-        yield _line(str(applied.rule), f"{number} ({applied.matched})", str(applied.says))
+        yield _line(str(applied.rule), f"{number} ({applied.matched})", applied.says)
     yield ""
     yield _(
         "Shares: exact (Clopper-Pearson) interval of 95 percent, turns taken for independent; then a bootstrap over "

@@ -88,7 +88,7 @@ def report_page(report: GameReport, *, by: str, number: str) -> ReportPage:
         equal=_equal(equal, _equal_outcomes),
         equal_similarity=_equal(equal, _equal_similarities),
         equal_size=equal.size if isinstance(equal, EqualSize) else 0,
-        why_not_equal=str(equal.message) if isinstance(equal, Undefined) else "",
+        why_not_equal=equal.message if isinstance(equal, Undefined) else "",
         groups=groups,
         group_rows=[_group_row(group) for group in groups] if groups else [],
     )
@@ -133,7 +133,7 @@ def _outcome_row(name: str, figures: Outcomes) -> Row:
 
 def _share_cell(share: Share | Undefined) -> Cell:
     if isinstance(share, Undefined):
-        return Cell("", why=str(share.message))
+        return Cell("", why=share.message)
     return Cell(
         texts.percent(share.percent),
         beside=texts.between(share.interval),
@@ -155,7 +155,7 @@ def _similarity_row(name: str, figures: Outcomes) -> Row:
 
 def _mean_cell(mean: Mean | Undefined) -> Cell:
     if isinstance(mean, Undefined):
-        return Cell("", why=str(mean.message))
+        return Cell("", why=mean.message)
     return Cell(
         texts.plain(mean.mean, SIMILARITY_DIGITS),
         beside=texts.between(mean.interval, SIMILARITY_DIGITS),
@@ -179,7 +179,7 @@ def _equal_outcomes(part: EqualOutcomes) -> list[Cell]:
 
 def _equal_similarities(part: EqualOutcomes) -> list[Cell]:
     return [
-        Cell("", why=str(each.message))
+        Cell("", why=each.message)
         if isinstance(each, Undefined)
         else Cell(texts.plain(each.mean, SIMILARITY_DIGITS), beside=texts.between(each.interval, SIMILARITY_DIGITS))
         for each in part.similarity

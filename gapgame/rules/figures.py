@@ -10,8 +10,8 @@ from typing import TypeVar
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from charts.figures import Absent, Figure
 from crosslens_metrics.intervals import Interval, share_interval
+from crosslens_metrics.reports.figures import Absent, Figure
 from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 T = TypeVar("T")
@@ -51,8 +51,8 @@ class Undefined(Absent):
     reason: Reason | Missing
 
     @property
-    def message(self) -> Promise:
-        return MESSAGES[self.reason]
+    def message(self) -> str:
+        return str(MESSAGES[self.reason])
 
 
 @dataclass(frozen=True)

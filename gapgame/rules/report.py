@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from charts.figures import Figure
 from crosslens_metrics.clusters import mean_interval, ratio_bounds, subset_sums
 from crosslens_metrics.intervals import Interval, percentile_interval, share_bounds
+from crosslens_metrics.reports.figures import Figure
 from crosslens_metrics.undefined import Reason
 from gapgame.rules.figures import Mean, Missing, Share, Undefined, defined, share
 from gapgame.rules.play import ATTEMPTS

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from charts.figures import Figure
 from crosslens_metrics.clusters import mean_interval, ratio_bounds
 from crosslens_metrics.intervals import Interval
+from crosslens_metrics.reports.figures import Figure
 from crosslens_metrics.undefined import Reason
 from crosslens_metrics.word_vectors import Vectors
 from gapgame.rules.figures import Mean, Missing, Share, Undefined, defined, share

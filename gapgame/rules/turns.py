@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
-from charts.figures import Figure
+from crosslens_metrics.reports.figures import Figure
 from gapgame.rules.play import ATTEMPTS
 
 SPLITS = tuple(f"intersect_{number}" for number in range(5))
@@ -69,7 +69,7 @@ class Filtered(Figure):
     """How many turns a rule speaks of, and how many it left out that no rule above it had left out already."""
 
     rule: Rule
-    says: Promise
+    says: str
     matched: int
     left_out: int
     is_kept: bool
@@ -83,7 +83,7 @@ def filtered(turns: Sequence[Turn], *, keep: Collection[str]) -> tuple[NDArray[n
         is_kept = rule in keep
         leaves_out = np.zeros_like(counts) if is_kept else counts & matches
         counts &= ~leaves_out
-        applied.append(Filtered(rule, RULES[rule], int(matches.sum()), int(leaves_out.sum()), is_kept))
+        applied.append(Filtered(rule, str(RULES[rule]), int(matches.sum()), int(leaves_out.sum()), is_kept))
     return counts, tuple(applied)
 
 

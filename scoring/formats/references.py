@@ -1,6 +1,6 @@
 """Reference captions from a file, line by line: COCO, JSON Lines, Crossmodal-3600. No message repeats a caption.
 
-Unlike `scoring.formats.captions`, which takes a file whole or not at all, this tells of each line and goes on.
+`crosslens_metrics.formats.captions` takes a file whole or not at all; this reports each line that is wrong and goes on.
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics.paired import PairedDifference, paired_difference, paired_difference_of_sums
+from crosslens_metrics.reports.score_figures import Undefined, defined
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.sums import statistic_of
 from scoring.models import Score, Scoring
-from scoring.rules.figures import Undefined, defined
 from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.selectors.images import shared_places
 from scoring.selectors.scores import WITHOUT_COLUMNS, current_pass, differences_between

@@ -20,6 +20,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
+from crosslens_metrics.reports.score_figures import MESSAGES
 from crosslens_metrics.scoring import MissingInputError, Prepared, Scored, prepare
 from crosslens_metrics.undefined import UndefinedFigureError
 from crosslens_metrics.word_vectors import Vectors
@@ -31,7 +32,6 @@ from inference.selectors.word_vectors import WordVectorsUnavailableError, vector
 from inference.services import worker_status
 from inference.services.encoders import queue_of
 from scoring.models import OPEN_STATES, Pass, Score, Scoring
-from scoring.rules.figures import MESSAGES
 from scoring.rules.metrics import figures_of, needs_projections, needs_vectors
 from scoring.rules.packing import pack_floats, pack_integers
 from scoring.selectors.captions import Material, material_of
@@ -232,7 +232,7 @@ def _scores(found: Pass, texts: _Texts, metric: str, clock: Clock) -> list[Score
         scored = _meanwhile_renewing(found, lambda: texts.scored(metric), clock)
         texts.keep_facts()
     except UndefinedFigureError as undefined:
-        return _undefined(found, metric, str(MESSAGES.get(undefined.reason, undefined)), clock())
+        return _undefined(found, metric, _(MESSAGES.get(undefined.reason, str(undefined))), clock())
     except (*NOT_HERE, MissingInputError) as error:
         return _undefined(found, metric, str(error), clock())
     except (ScoringFailedError, LeaseLostError, InterfaceError, OperationalError):

@@ -11,10 +11,10 @@ from django.core.cache import cache
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
+from crosslens_metrics.formats.tables import TableError, parse_table
+from crosslens_metrics.reports.correlations import CorrelationReport, correlations_of
+from crosslens_metrics.reports.metric_agreement import RESAMPLES
 from people.models import Project
-from scoring.formats.correlations import CorrelationReport, correlations_of
-from scoring.formats.tables import TableError, parse_table
-from scoring.rules.correlate import RESAMPLES
 from sxs_eval.rules.figures import Undefined
 from sxs_eval.rules.planning import CORE
 from sxs_eval.selectors.metrics import Evaluations

@@ -177,7 +177,7 @@ def _pair_line(pair: RankedPair) -> str:
     if pair.separable is True:
         more = _("separable")
     elif isinstance(pair.more_images, Undefined):
-        more = str(pair.more_images.message)
+        more = pair.more_images.message
     else:
         more = _("not separable: %(more)s more") % {"more": pair.more_images}
     return f"  {pair.stronger} > {pair.weaker}:  {pair.difference:.3f} {between(pair.interval, '+z.3f')}  {more}"

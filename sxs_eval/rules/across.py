@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from charts.figures import Figure
 from crosslens_metrics import gains, ranking, sign_test
 from crosslens_metrics.intervals import Interval, percentile_interval
+from crosslens_metrics.reports.figures import Figure
 from crosslens_metrics.undefined import Reason
 from sxs_eval.rules.figures import Gain, SignTest, Undefined, defined
 from sxs_eval.rules.report import Decided, stream

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from charts.figures import Figure
 from crosslens_metrics import agreement, gains, sign_test
 from crosslens_metrics.flips import count_flips
 from crosslens_metrics.intervals import Interval, share_bounds
+from crosslens_metrics.reports.figures import Figure
 from sxs_eval.rules.figures import Gain, Missing, Part, Precision, Share, SignTest, Undefined, defined, share
 from sxs_eval.rules.judging import LEVELS
 

@@ -188,5 +188,5 @@ class TestShown:
     def test_what_is_undefined_says_why(self):
         undefined = Undefined(Reason.NO_IMAGES)
         assert texts.between(undefined) == ""
-        assert texts.why(1.0, undefined) == str(undefined.message)
+        assert texts.why(1.0, undefined) == undefined.message
         assert texts.why(1.0) == ""

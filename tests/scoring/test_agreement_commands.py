@@ -11,10 +11,10 @@ import pytest
 from django.core.management import BaseCommand, CommandError, call_command, load_command_class
 
 from crosslens_metrics.correlations import Coefficient
+from crosslens_metrics.formats.tables import TableError, parse_table
+from crosslens_metrics.reports.score_figures import MESSAGES
+from crosslens_metrics.reports.text import rounded
 from crosslens_metrics.undefined import Reason
-from scoring.formats.figures_text import rounded
-from scoring.formats.tables import TableError, parse_table
-from scoring.rules.figures import MESSAGES
 from tests.published import published
 from tests.servers import ROOT
 

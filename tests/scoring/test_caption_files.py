@@ -9,8 +9,14 @@ from typing import Any
 
 import pytest
 
-from scoring.formats.captions import CaptionFileError, candidates_in, read_candidates, read_references, references_in
-from scoring.formats.pairs import ImagesDifferError, paired
+from crosslens_metrics.formats.captions import (
+    CaptionFileError,
+    candidates_in,
+    read_candidates,
+    read_references,
+    references_in,
+)
+from crosslens_metrics.formats.pairs import ImagesDifferError, paired
 from tests.published import published
 
 REFERENCES = {"1": ["a cat", "one cat"], "2": ["a dog"]}

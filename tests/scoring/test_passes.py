@@ -14,12 +14,12 @@ import pytest
 from django.db import connections
 
 from crosslens_metrics.java import ToolMissingError
+from crosslens_metrics.reports.score_figures import MESSAGES
 from crosslens_metrics.scoring import Prepared, Scored, score
 from crosslens_metrics.undefined import Reason
 from images.models import JobState
 from inference.models import ModelCaption
 from scoring.models import Pass, Reference, ReferenceKind, Score, Scoring
-from scoring.rules.figures import MESSAGES
 from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.services import passes
 from scoring.services.references import put_references

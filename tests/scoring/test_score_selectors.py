@@ -17,6 +17,7 @@ from django.urls import reverse
 
 from crosslens_metrics.meteor import meteor_of_sums, sums_of_answers
 from crosslens_metrics.paired import METHODS, PairedDifference
+from crosslens_metrics.reports.score_figures import Undefined
 from crosslens_metrics.scores import MetricScores
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.sums import statistic_of
@@ -26,7 +27,6 @@ from people.models import Membership, Project, Role
 from scoring.formats.scores import Layout, export_scores, file_name
 from scoring.models import Reference, Score, Scoring
 from scoring.permissions import has_assigned_pictures, reference_set_for, scoring_for
-from scoring.rules.figures import Undefined
 from scoring.rules.packing import pack_floats, unpack_floats
 from scoring.selectors.images import PerImage, disagreements, gains, per_image, texts_of
 from scoring.selectors.scores import current_pass, differences_between, score_cells, scoring_details, scoring_rows

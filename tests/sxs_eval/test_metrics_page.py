@@ -10,9 +10,9 @@ from django.core.cache import cache
 from django.core.management import call_command
 from django.urls import reverse
 
+from crosslens_metrics.reports.correlations import correlations_of
 from inference.models import ModelCaption
 from people.models import Membership, Role
-from scoring.formats.correlations import correlations_of
 from sxs_eval.formats import metric_gains as downloads
 from sxs_eval.models import Judgement
 from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater, make_user

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from django.utils import translation
 
-from charts.figures import as_json
+from crosslens_metrics.reports.figures import as_json
+from crosslens_metrics.reports.score_figures import MESSAGES as SCORE_MESSAGES
 from crosslens_metrics.undefined import Reason
-from scoring.rules.figures import MESSAGES as SCORE_MESSAGES
 from sxs_eval.rules.figures import MESSAGES, Gain, Missing, Undefined
 from sxs_eval.rules.report import Judged, Report, build_report, decided
 

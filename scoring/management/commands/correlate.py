@@ -9,11 +9,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from crosslens_metrics.formats.tables import TableError, read_table
+from crosslens_metrics.reports.correlations import correlations_of
+from crosslens_metrics.reports.metric_agreement import RESAMPLES
 from people.management.arguments import whole_number
-from scoring.formats.correlations import correlations_of
-from scoring.formats.tables import TableError, read_table
 from scoring.management.reports import write_report
-from scoring.rules.correlate import RESAMPLES
 
 
 def group(text: str) -> tuple[str, list[str]]:

@@ -9,10 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from crosslens_metrics.document_frequencies import DocumentFrequencies
+from crosslens_metrics.formats.captions import CaptionFileError, references_in
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
 from crosslens_metrics.text import text_version, tokenise_groups
 from people.management.arguments import whole_number
-from scoring.formats.captions import CaptionFileError, references_in
 from scoring.management.arguments import DEFAULT_LANGUAGE, add_text_arguments
 
 

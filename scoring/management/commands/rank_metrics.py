@@ -8,10 +8,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from crosslens_metrics.formats.tables import TableError, read_table
 from crosslens_metrics.model_ranks import Ties
+from crosslens_metrics.reports.rankings import rankings_of
 from people.management.arguments import whole_number
-from scoring.formats.rankings import rankings_of
-from scoring.formats.tables import TableError, read_table
 from scoring.management.reports import write_report
 
 

@@ -11,15 +11,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from crosslens_metrics.document_frequencies import DocumentFrequencies
+from crosslens_metrics.formats.captions import CaptionFileError, candidates_in, references_in
+from crosslens_metrics.formats.pairs import ImagesDifferError, paired
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
 from crosslens_metrics.meteor import ELSEWHERE, UnknownLanguageError, program_language
+from crosslens_metrics.reports.scores import FileScores
 from crosslens_metrics.scoring import METRICS, MissingInputError, UnknownMetricError, metric_named, score
 from crosslens_metrics.undefined import UndefinedFigureError
 from crosslens_metrics.word_movers import SolverMissingError
 from people.management.arguments import whole_number
-from scoring.formats.captions import CaptionFileError, candidates_in, references_in
-from scoring.formats.pairs import ImagesDifferError, paired
-from scoring.formats.score_text import FileScores
 from scoring.management.annotation_free import (
     add_annotation_free_arguments,
     check_given,

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from crosslens_metrics.correlations import Coefficient
-from scoring.formats.figures_text import table_lines, with_interval
-from scoring.formats.tables import Problem, Table, TableError
-from scoring.rules.correlate import ALL, METHOD, Agreement, Part, agreement, group_parts, is_mirrored
-from scoring.rules.figures import Undefined
+from crosslens_metrics.formats.tables import Problem, Table, TableError
+from crosslens_metrics.reports.metric_agreement import ALL, METHOD, Agreement, Part, agreement, group_parts, is_mirrored
+from crosslens_metrics.reports.score_figures import Undefined
+from crosslens_metrics.reports.text import table_lines, with_interval
 
 
 @dataclass(frozen=True)
@@ -187,5 +187,5 @@ def _reasons(by_metric: Mapping[str, Agreement]) -> Iterator[str]:
         for coefficient, one in agreed.coefficients.items():
             for what, figure in (("", one.value), ("interval of ", one.interval)):
                 if isinstance(figure, Undefined):
-                    reasons.setdefault(str(figure.message), []).append(what + coefficient)
+                    reasons.setdefault(figure.message, []).append(what + coefficient)
         yield from (f"  undefined for {name}: {', '.join(figures)}. {reason}" for reason, figures in reasons.items())

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
 from crosslens_metrics.formats.limits import MAX_LINE_BYTES
+from crosslens_metrics.formats.pairs import count_of, names_of, shown
 from crosslens_metrics.formats.records import (
     BrokenRecord,
     FileRefusedError,
@@ -23,7 +24,6 @@ from crosslens_metrics.formats.records import (
     not_utf8,
 )
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
-from scoring.formats.pairs import count_of, names_of, shown
 
 XM3600_KEY = "image/key"
 IMAGE_FIELDS = ("image", "image_id", XM3600_KEY)

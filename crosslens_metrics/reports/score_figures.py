@@ -6,15 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
-
-from charts.figures import Absent
+from crosslens_metrics.messages import gettext
+from crosslens_metrics.messages import gettext_noop as _
+from crosslens_metrics.reports.figures import Absent
 from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 T = TypeVar("T")
 
-MESSAGES: dict[Reason, Promise] = {
+MESSAGES: dict[Reason, str] = {
     Reason.NO_IMAGES: _("There is no image to score."),
     Reason.NO_VARIATION: _("All are alike, so they do not show by how much the figure would vary."),
     Reason.RESAMPLES_UNDEFINED: _("There is too little: in some resamples the figure has no value."),
@@ -35,8 +34,8 @@ class Undefined(Absent):
     reason: Reason
 
     @property
-    def message(self) -> Promise:
-        return MESSAGES[self.reason]
+    def message(self) -> str:
+        return gettext(MESSAGES[self.reason])
 
 
 def defined(figure: Callable[[], T]) -> T | Undefined:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
-from django.utils.functional import Promise
-
 from crosslens_metrics.intervals import Interval
 
 
@@ -27,11 +25,11 @@ class Absent(Figure):
     reason: StrEnum
 
     @property
-    def message(self) -> Promise:
+    def message(self) -> str:
         raise NotImplementedError
 
     def as_json(self) -> dict[str, Any]:
-        return {"undefined": str(self.reason), "message": str(self.message)}
+        return {"undefined": str(self.reason), "message": self.message}
 
 
 def as_json(value: Any) -> Any:
@@ -44,8 +42,6 @@ def as_json(value: Any) -> Any:
         return {str(key): as_json(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [as_json(item) for item in value]
-    if isinstance(value, Promise):
-        return str(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("A figure without a value must be Undefined.")
     return value

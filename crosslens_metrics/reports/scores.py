@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from crosslens_metrics.formats.pairs import Pairs
 from crosslens_metrics.scoring import FIGURES, Scored
-from scoring.formats.pairs import Pairs
 
 
 @dataclass(frozen=True)

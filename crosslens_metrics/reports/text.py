@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 from crosslens_metrics.intervals import Interval
-from scoring.rules.figures import Undefined
+from crosslens_metrics.reports.score_figures import Undefined
 
 COMPUTED_DIGITS = 12
 """What is beyond is noise of floating-point numbers, and must not decide which way a half is rounded."""

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from charts.figures import Figure, as_json
 from crosslens_metrics.correlation_intervals import correlation_interval
 from crosslens_metrics.correlations import Coefficient, correlation
 from crosslens_metrics.intervals import Interval
-from scoring.rules.figures import Undefined, defined
+from crosslens_metrics.reports.figures import Figure, as_json
+from crosslens_metrics.reports.score_figures import Undefined, defined
 
 RESAMPLES = 10_000
 ALL, GROUP, REST = "all", "group", "rest"

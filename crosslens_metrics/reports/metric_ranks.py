@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics.model_ranks import Ties, model_ranks, rank_agreement
-from scoring.rules.figures import Undefined, defined
+from crosslens_metrics.reports.score_figures import Undefined, defined
 
 MOST_SUMMED = 10
 """Metrics have 1,013 sums of two or more."""

@@ -8,12 +8,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from charts.figures import as_json
+from crosslens_metrics.formats.tables import Problem, Table, TableError
 from crosslens_metrics.model_ranks import Ties
-from scoring.formats.figures_text import rounded, table_lines
-from scoring.formats.tables import Problem, Table, TableError
-from scoring.rules.figures import Undefined
-from scoring.rules.rank_metrics import MOST_SUMMED, RankTable, rank_table, same_but_for_rounding, sums
+from crosslens_metrics.reports.figures import as_json
+from crosslens_metrics.reports.metric_ranks import MOST_SUMMED, RankTable, rank_table, same_but_for_rounding, sums
+from crosslens_metrics.reports.score_figures import Undefined
+from crosslens_metrics.reports.text import rounded, table_lines
 
 MODEL = "model"
 CORRELATION = {Ties.MEAN: "Spearman's correlation", Ties.COMPETITION: "Correlation"}
