@@ -3,10 +3,11 @@
 from celery import shared_task
 from django.utils import timezone
 
-from allocation import services, sweeps
+from allocation.services import sweeps
+from allocation.services.lifecycle import expire_overdue
 
 
 @shared_task
 def sweep_leases() -> None:
-    services.expire_overdue(now=timezone.now())
+    expire_overdue(now=timezone.now())
     sweeps.note(now=timezone.now())

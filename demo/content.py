@@ -13,7 +13,7 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
-from allocation.services import expire_overdue
+from allocation.services.lifecycle import expire_overdue
 from annotation.models import CaptionBatch, CaptionItem, Rating, Round, RoundKind
 from annotation.services import batches
 from annotation.services.campaign import Beginning

@@ -22,7 +22,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from allocation import sweeps
+from allocation.services import sweeps
 from operations import broker, schema
 
 log = logging.getLogger(__name__)

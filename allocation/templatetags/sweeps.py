@@ -7,7 +7,7 @@ from datetime import datetime
 from django import template
 from django.utils import timezone
 
-from allocation import sweeps
+from allocation.services import sweeps
 
 register = template.Library()
 

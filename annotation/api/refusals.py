@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from allocation.services import (
+from allocation.services.errors import (
     BatchReturnedError,
     LeaseExpiredError,
     NoTasksAvailableError,

@@ -11,9 +11,12 @@ from uuid import UUID
 
 from django.db import transaction
 
-from allocation import services as allocation
 from allocation.models import Assignment, Batch, BatchState
-from allocation.services import BatchReturnedError, LeaseExpiredError
+from allocation.services import assigning, lifecycle
+from allocation.services.assigning import Prepare
+from allocation.services.errors import BatchReturnedError, LeaseExpiredError
+from allocation.services.lifecycle import finish_batch, is_half_over, renew_lease
+from allocation.services.locks import lock_person
 from annotation.models import (
     Caption,
     CaptionBatch,
@@ -86,7 +89,7 @@ def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> 
 
     Raises
     ------
-    NotQualifiedError, allocation.services.PoolClosedError, allocation.services.PoolBusyError
+    NotQualifiedError, PoolClosedError, PoolBusyError
     """
     found = missing_requirements(annotator, round)
     if found:
@@ -96,7 +99,7 @@ def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> 
     if round.kind == RoundKind.MAIN:
         lots.append(previously_seen(annotator, round, besides_pilots=True))
     for without in lots:
-        batch = allocation.take_batch(
+        batch = assigning.take_batch(
             pool=round.pool,
             person=annotator,
             now=now,
@@ -109,7 +112,7 @@ def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> 
     return None
 
 
-def prepare_items(round: Round, annotator: User) -> allocation.Prepare:
+def prepare_items(round: Round, annotator: User) -> Prepare:
     """What makes the rows of a batch of `round` when its tasks are handed to `annotator`."""
 
     def prepare(batch: Batch, assignments: list[Assignment]) -> None:
@@ -269,7 +272,7 @@ def _told_of_copies(batch: CaptionBatch, items: list[CaptionItem]) -> list[int]:
 
 def _submit(batch: CaptionBatch, items: list[CaptionItem], *, annotator: User, now: datetime) -> None:
     warnings = warnings_by_position(items, language_of(batch.round_id))
-    counts = allocation.finish_batch(batch=batch.batch, now=now)
+    counts = finish_batch(batch=batch.batch, now=now)
     captions = Caption.objects.bulk_create(
         Caption(
             item=item,
@@ -299,7 +302,7 @@ def return_batch(*, batch_id: UUID, annotator: User, now: datetime) -> None:
     """Return a batch's places to the round. What was rated and written stays with the batch."""
     with transaction.atomic():
         batch = _locked_batch(batch_id, annotator)
-        allocation.return_batch(batch=batch.batch, now=now)
+        lifecycle.return_batch(batch=batch.batch, now=now)
 
 
 def resume_batch(*, batch_id: UUID, annotator: User, now: datetime) -> Batch:
@@ -307,7 +310,7 @@ def resume_batch(*, batch_id: UUID, annotator: User, now: datetime) -> Batch:
 
     Raises
     ------
-    NotQualifiedError, StaleStateError, and those of allocation.services.resume_batch
+    NotQualifiedError, StaleStateError, and those of allocation.services.assigning.resume_batch
     """
     batch = CaptionBatch.objects.select_related("round__project", "round__language").get(
         pk=batch_id, batch__person=annotator
@@ -318,9 +321,9 @@ def resume_batch(*, batch_id: UUID, annotator: User, now: datetime) -> Batch:
     if found:
         raise NotQualifiedError(found)
     with transaction.atomic():
-        allocation.lock_person(annotator)
+        lock_person(annotator)
         check_not_stopped(annotator, batch.round)
-        return allocation.resume_batch(batch_id=batch_id, person=annotator, now=now)
+        return assigning.resume_batch(batch_id=batch_id, person=annotator, now=now)
 
 
 def _locked_item(batch_id: UUID, annotator: User, position: int) -> CaptionItem:
@@ -351,8 +354,8 @@ def _is_forgotten(annotator: User, batch: CaptionBatch) -> bool:
 
 
 def _renew_lease(batch: CaptionBatch, annotator: User, now: datetime) -> None:
-    if allocation.is_half_over(batch=batch.batch, now=now) and not _gone_since(annotator, batch):
-        allocation.renew_lease(batch=batch.batch, now=now)
+    if is_half_over(batch=batch.batch, now=now) and not _gone_since(annotator, batch):
+        renew_lease(batch=batch.batch, now=now)
 
 
 def _must_be_in_screen_1(batch: CaptionBatch, now: datetime) -> None:

@@ -15,8 +15,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from allocation import services as allocation
 from allocation.models import Batch, BatchState, Pool
+from allocation.services.lifecycle import expire_batches, return_batches
+from allocation.services.managing import stop_handing_out
 from annotation.models import Guidelines, Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
 from annotation.rules.campaign import PILOT_IMAGES, RATERS_PER_CAPTION, VERIFIED_CAPTIONS, Action, InHand
@@ -200,14 +201,14 @@ def close_round(*, round: Round, by: User, now: datetime, assigned: InHand | Non
     """
     with transaction.atomic():
         round, _rounds = _locked(round, Action.CLOSE)
-        allocation.stop_handing_out(pool=round.pool)
+        stop_handing_out(pool=round.pool)
         batches = _assigned(round, now)
         if batches and assigned is None:
             raise WorkInHand(batches, _("Say whether they are finished first or taken back."))
         round.state, round.closed_at = RoundState.CLOSED, now
         round.save(update_fields=["state", "closed_at"])
         if assigned == InHand.TAKE_BACK:
-            allocation.return_batches(batches=Batch.objects.filter(pool=round.pool_id), now=now)
+            return_batches(batches=Batch.objects.filter(pool=round.pool_id), now=now)
         choice = str(assigned) if batches and assigned else ""
         record_of_round(round, "closed", by=by, now=now, batches=len(batches), assigned=choice)
         _tell(round, WebhookEvent.ROUND_CLOSED, now)
@@ -227,7 +228,7 @@ def take_back(*, round: Round, by: User, now: datetime) -> int:
         round = next(each for each in rounds if each.pk == round.pk)
         if round.state == RoundState.OPEN:
             raise StepNotAllowedError(_("This round is open. Close it first."))
-        returned = allocation.return_batches(batches=Batch.objects.filter(pool=round.pool_id), now=now)
+        returned = return_batches(batches=Batch.objects.filter(pool=round.pool_id), now=now)
         if returned:
             record_of_round(round, "taken-back", by=by, now=now, batches=len(returned))
     return len(returned)
@@ -392,7 +393,7 @@ def _refuse(why: str | None) -> None:
 def _assigned(round: Round, now: datetime) -> list[Batch]:
     """Batches in hand; those whose time ran out are let go."""
     batches = Batch.objects.filter(pool=round.pool_id)
-    allocation.expire_batches(batches=batches, now=now)
+    expire_batches(batches=batches, now=now)
     return list(batches.filter(state=BatchState.OPEN).select_related("person"))
 
 

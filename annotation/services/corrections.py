@@ -10,8 +10,9 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState
+from allocation.services.locks import lock_person
+from allocation.services.managing import restore_work
 from annotation.models import (
     AnnotatorState,
     AnnotatorStatus,
@@ -108,9 +109,9 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
     stored = text_checks.as_nfc(text).strip()
     with transaction.atomic():
         # Who leaves, or is excluded, at this moment gives up the place of what was sent back.
-        allocation.lock_person(author)
+        lock_person(author)
         work = Assignment.objects.filter(item__caption=caption_id, person=author)
-        restored = allocation.restore_work(assignments=work.filter(item__caption__state=CaptionState.SENT_BACK))
+        restored = restore_work(assignments=work.filter(item__caption__state=CaptionState.SENT_BACK))
         caption = (
             Caption.objects.select_for_update(of=("self",))
             .select_related("round__language", "item__english")

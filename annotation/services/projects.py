@@ -14,8 +14,8 @@ from django.db import transaction
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from allocation import services as allocation
 from allocation.models import Pool
+from allocation.services.managing import change_replication
 from annotation import defaults
 from annotation.models import Guidelines, Round, RoundKind, RoundState
 from annotation.services import figures
@@ -174,7 +174,7 @@ def change_round(*, round: Round, settings: RoundSettings, by: User, now: dateti
         if round.state == RoundState.PLANNED and round.kind != RoundKind.MAIN:
             round.sample_size = settings.sample_size
         round.save(update_fields=["needs_qualification", "sample_size"])
-        above = allocation.change_replication(pool=round.pool, replication=settings.replication)
+        above = change_replication(pool=round.pool, replication=settings.replication)
         figures.places_changed(round=round)
         record_of_round(round, "changed", by=by, now=now, before=asdict(before), after=asdict(settings))
     return above

@@ -7,9 +7,9 @@ from datetime import datetime
 
 from django.db import transaction
 
-from allocation import services as allocation
 from allocation.models import AssignmentState, Batch, BatchState
-from allocation.services import BatchClosedError, PoolClosedError
+from allocation.services import assigning, lifecycle
+from allocation.services.errors import BatchClosedError, PoolClosedError
 from annotation.models import CaptionBatch, Round, RoundKind, RoundState
 from annotation.permissions import missing_requirements
 from annotation.selectors.previously_seen import previously_seen
@@ -54,7 +54,7 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
         found = missing_requirements(to, round)
         if found:
             raise NotQualifiedError(found)
-        made, left = allocation.move_batch(
+        made, left = assigning.move_batch(
             batch_id=batch.pk,
             to=to,
             now=now,
@@ -82,6 +82,6 @@ def return_batch(*, batch: Batch, by: User, now: datetime) -> int:
         if locked.state != BatchState.OPEN:
             raise BatchClosedError
         freed = locked.assignments.filter(state=AssignmentState.ASSIGNED).count()
-        allocation.return_batch(batch=locked, now=now)
+        lifecycle.return_batch(batch=locked, now=now)
         record(round, "batch.returned", person=batch.person, by=by, now=now, batch=str(locked.pk), freed=freed)
     return freed

@@ -12,8 +12,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max, Q
 
-from allocation import services as allocation
 from allocation.models import Assignment, Batch, Pool
+from allocation.services.lifecycle import return_batches
+from allocation.services.locks import lock_person
+from allocation.services.managing import reject_all_work, restore_work, set_aside
 from annotation.models import (
     AnnotatorState,
     AnnotatorStatus,
@@ -45,7 +47,7 @@ def qualify(
 ) -> AnnotatorStatus:
     """Let a person work also in rounds that are for qualified annotators; it ends a pause."""
     with transaction.atomic():
-        allocation.lock_person(person)
+        lock_person(person)
         standing = _decide(project, person, language, AnnotatorState.QUALIFIED, reason, by, now)
         _log(project, person, language, "annotator.qualified", by, now, reason=reason)
     return standing
@@ -57,10 +59,10 @@ def pause(*, project: Project, person: User, language: Language, reason: str, by
     What they handed in counts as before, unless it is excluded.
     """
     with transaction.atomic():
-        allocation.lock_person(person)
+        lock_person(person)
         rounds = locked_rounds(project, language)
         _decide(project, person, language, AnnotatorState.PAUSED, reason, by, now)
-        returned = allocation.return_batches(batches=_batches(person, rounds), now=now)
+        returned = return_batches(batches=_batches(person, rounds), now=now)
         _log(project, person, language, "annotator.paused", by, now, reason=reason, batches=len(returned))
     return len(returned)
 
@@ -71,7 +73,7 @@ def lift(*, project: Project, person: User, language: Language, by: User, now: d
     Returns what is decided now, if anything is.
     """
     with transaction.atomic():
-        allocation.lock_person(person)
+        lock_person(person)
         standing = AnnotatorStatus.objects.filter(project=project, person=person, language=language).first()
         if standing is None:
             return None
@@ -90,13 +92,13 @@ def exclude(*, project: Project, person: User, language: Language, reason: str, 
     What is in hand goes back, and they get no more work in the language meanwhile. Done twice it is done once.
     """
     with transaction.atomic():
-        allocation.lock_person(person)
+        lock_person(person)
         rounds = locked_rounds(project, language)
         there = Exclusion.objects.filter(project=project, person=person, language=language, undone_at=None).first()
         if there:
             return there
         pools = Pool.objects.filter(round__in=rounds)
-        allocation.reject_all_work(pools=pools, person=person, now=now)
+        reject_all_work(pools=pools, person=person, now=now)
         captions = Caption.objects.filter(
             round__in=rounds, author=person, state__in=[CaptionState.COUNTED, CaptionState.SENT_BACK]
         ).update(state=CaptionState.EXCLUDED)
@@ -112,12 +114,12 @@ def undo_exclusion(*, exclusion: Exclusion, by: User, now: datetime) -> Undone:
     """Have what was excluded count again, as far as nobody else has the place by now. Done twice it is done once."""
     project, person, language = exclusion.project, exclusion.person, exclusion.language
     with transaction.atomic():
-        allocation.lock_person(person)
+        lock_person(person)
         rounds = locked_rounds(project, language)
         if not Exclusion.objects.filter(pk=exclusion.pk, undone_at=None).update(undone_at=now, undone_by=by):
             return Undone(0, 0)
         excluded = Caption.objects.filter(round__in=rounds, author=person, state=CaptionState.EXCLUDED)
-        restored = allocation.restore_work(assignments=_excluded_work(project, person, rounds))
+        restored = restore_work(assignments=_excluded_work(project, person, rounds))
         free = excluded.filter(item__in=restored)
         awaited = SentBack.objects.filter(caption__in=free, answered_at=None).values_list("caption", flat=True)
         sent_back = list(free.filter(pk__in=list(awaited)).values_list("pk", flat=True))
@@ -125,7 +127,7 @@ def undo_exclusion(*, exclusion: Exclusion, by: User, now: datetime) -> Undone:
         count = len(sent_back) + free.update(state=CaptionState.COUNTED)
         if sent_back and _has_left(project, person):
             # Nobody will write them anew, and others can have their places.
-            allocation.set_aside(assignments=Assignment.objects.filter(item__caption__in=sent_back))
+            set_aside(assignments=Assignment.objects.filter(item__caption__in=sent_back))
         undone = Undone(count, excluded.count())
         _settle(rounds, person)
         _log(project, person, language, "exclusion.undone", by, now, restored=undone.restored, left_out=undone.left_out)

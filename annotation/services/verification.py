@@ -14,9 +14,10 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Greatest
 
-from allocation import services as allocation
 from allocation.models import Assignment, Batch, BatchState, Pool, Task
-from allocation.services import BatchReturnedError, LeaseExpiredError, PoolClosedError
+from allocation.services import assigning, lifecycle
+from allocation.services.errors import BatchReturnedError, LeaseExpiredError, PoolClosedError
+from allocation.services.lifecycle import finish_batch, is_half_over, renew_lease
 from annotation.models import (
     Caption,
     CaptionState,
@@ -109,7 +110,7 @@ def take_batch(*, round: Round, rater: User, now: datetime, rng: Random) -> Veri
 
     Raises
     ------
-    NotQualifiedError, PoolClosedError, allocation.services.PoolBusyError
+    NotQualifiedError, PoolClosedError, PoolBusyError
     """
     found = missing_requirements(rater, round)
     if found:
@@ -131,7 +132,7 @@ def take_batch(*, round: Round, rater: User, now: datetime, rng: Random) -> Veri
             for assignment in assignments
         )
 
-    batch = allocation.take_batch(
+    batch = assigning.take_batch(
         pool=round.pool, person=rater, now=now, rng=rng, prepare=prepare, without=not_for(rater)
     )
     return VerificationBatch.objects.select_related("batch", "round").get(pk=batch.pk) if batch else None
@@ -207,7 +208,7 @@ def submit_batch(*, batch_id: UUID, rater: User, now: datetime) -> VerificationB
         unrated = [verdict.position for verdict in verdicts if not verdict.rating]
         if unrated:
             raise UnratedImagesError(unrated)
-        counts = allocation.finish_batch(batch=batch.batch, now=now)
+        counts = finish_batch(batch=batch.batch, now=now)
         batch.submitted_at = now
         batch.save(update_fields=["submitted_at"])
         tallies.verdicts_submitted(batch=batch, verdicts=verdicts, counts=counts)
@@ -218,7 +219,7 @@ def return_batch(*, batch_id: UUID, rater: User, now: datetime) -> None:
     """Return a batch's places to the round. What was rated stays with the batch."""
     with transaction.atomic():
         batch = _locked_batch(batch_id, rater)
-        allocation.return_batch(batch=batch.batch, now=now)
+        lifecycle.return_batch(batch=batch.batch, now=now)
 
 
 def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
@@ -226,7 +227,7 @@ def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
 
     Raises
     ------
-    NotQualifiedError, StaleStateError, and those of allocation.services.resume_batch
+    NotQualifiedError, StaleStateError, and those of allocation.services.assigning.resume_batch
     """
     batch = VerificationBatch.objects.select_related("round__project", "round__language").get(
         pk=batch_id, batch__person=rater
@@ -237,7 +238,7 @@ def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
     if found:
         raise NotQualifiedError(found)
     with transaction.atomic():
-        resumed = allocation.resume_batch(batch_id=batch_id, person=rater, now=now)
+        resumed = assigning.resume_batch(batch_id=batch_id, person=rater, now=now)
         _must_be_open(batch.round)
         check_not_stopped(rater, batch.round)
     return resumed
@@ -269,5 +270,5 @@ def _gone_since(rater: User, batch: VerificationBatch) -> list[MissingRequiremen
 
 
 def _renew_lease(batch: VerificationBatch, rater: User, now: datetime) -> None:
-    if allocation.is_half_over(batch=batch.batch, now=now) and not _gone_since(rater, batch):
-        allocation.renew_lease(batch=batch.batch, now=now)
+    if is_half_over(batch=batch.batch, now=now) and not _gone_since(rater, batch):
+        renew_lease(batch=batch.batch, now=now)

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Pool
+from allocation.services.managing import reject_all_work, return_all_work, set_aside
 from annotation.models import Caption, CaptionItem, CaptionState, Round, RoundKind, RoundState, Stage
 from annotation.services import tallies
 from annotation.services.references import leave_out_of_references
@@ -25,13 +25,13 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
     # Rounds before batches, tasks and captions, as where somebody is excluded, and captions are drawn to be rated.
     list(Round.objects.filter(project=project).order_by("pk").select_for_update(no_key=True).values_list("pk"))
     if keeps_answers:
-        allocation.return_all_work(pools=pools, person=person, now=now)
+        return_all_work(pools=pools, person=person, now=now)
         _leave_what_was_sent_back(person, pools)
         return 0
     # What is handed in at this moment counts until it is set aside; what does not count at all is known beforehand.
     theirs = Assignment.objects.filter(batch__pool__in=pools, person=person, state=AssignmentState.DONE)
     uncounted = theirs.filter(item__isnull=False).exclude(item__caption__state=CaptionState.COUNTED).count()
-    counted = allocation.reject_all_work(pools=pools, person=person, now=now) - uncounted
+    counted = reject_all_work(pools=pools, person=person, now=now) - uncounted
     written = Caption.objects.filter(round__project=project, author=person).exclude(state=CaptionState.WITHDRAWN)
     images = {pk: set[int]() for pk in pools.filter(batches__person=person).order_by().values_list("round", flat=True)}
     for round_id, image_id in written.values_list("round_id", "image_id"):
@@ -56,7 +56,7 @@ def _leave_what_was_sent_back(person: User, pools: QuerySet[Pool]) -> None:
     sent_back = Assignment.objects.filter(
         batch__pool__in=pools, person=person, item__caption__state=CaptionState.SENT_BACK
     )
-    allocation.set_aside(assignments=Assignment.objects.filter(pk__in=sent_back.values("pk")))
+    set_aside(assignments=Assignment.objects.filter(pk__in=sent_back.values("pk")))
 
 
 def _drawn_anew(round: Round) -> None:
@@ -72,7 +72,7 @@ def forget(*, person: User, now: datetime) -> None:
     theirs = Round.objects.filter(captions__author=person).values("pk")
     list(Round.objects.filter(pk__in=theirs).order_by("pk").select_for_update(no_key=True).values_list("pk"))
     pools = Pool.objects.filter(round__isnull=False)
-    allocation.return_all_work(pools=pools, person=person, now=now)
+    return_all_work(pools=pools, person=person, now=now)
     _leave_what_was_sent_back(person, pools)
     drafts = CaptionItem.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED).exclude(text="")
     drafts.update(text="")

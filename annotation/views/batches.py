@@ -16,7 +16,7 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from allocation.models import BatchState
-from allocation.services import BatchReturnedError, LeaseExpiredError
+from allocation.services.errors import BatchReturnedError, LeaseExpiredError
 from annotation.models import CaptionBatch, CaptionItem, Rating, Stage
 from annotation.permissions import batch_for
 from annotation.rules import text_checks

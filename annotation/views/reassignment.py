@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
-from allocation.services import BatchClosedError, NoTasksAvailableError, OpenBatchExistsError, PoolClosedError
+from allocation.services.errors import BatchClosedError, NoTasksAvailableError, OpenBatchExistsError, PoolClosedError
 from annotation.permissions import batch_managed_by
 from annotation.services import reassignment as services
 from people.models import Role, User

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonRes
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from allocation.services import BatchReturnedError, LeaseExpiredError
+from allocation.services.errors import BatchReturnedError, LeaseExpiredError
 from annotation.services import batches as services
 
 MS_PER_DAY = 24 * 3600 * 1000

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from allocation.services import (
+from allocation.services.errors import (
     BatchReturnedError,
     NoTasksAvailableError,
     OpenBatchExistsError,

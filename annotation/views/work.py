@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from allocation.services import NoTasksAvailableError, OpenBatchExistsError, PoolBusyError, PoolClosedError
+from allocation.services.errors import NoTasksAvailableError, OpenBatchExistsError, PoolBusyError, PoolClosedError
 from annotation.models import Stage
 from annotation.permissions import batch_for, round_for
 from annotation.selectors.corrections import to_rewrite

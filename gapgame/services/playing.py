@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from allocation.services import lock_person
+from allocation.services.locks import lock_person
 from gapgame.models import (
     UNFINISHED,
     Attempt,

@@ -15,8 +15,8 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from allocation import services as allocation
 from allocation.models import Pool, Task
+from allocation.services import managing
 from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
@@ -303,7 +303,7 @@ def change_replication(*, comparison: Comparison, replication: int, by: User, no
     """Ask for more or fewer raters per pair; returns how many pairs have more places than that, as people took them."""
     with transaction.atomic():
         comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
-        above = allocation.change_replication(pool=comparison.pool, replication=replication)
+        above = managing.change_replication(pool=comparison.pool, replication=replication)
         # After the tasks: the log is locked last.
         if comparison.pool.replication != replication:
             _record("comparison.changed", comparison, by, now, {"replication": replication})

@@ -14,9 +14,16 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 
-from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Batch, BatchState
-from allocation.services import BatchReturnedError, LeaseExpiredError
+from allocation.services import assigning, lifecycle
+from allocation.services.errors import (
+    BatchReturnedError,
+    LeaseExpiredError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolClosedError,
+)
+from allocation.services.lifecycle import expire_batch, finish_assignment, finish_batch, renew_lease, reopen_assignment
 from inference import exposure
 from people.models import User
 from people.selectors.qualification import NotQualifiedError
@@ -61,7 +68,7 @@ def take_batch(*, comparison: Comparison, rater: User, now: datetime, rng: Rando
 
     Raises
     ------
-    NotQualifiedError, allocation.services.PoolClosedError, allocation.services.PoolBusyError
+    NotQualifiedError, PoolClosedError, PoolBusyError
     """
     found = missing_requirements(rater, comparison)
     if found:
@@ -75,7 +82,7 @@ def take_batch(*, comparison: Comparison, rater: User, now: datetime, rng: Rando
         judging = JudgingBatch.objects.create(batch=batch, comparison=comparison, instructions=instructions)
         _lay_out(judging, rater, assignments, rng)
 
-    batch = allocation.take_batch(
+    batch = assigning.take_batch(
         pool=comparison.pool,
         person=rater,
         now=now,
@@ -96,7 +103,7 @@ def _close_if_answered(comparison: Comparison, rater: User, now: datetime) -> No
             .first()
         )
         if batch and not workable(batch).filter(choice=None).exists():
-            allocation.finish_batch(batch=batch.batch, now=now)
+            finish_batch(batch=batch.batch, now=now)
 
 
 def _lay_out(batch: JudgingBatch, rater: User, assignments: list[Assignment], rng: Random) -> None:
@@ -197,7 +204,7 @@ def judge(
 def _resume(batch_id: UUID, rater: User, now: datetime) -> None:
     try:
         resume_batch(batch_id=batch_id, rater=rater, now=now)
-    except (allocation.NoTasksAvailableError, allocation.PoolClosedError, allocation.OpenBatchExistsError):
+    except (NoTasksAvailableError, PoolClosedError, OpenBatchExistsError):
         # The answer is taken as a late one.
         return
 
@@ -234,7 +241,7 @@ def _judge(batch_id: UUID, rater: User, given: _Given, now: datetime, *, is_last
         _keep(judgement, given, since=since, now=now)
         if judgement.assignment is not None:
             _settle(judgement.assignment, is_late=judgement.is_late)
-        allocation.renew_lease(batch=batch.batch, now=now)
+        renew_lease(batch=batch.batch, now=now)
         if judgement.kind != Kind.PAIR and not judgement.is_late:
             _pause_if_inattentive(batch, rater, now)
     return judgement
@@ -253,7 +260,7 @@ def _is_late(batch: JudgingBatch, judgement: Judgement, now: datetime, *, is_las
         return judgement.assignment is not None and judgement.assignment.state != AssignmentState.ASSIGNED
     if not is_last_chance:
         raise LeaseExpiredError
-    allocation.expire_batch(batch=batch.batch, now=now)
+    expire_batch(batch=batch.batch, now=now)
     return True
 
 
@@ -269,7 +276,7 @@ def _settle(assignment: Assignment, *, is_late: bool) -> None:
     if is_late:
         Assignment.objects.filter(pk=assignment.pk).update(state=AssignmentState.LATE)
     else:
-        allocation.finish_assignment(assignment=assignment)
+        finish_assignment(assignment=assignment)
 
 
 def undo(*, batch_id: UUID, rater: User, position: int, now: datetime) -> Judgement:
@@ -294,8 +301,8 @@ def undo(*, batch_id: UUID, rater: User, position: int, now: datetime) -> Judgem
         judgement.choice = judgement.score = judgement.judged_at = None
         judgement.save(update_fields=["choice", "score", "judged_at"])
         if judgement.assignment is not None:
-            allocation.reopen_assignment(assignment=judgement.assignment)
-        allocation.renew_lease(batch=batch.batch, now=now)
+            reopen_assignment(assignment=judgement.assignment)
+        renew_lease(batch=batch.batch, now=now)
     return judgement
 
 
@@ -303,7 +310,7 @@ def return_batch(*, batch_id: UUID, rater: User, now: datetime) -> bool:
     """Return what is not judged of a batch to the comparison; False where all was judged. What is judged counts."""
     with transaction.atomic():
         batch = _locked_batch(batch_id, rater).batch
-        allocation.return_batch(batch=batch, now=now)
+        lifecycle.return_batch(batch=batch, now=now)
     return batch.state == BatchState.RETURNED
 
 
@@ -312,14 +319,14 @@ def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
 
     Raises
     ------
-    NotQualifiedError, and those of allocation.services.resume_batch
+    NotQualifiedError, and those of allocation.services.assigning.resume_batch
     """
     batch = JudgingBatch.objects.select_related("comparison__language").get(pk=batch_id, batch__person=rater)
     found = missing_requirements(rater, batch.comparison)
     if found:
         raise NotQualifiedError(found)
     with transaction.atomic():
-        resumed = allocation.resume_batch(batch_id=batch_id, person=rater, now=now)
+        resumed = assigning.resume_batch(batch_id=batch_id, person=rater, now=now)
         _must_still_be_welcome(rater, batch.comparison)
     return resumed
 
@@ -356,7 +363,7 @@ def _pause_if_inattentive(batch: JudgingBatch, rater: User, now: datetime) -> No
         checks_before_pause=comparison.checks_before_pause,
         failures_percent=comparison.failures_percent,
     ):
-        allocation.return_batch(batch=batch.batch, now=now)
+        lifecycle.return_batch(batch=batch.batch, now=now)
         RaterStatus.objects.update_or_create(
             comparison=comparison, person=rater, defaults={"state": RaterState.PAUSED, "paused_at": now}
         )

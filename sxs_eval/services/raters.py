@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from allocation import services as allocation
+from allocation.services.managing import reject_work
 from people.models import User
 from people.services import audit_log
 from sxs_eval.models import LEFT_OUT, Comparison, RaterState, RaterStatus
@@ -33,7 +33,7 @@ def exclude_rater(*, comparison: Comparison, rater: User, note: str, by: User, n
     Done twice it is done once.
     """
     with transaction.atomic():
-        freed = allocation.reject_work(pool=comparison.pool, person=rater, now=now)
+        freed = reject_work(pool=comparison.pool, person=rater, now=now)
         standing, _is_new = RaterStatus.objects.get_or_create(comparison=comparison, person=rater)
         if standing.state not in LEFT_OUT:
             _decide(standing, RaterState.EXCLUDED, note, by, now)

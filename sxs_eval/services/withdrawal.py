@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from allocation import services as allocation
 from allocation.models import Pool
+from allocation.services.managing import reject_all_work, return_all_work
 from people.models import Project, User
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, RaterState, RaterStatus
 
@@ -17,13 +17,13 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
     """
     pools = Pool.objects.filter(comparison__project=project)
     if keeps_answers:
-        allocation.return_all_work(pools=pools, person=person, now=now)
+        return_all_work(pools=pools, person=person, now=now)
         return 0
     left_out = RaterStatus.objects.filter(person=person, state__in=LEFT_OUT).values("comparison")
     answers = Judgement.objects.filter(comparison__project=project, person=person)
     counted = answers.filter(kind=Kind.PAIR, choice__isnull=False, is_late=False).exclude(comparison__in=left_out)
     removed = counted.count()
-    allocation.reject_all_work(pools=pools, person=person, now=now)
+    reject_all_work(pools=pools, person=person, now=now)
     decided = {"state": RaterState.WITHDRAWN, "note": "", "decided_by": None, "decided_at": now}
     for comparison in Comparison.objects.filter(pk__in=answers.values("comparison")).order_by("pk"):
         RaterStatus.objects.update_or_create(comparison=comparison, person=person, defaults=decided)
@@ -32,4 +32,4 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
 
 def forget(*, person: User, now: datetime) -> None:
     """Give back what `person` has in hand anywhere."""
-    allocation.return_all_work(pools=Pool.objects.filter(comparison__isnull=False), person=person, now=now)
+    return_all_work(pools=Pool.objects.filter(comparison__isnull=False), person=person, now=now)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from allocation.services import (
+from allocation.services.errors import (
     BatchReturnedError,
     NoTasksAvailableError,
     OpenBatchExistsError,

@@ -11,8 +11,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.db.utils import OperationalError
 
-from allocation import services
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from allocation.services import lifecycle
+from allocation.services.assigning import SHUFFLE_KEYS, resume_batch, take_batch
+from allocation.services.errors import NoTasksAvailableError, OpenBatchExistsError, PoolClosedError
+from allocation.services.lifecycle import expire_overdue, finish_batch, renew_lease
 from people.models import User
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_user
@@ -24,15 +27,13 @@ def make_pool(tasks: int, *, places: int = 2, batch_size: int = 15) -> Pool:
     pool = Pool.objects.create(replication=max(places, 1), batch_size=batch_size, lease_s=HOLD_S)
     rng = Random(tasks)
     Task.objects.bulk_create(
-        Task(pool=pool, shuffle_key=rng.randrange(services.SHUFFLE_KEYS), places=places) for _ in range(tasks)
+        Task(pool=pool, shuffle_key=rng.randrange(SHUFFLE_KEYS), places=places) for _ in range(tasks)
     )
     return pool
 
 
 def take(pool: Pool, person: User, now=NOW, seed: int = 0) -> Batch | None:
-    return services.take_batch(
-        pool=pool, person=person, now=now, rng=Random(seed), prepare=lambda batch, assignments: None
-    )
+    return take_batch(pool=pool, person=person, now=now, rng=Random(seed), prepare=lambda batch, assignments: None)
 
 
 def locked(batch: Batch) -> Batch:
@@ -41,12 +42,12 @@ def locked(batch: Batch) -> Batch:
 
 def finish(batch: Batch, now=NOW) -> bool:
     with transaction.atomic():
-        return services.finish_batch(batch=locked(batch), now=now)
+        return finish_batch(batch=locked(batch), now=now)
 
 
 def return_batch(batch: Batch, now=NOW) -> None:
     with transaction.atomic():
-        services.return_batch(batch=locked(batch), now=now)
+        lifecycle.return_batch(batch=locked(batch), now=now)
 
 
 def assert_exact(pool: Pool) -> None:
@@ -119,7 +120,7 @@ class TestOnePersonAtATime:
         pool = make_pool(6, places=1, batch_size=3)
         old, new = take(pool, make_user()), take(pool, make_user(), now=NOW + 30 * MINUTE)
 
-        assert services.expire_overdue(now=old.deadline) == 1
+        assert expire_overdue(now=old.deadline) == 1
         new.refresh_from_db()
         assert new.state == BatchState.OPEN
         assert_exact(pool)
@@ -132,7 +133,7 @@ class TestOnePersonAtATime:
         Pool.objects.filter(pk=pool.pk).update(batch_size=1)
         finish(take(pool, quick, now=later), now=later)
 
-        services.resume_batch(batch_id=batch.pk, person=slow, now=later)
+        resume_batch(batch_id=batch.pk, person=slow, now=later)
 
         states = Counter(batch.assignments.values_list("state", flat=True))
         assert states == {AssignmentState.ASSIGNED: 3, AssignmentState.REASSIGNED: 1}
@@ -143,8 +144,8 @@ class TestOnePersonAtATime:
         batch = take(pool, slow)
         take(pool, make_user(), now=batch.deadline)
 
-        with pytest.raises(services.NoTasksAvailableError):
-            services.resume_batch(batch_id=batch.pk, person=slow, now=batch.deadline)
+        with pytest.raises(NoTasksAvailableError):
+            resume_batch(batch_id=batch.pk, person=slow, now=batch.deadline)
 
     def test_a_second_open_batch_is_not_had_by_resuming(self):
         pool, person = make_pool(40), make_user()
@@ -152,8 +153,8 @@ class TestOnePersonAtATime:
         return_batch(first)
         second = take(pool, person)
 
-        with pytest.raises(services.OpenBatchExistsError) as stopped:
-            services.resume_batch(batch_id=first.pk, person=person, now=NOW)
+        with pytest.raises(OpenBatchExistsError) as stopped:
+            resume_batch(batch_id=first.pk, person=person, now=NOW)
         assert stopped.value.batch == second
 
     def test_a_place_above_a_lowered_replication_goes_with_who_had_it(self):
@@ -171,15 +172,15 @@ class TestOnePersonAtATime:
         pool = make_pool(3)
         Pool.objects.update(is_open=False)
 
-        with pytest.raises(services.PoolClosedError):
+        with pytest.raises(PoolClosedError):
             take(pool, make_user())
 
     def test_who_is_at_work_in_the_second_half_of_a_lease_gets_a_full_one(self):
         batch = take(make_pool(3), make_user())
 
-        services.renew_lease(batch=batch, now=NOW + 20 * MINUTE)
+        renew_lease(batch=batch, now=NOW + 20 * MINUTE)
         assert Batch.objects.get().deadline == NOW + 60 * MINUTE
-        services.renew_lease(batch=batch, now=NOW + 40 * MINUTE)
+        renew_lease(batch=batch, now=NOW + 40 * MINUTE)
         assert Batch.objects.get().deadline == NOW + 100 * MINUTE
 
 

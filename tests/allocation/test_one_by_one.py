@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from django.db import transaction
 
-from allocation import services
 from allocation.models import AssignmentState, Batch, BatchState, Task
+from allocation.services.lifecycle import expire_overdue, finish_assignment, finish_batch, reopen_assignment
+from allocation.services.managing import reject_work
 from tests.allocation.test_exact_replication import HOLD_S, assert_exact, locked, make_pool, return_batch, take
 from tests.factories import MINUTE, NOW, make_user
 
@@ -16,7 +17,7 @@ LATER = NOW + (HOLD_S // 60 + 1) * MINUTE
 
 def do(batch: Batch, count: int) -> None:
     for assignment in batch.assignments.filter(state=AssignmentState.ASSIGNED)[:count]:
-        services.finish_assignment(assignment=assignment)
+        finish_assignment(assignment=assignment)
 
 
 def states(batch: Batch) -> list[str]:
@@ -27,7 +28,7 @@ def test_what_is_done_keeps_its_place_when_the_rest_expires():
     pool = make_pool(3, places=1)
     batch = take(pool, make_user())
     do(batch, 2)
-    assert services.expire_overdue(now=LATER) == 1
+    assert expire_overdue(now=LATER) == 1
     batch.refresh_from_db()
     assert (batch.state, states(batch)) == (BatchState.EXPIRED, ["done", "done", "expired"])
     assert_exact(pool)
@@ -38,7 +39,7 @@ def test_a_batch_of_which_all_is_done_is_done_when_its_time_is_over():
     pool = make_pool(2)
     batch = take(pool, make_user())
     do(batch, 2)
-    services.expire_overdue(now=LATER)
+    expire_overdue(now=LATER)
     batch.refresh_from_db()
     assert (batch.state, states(batch)) == (BatchState.DONE, ["done", "done"])
     assert_exact(pool)
@@ -49,12 +50,12 @@ def test_what_is_reopened_is_held_again_and_expires_with_the_rest():
     batch = take(pool, make_user())
     do(batch, 2)
     first = batch.assignments.first()
-    services.reopen_assignment(assignment=first)
+    reopen_assignment(assignment=first)
     assert states(batch) == ["assigned", "done"]
-    services.expire_overdue(now=LATER)
+    expire_overdue(now=LATER)
     assert states(batch) == ["done", "expired"]
-    services.reopen_assignment(assignment=first)
-    services.finish_assignment(assignment=first)
+    reopen_assignment(assignment=first)
+    finish_assignment(assignment=first)
     assert states(batch) == ["done", "expired"]
     assert_exact(pool)
 
@@ -74,13 +75,13 @@ def test_rejected_work_frees_its_places_for_others_and_for_nobody_twice():
     done = take(pool, person)
     do(done, 2)
     with transaction.atomic():
-        services.finish_batch(batch=locked(done), now=NOW)
+        finish_batch(batch=locked(done), now=NOW)
     assigned = take(pool, person)
     do(assigned, 1)
     with transaction.atomic():
-        assert services.reject_work(pool=pool, person=person, now=NOW) == 3
+        assert reject_work(pool=pool, person=person, now=NOW) == 3
     with transaction.atomic():
-        assert services.reject_work(pool=pool, person=person, now=NOW) == 0
+        assert reject_work(pool=pool, person=person, now=NOW) == 0
     assert states(done) == ["rejected", "rejected"]
     assert states(assigned) == ["rejected", "returned"]
     assert not Task.objects.filter(places_taken__gt=0).exists()

@@ -9,7 +9,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool
-from allocation.services import BatchReturnedError, LeaseExpiredError
+from allocation.services.errors import BatchReturnedError, LeaseExpiredError
 from annotation.models import Caption, CaptionBatch, CaptionItem, Guidelines, Rating, Stage
 from annotation.selectors.work import workable
 from annotation.services import batches as services

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from allocation.models import BatchState
-from allocation.services import BatchReturnedError, PoolClosedError, expire_overdue
+from allocation.services.errors import BatchReturnedError, PoolClosedError
+from allocation.services.lifecycle import expire_overdue
 from annotation.models import CaptionItem, Guidelines, Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
 from annotation.rules.campaign import InHand

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Batch, BatchState
-from allocation.services import BatchReturnedError
+from allocation.services import assigning
+from allocation.services.errors import BatchReturnedError, NoTasksAvailableError, PoolBusyError, PoolClosedError
 from annotation.models import AnnotatorStatus, Caption, CaptionState, Exclusion, Round, RoundState, Tally
 from annotation.rules.campaign import InHand
 from annotation.services import batches, campaign, standings
@@ -28,10 +28,10 @@ from tests.tiers import runs
 
 INTERRUPTED = (
     NotQualifiedError,
-    allocation.PoolClosedError,
-    allocation.PoolBusyError,
+    PoolClosedError,
+    PoolBusyError,
     BatchReturnedError,
-    allocation.NoTasksAvailableError,
+    NoTasksAvailableError,
 )
 
 
@@ -47,7 +47,7 @@ def anew(round: Round) -> Round:
 def try_to_take(round: Round, person: User) -> bool:
     try:
         return batches.take_batch(round=anew(round), annotator=person, now=NOW, rng=Random(person.pk)) is not None
-    except (allocation.PoolClosedError, allocation.PoolBusyError):
+    except (PoolClosedError, PoolBusyError):
         return False
 
 
@@ -67,13 +67,13 @@ class TestClosing:
     def test_nobody_has_anything_assigned_once_it_was_taken_back(self, run, monkeypatch):
         round = make_round(images=12, replication=2, batch_size=2)
         people = [make_annotator(round) for _ in range(6)]
-        assign = allocation._assign
+        assign = assigning._assign
 
         def slowly(*args):
             time.sleep(0.01)
             return assign(*args)
 
-        monkeypatch.setattr(allocation, "_assign", slowly)
+        monkeypatch.setattr(assigning, "_assign", slowly)
         close = managed(round, campaign.close_round, round=anew(round), assigned=InHand.TAKE_BACK)
         calls: list[Callable[[], Any]] = [partial(try_to_take, round, person) for person in people]
         together(lambda call: call(), [*calls[:3], close, *calls[3:]])

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from allocation import services as allocation
 from allocation.models import Batch
+from allocation.services.locks import lock_person
 from annotation.models import Caption, Exclusion, RoundKind
 from annotation.rules.campaign import InHand
 from annotation.services import batches, campaign, checks, corrections, projects, reassignment, standings
@@ -194,7 +194,7 @@ def test_control_locks_in_another_order_are_seen():
     def backwards() -> None:
         with transaction.atomic():
             made.send_back()
-            allocation.lock_person(made.ann)
+            lock_person(made.ann)
 
     found = [tables[-1] for tables in locks_of(backwards)]
     assert (found == [PERSON]) == connection.features.has_select_for_update

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.test.utils import CaptureQueriesContext
 
 from allocation.models import AssignmentState, Task
-from allocation.services import expire_overdue
+from allocation.services.lifecycle import expire_overdue
 from annotation import tasks
 from annotation.models import Caption, Round, RoundKind
 from annotation.selectors import overview

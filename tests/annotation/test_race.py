@@ -10,9 +10,15 @@ from random import Random
 
 import pytest
 
-from allocation import services as allocation
 from allocation.models import Batch, BatchState
-from allocation.services import BatchReturnedError, LeaseExpiredError
+from allocation.services.errors import (
+    BatchReturnedError,
+    LeaseExpiredError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolBusyError,
+)
+from allocation.services.lifecycle import expire_overdue
 from annotation.models import Caption, CaptionBatch, CaptionItem, Rating, Round
 from annotation.services import batches as services
 from people.models import User
@@ -40,7 +46,7 @@ class Clock:
 def take(round: Round, person: User, now: datetime, rng: Random) -> CaptionBatch | None:
     try:
         return services.take_batch(round=round, annotator=person, now=now, rng=rng)
-    except allocation.PoolBusyError:
+    except PoolBusyError:
         return None
 
 
@@ -79,15 +85,15 @@ def work(round: Round, person: User, clock: Clock, rng: Random) -> None:
         except (
             LeaseExpiredError,
             BatchReturnedError,
-            allocation.NoTasksAvailableError,
-            allocation.OpenBatchExistsError,
+            NoTasksAvailableError,
+            OpenBatchExistsError,
         ):
             continue
 
 
 def finish_what_is_left(round: Round, people: list[User], clock: Clock) -> None:
     clock.now += 2 * HOLD
-    allocation.expire_overdue(now=clock.now)
+    expire_overdue(now=clock.now)
     for person in people:
         batch = take(round, person, clock.now, Random(0))
         if batch:

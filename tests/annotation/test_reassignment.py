@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState
-from allocation.services import (
+from allocation.services.errors import (
     BatchClosedError,
     BatchReturnedError,
     NoTasksAvailableError,

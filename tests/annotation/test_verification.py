@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from allocation.models import Assignment, AssignmentState, BatchState, Task
-from allocation.services import BatchReturnedError, LeaseExpiredError, NoTasksAvailableError, PoolClosedError
+from allocation.services.errors import BatchReturnedError, LeaseExpiredError, NoTasksAvailableError, PoolClosedError
 from annotation.models import (
     Caption,
     CaptionState,

@@ -11,9 +11,15 @@ from random import Random
 import pytest
 from django.db.models import F
 
-from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
-from allocation.services import BatchReturnedError, LeaseExpiredError
+from allocation.services.errors import (
+    BatchReturnedError,
+    LeaseExpiredError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolBusyError,
+)
+from allocation.services.lifecycle import expire_overdue
 from annotation.models import CaptionItem, Rating, Round, Tally, Verdict, VerificationBatch, VerificationTask
 from annotation.selectors.verification import images_being_rated, images_to_write_about
 from annotation.services import batches
@@ -35,8 +41,8 @@ STOPS = (
     LeaseExpiredError,
     BatchReturnedError,
     StaleStateError,
-    allocation.NoTasksAvailableError,
-    allocation.OpenBatchExistsError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
 )
 
 
@@ -51,7 +57,7 @@ def rater_of(round: Round, person: User) -> User:
 def take(round: Round, rater: User, clock: Clock, rng: Random) -> VerificationBatch | None:
     try:
         return services.take_batch(round=round, rater=rater, now=clock(), rng=rng)
-    except allocation.PoolBusyError:
+    except PoolBusyError:
         return None
 
 
@@ -82,7 +88,7 @@ def work(round: Round, rater: User, clock: Clock, rng: Random) -> None:
 
 def finish_what_is_left(round: Round, raters: list[User], clock: Clock) -> None:
     clock.now += 2 * HOLD
-    allocation.expire_overdue(now=clock.now)
+    expire_overdue(now=clock.now)
     for rater in raters:
         while batch := services.take_batch(round=round, rater=rater, now=clock.now, rng=Random(0)):
             rate(batch, rater, now=clock.now)
@@ -186,7 +192,7 @@ def test_in_two_tabs_at_once_nobody_gets_a_picture_both_to_rate_and_to_write_abo
         for _ in range(20):
             try:
                 return take_one(what)
-            except allocation.PoolBusyError:
+            except PoolBusyError:
                 continue
         raise AssertionError(f"{what} got nothing")
 

@@ -11,9 +11,16 @@ from typing import Any
 import pytest
 from django.db.models import Count, F, Q
 
-from allocation import services as allocation
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
-from allocation.services import LeaseExpiredError
+from allocation.services.errors import (
+    BatchClosedError,
+    BatchReturnedError,
+    LeaseExpiredError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolClosedError,
+)
+from allocation.services.lifecycle import expire_overdue
 from annotation.models import (
     Caption,
     CaptionState,
@@ -43,11 +50,11 @@ STEPS, SEEDS = 30, range(3)
 IMAGES, SAMPLE, HOLD = 6, 3, timedelta(minutes=30)
 REFUSALS = (
     NotQualifiedError,
-    allocation.OpenBatchExistsError,
-    allocation.BatchReturnedError,
-    allocation.NoTasksAvailableError,
-    allocation.BatchClosedError,
-    allocation.PoolClosedError,
+    OpenBatchExistsError,
+    BatchReturnedError,
+    NoTasksAvailableError,
+    BatchClosedError,
+    PoolClosedError,
     batches.StaleStateError,
     LeaseExpiredError,
     batches.IncompleteBatchError,
@@ -131,7 +138,7 @@ class Walk:
 
     def time_passes(self) -> None:
         self.now += 2 * HOLD
-        allocation.expire_overdue(now=self.now)
+        expire_overdue(now=self.now)
 
     def move(self) -> bool:
         batch = self.a_batch(self.round, BatchState.OPEN)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from django.db.models import QuerySet
 
-from allocation import services as allocation
 from allocation.models import AssignmentState, Batch, BatchState, Task
-from allocation.services import BatchReturnedError
+from allocation.services.errors import BatchReturnedError
+from allocation.services.lifecycle import expire_overdue
 from annotation.models import Caption, CaptionItem, CaptionState, Round, RoundFigures, RoundState, Stage, Tally, Verdict
 from annotation.services import batches, corrections, references, standings
 from annotation.services.references import use_as_references
@@ -320,7 +320,7 @@ def test_references_that_are_made_while_somebody_withdraws_have_nothing_of_their
 def test_a_draft_that_comes_after_the_account_was_deleted_is_not_kept(round: Round, ann: User):
     batch = take(round, ann)
     write(batch, ann, "Ein Entwurf")
-    allocation.expire_overdue(now=NOW + timedelta(days=2))
+    expire_overdue(now=NOW + timedelta(days=2))
     assert Batch.objects.get(pk=batch.pk).state == BatchState.EXPIRED
     delete_account(user=ann, now=LATER)
     about: dict[str, Any] = {"batch_id": batch.pk, "annotator": ann, "position": 1, "active_ms": 0, "now": LATER}

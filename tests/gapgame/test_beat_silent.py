@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from allocation import sweeps
+from allocation.services import sweeps
 from gapgame import tasks
 from gapgame.models import Access, Season
 from gapgame.services.closing import GRACE

@@ -15,8 +15,8 @@ from django.test import Client
 from django.utils import timezone
 from PIL import Image as Pillow
 
-from allocation import services as allocation
 from allocation.models import Batch
+from allocation.services.lifecycle import expire_overdue
 from annotation.models import Caption, CaptionBatch, CaptionItem, Feedback, GuidelineExample, Guidelines, Rating, Round
 from annotation.services import batches, corrections
 from annotation.services.feedback import give_feedback
@@ -389,7 +389,7 @@ def in_screen_2_and_overdue(world: World) -> None:
 
 def in_screen_2_and_expired(world: World) -> None:
     in_screen_2_and_overdue(world)
-    assert allocation.expire_overdue(now=timezone.now()) == 1
+    assert expire_overdue(now=timezone.now()) == 1
 
 
 def in_screen_2_and_returned(world: World) -> None:

@@ -19,8 +19,8 @@ from django.test import Client
 from django.urls import path
 from django.utils import timezone
 
-from allocation import services as allocation
 from allocation.models import Batch
+from allocation.services.lifecycle import expire_overdue
 from annotation.models import Caption, Rating, Round, RoundKind, RoundState, Verdict, VerificationBatch
 from annotation.services import verification as services
 from images.selectors import picture_of
@@ -177,7 +177,7 @@ def submitted(world: World) -> None:
 
 def expired(world: World) -> None:
     in_the_middle(world, since=HOLD)
-    assert allocation.expire_overdue(now=timezone.now()) == 1
+    assert expire_overdue(now=timezone.now()) == 1
 
 
 @pytest.mark.slow(reason="some hundred to some thousand requests: whatever the platform can be asked")

@@ -22,8 +22,8 @@ from django.test import Client
 from django.urls import path, reverse
 from django.utils import timezone
 
-from allocation import services as allocation
 from allocation.models import Batch
+from allocation.services.lifecycle import expire_overdue
 from images.models import JobState
 from images.selectors import picture_of
 from inference import exposure
@@ -196,7 +196,7 @@ def at_the_end(world: World) -> None:
 
 def expired(world: World) -> None:
     in_the_middle(world, since=HOLD)
-    assert allocation.expire_overdue(now=timezone.now()) == 1
+    assert expire_overdue(now=timezone.now()) == 1
 
 
 def returned(world: World) -> None:

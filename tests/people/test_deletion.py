@@ -19,7 +19,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from allocation.services import BatchReturnedError
+from allocation.services.errors import BatchReturnedError
 from annotation.models import Caption, CaptionState
 from annotation.services import batches
 from people.models import ApiToken, AuditEntry, Invitation, Membership, Project, Role, Session, User

@@ -10,9 +10,16 @@ from random import Random
 
 import pytest
 
-from allocation import services as allocation
 from allocation.models import AssignmentState, Pool, Task
-from allocation.services import BatchReturnedError, LeaseExpiredError
+from allocation.services.errors import (
+    BatchReturnedError,
+    LeaseExpiredError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolBusyError,
+    PoolClosedError,
+)
+from allocation.services.lifecycle import expire_overdue
 from inference.models import ModelCaption
 from people.models import User
 from people.selectors.qualification import NotQualifiedError
@@ -31,10 +38,10 @@ REFUSALS = (
     LeaseExpiredError,
     BatchReturnedError,
     NotQualifiedError,
-    allocation.NoTasksAvailableError,
-    allocation.PoolClosedError,
-    allocation.PoolBusyError,
-    allocation.OpenBatchExistsError,
+    NoTasksAvailableError,
+    PoolClosedError,
+    PoolBusyError,
+    OpenBatchExistsError,
     RaterStatus.DoesNotExist,
 )
 
@@ -133,7 +140,7 @@ class Story:
         self.now += HOLD
 
     def expire(self) -> None:
-        allocation.expire_overdue(now=self.now)
+        expire_overdue(now=self.now)
 
     def exclude(self) -> None:
         # Somebody must be left to do the work.
@@ -171,7 +178,7 @@ class Story:
         # Whoever had a pair in hand once never gets it again, so new people must be enough by themselves.
         for rater in [*self.raters, *(make_rater(self.comparison) for _ in range(3))]:
             self.now += 2 * HOLD
-            allocation.expire_overdue(now=self.now)
+            expire_overdue(now=self.now)
             while batch := self.next_batch(rater):
                 for waiting in batch.judgements.filter(choice=None):
                     self.answer(rater, batch, waiting.position)

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 from scipy.stats import binomtest
 
-from allocation import services as allocation
 from allocation.models import AssignmentState, BatchState, Task
+from allocation.services.lifecycle import expire_overdue
 from annotation.services import batches
 from people.models import Consent, LanguageSkill, Level, Membership, Role
 from people.selectors.qualification import NotQualifiedError
@@ -132,7 +132,7 @@ def test_what_is_answered_counts_when_the_rest_expires_and_the_rest_goes_to_othe
     comparison = make_comparison(images=4, replication=1)
     batch = take(comparison, make_rater(comparison))
     answer(batch, 1)
-    allocation.expire_overdue(now=NOW + HOLD)
+    expire_overdue(now=NOW + HOLD)
     assert sorted(taken(comparison)) == [0, 0, 0, 1]
     other = take(comparison, make_rater(comparison), now=NOW + HOLD)
     assert other.judgements.count() == 3
@@ -152,7 +152,7 @@ def test_an_answer_whose_place_has_gone_is_kept_as_late_and_never_counted():
     comparison = make_comparison(images=2, replication=1)
     batch = take(comparison, make_rater(comparison))
     later = NOW + HOLD + MINUTE
-    allocation.expire_overdue(now=later)
+    expire_overdue(now=later)
     other = take(comparison, make_rater(comparison), now=later)
     late = answer(batch, 1, now=later)
     assert late.is_late

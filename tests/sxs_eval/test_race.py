@@ -9,9 +9,15 @@ from random import Random
 
 import pytest
 
-from allocation import services as allocation
 from allocation.models import Task
-from allocation.services import BatchReturnedError, LeaseExpiredError
+from allocation.services.errors import (
+    BatchReturnedError,
+    LeaseExpiredError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolBusyError,
+)
+from allocation.services.lifecycle import expire_overdue
 from people.models import User
 from people.selectors.qualification import NotQualifiedError
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind
@@ -32,7 +38,7 @@ STOPS = (services.StaleTrialError, LeaseExpiredError, BatchReturnedError, NotQua
 def take(comparison: Comparison, rater: User, now: datetime, rng: Random) -> JudgingBatch | None:
     try:
         return services.take_batch(comparison=comparison, rater=rater, now=now, rng=rng)
-    except (allocation.PoolBusyError, NotQualifiedError):
+    except (PoolBusyError, NotQualifiedError):
         return None
 
 
@@ -69,12 +75,12 @@ def work(comparison: Comparison, rater: User, clock: Clock, rng: Random) -> None
             judge_some(batch, rater, clock, rng)
             if rng.random() < 0.3:
                 services.resume_batch(batch_id=batch.pk, rater=rater, now=clock())
-        except (*STOPS, allocation.NoTasksAvailableError, allocation.OpenBatchExistsError):
+        except (*STOPS, NoTasksAvailableError, OpenBatchExistsError):
             continue
 
 
 def finish_what_is_left(comparison: Comparison, raters: list[User], now: datetime) -> None:
-    allocation.expire_overdue(now=now)
+    expire_overdue(now=now)
     for rater in raters:
         batch = take(comparison, rater, now, Random(0))
         while batch:

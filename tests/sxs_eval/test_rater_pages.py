@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from allocation.models import Batch
-from allocation.services import expire_overdue
+from allocation.services.lifecycle import expire_overdue
 from people.models import Consent, User
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, RaterState, RaterStatus, Scale
 from sxs_eval.selectors.work import work_of

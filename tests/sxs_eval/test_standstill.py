@@ -9,8 +9,9 @@ from random import Random
 
 import pytest
 
-from allocation import services as allocation
 from allocation.models import BatchState, Task
+from allocation.services.errors import NoTasksAvailableError
+from allocation.services.lifecycle import expire_overdue
 from people.models import User
 from people.selectors.qualification import MissingRequirement, NotQualifiedError
 from sxs_eval import permissions
@@ -90,10 +91,10 @@ def test_batches_are_resumed_while_others_lapse(comparison):
     changes = partial(change_replication, comparison=comparison, **who)
     acts += [partial(changes, replication=number) for number in (RATERS - 1, RATERS)]
     acts += [partial(leave_out, comparison, rater) for rater in raters[:3]]
-    acts += [partial(allocation.expire_overdue, now=LATER)] * 2
+    acts += [partial(expire_overdue, now=LATER)] * 2
     outcomes = together_with_errors(lambda act: act(), acts)
     # Whoever comes last may find that the places of the lower replication have all gone.
-    expected = (NotQualifiedError, allocation.NoTasksAvailableError)
+    expected = (NotQualifiedError, NoTasksAvailableError)
     wrong = [one for one in outcomes if isinstance(one, BaseException) and not isinstance(one, expected)]
     assert not wrong
     assert_exact(comparison.pool)

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from allocation.models import Batch, BatchState, Task
-from allocation.services import BatchReturnedError
+from allocation.services.errors import BatchReturnedError
 from people import personal_data
 from people.models import Consent, User
 from people.selectors.qualification import NotQualifiedError

@@ -1,0 +1,1 @@
+"""Work handed out, finished, returned and taken back, one transaction each."""

@@ -1,0 +1,131 @@
+"""Renew, finish, expire and return batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.db.models.functions import Greatest
+
+from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from allocation.services.locks import lock_open_batches, lock_tasks
+from people.models import User
+
+SWEEP_AT_ONCE = 500
+
+
+def open_batch_of(pool: Pool, person: User, now: datetime) -> Batch | None:
+    """Lock and return what `person` has assigned in `pool`; what is overdue expires."""
+    batch = lock_open_batches(pool, person).first()
+    if batch and batch.deadline <= now:
+        end_lease(batch, BatchState.EXPIRED, AssignmentState.EXPIRED, now)
+        return None
+    return batch
+
+
+def is_half_over(*, batch: Batch, now: datetime) -> bool:
+    return batch.deadline - now < timedelta(seconds=batch.lease_s) / 2
+
+
+def renew_lease(*, batch: Batch, now: datetime) -> None:
+    """Give a full lease again once half of it is gone: whoever is at work does not lose the batch while at it."""
+    if is_half_over(batch=batch, now=now):
+        deadline = now + timedelta(seconds=batch.lease_s)
+        Batch.objects.filter(pk=batch.pk, state=BatchState.OPEN, deadline__gt=now).update(deadline=deadline)
+
+
+def finish_batch(*, batch: Batch, now: datetime) -> bool:
+    """Close a locked batch with its work done. True if that counts; False if the lease ran out before: it came late."""
+    expire_batch(batch=batch, now=now)
+    if batch.state != BatchState.OPEN:
+        batch.assignments.filter(state=AssignmentState.EXPIRED).update(state=AssignmentState.LATE)
+        return False
+    batch.assignments.filter(state=AssignmentState.ASSIGNED).update(state=AssignmentState.DONE)
+    _close(batch, BatchState.DONE, now)
+    return True
+
+
+def finish_assignment(*, assignment: Assignment) -> None:
+    """Count one task of a locked open batch as done, whatever becomes of the rest of the batch."""
+    Assignment.objects.filter(pk=assignment.pk, state=AssignmentState.ASSIGNED).update(state=AssignmentState.DONE)
+
+
+def reopen_assignment(*, assignment: Assignment) -> None:
+    """Undo `finish_assignment` while the batch is still locked and open: the place stays this person's."""
+    Assignment.objects.filter(pk=assignment.pk, state=AssignmentState.DONE).update(state=AssignmentState.ASSIGNED)
+
+
+def return_batch(*, batch: Batch, now: datetime) -> None:
+    """Give the places of a locked open batch back."""
+    if batch.state == BatchState.OPEN:
+        end_lease(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
+
+
+def expire_batch(*, batch: Batch, now: datetime) -> None:
+    """Give back the places of a locked batch whose lease has run out."""
+    if batch.state == BatchState.OPEN and batch.deadline <= now:
+        end_lease(batch, BatchState.EXPIRED, AssignmentState.EXPIRED, now)
+
+
+def expire_overdue(*, now: datetime, pool: Pool | None = None) -> int:
+    """Give back the places of every batch whose lease has run out; returns how many batches that were."""
+    overdue = Batch.objects.filter(state=BatchState.OPEN, deadline__lte=now)
+    if pool:
+        overdue = overdue.filter(pool=pool)
+    expired = 0
+    for pk in list(overdue.order_by("deadline").values_list("pk", flat=True)[:SWEEP_AT_ONCE]):
+        with transaction.atomic():
+            batch = overdue.select_for_update(no_key=True, skip_locked=True).filter(pk=pk).first()
+            if batch:
+                end_lease(batch, BatchState.EXPIRED, AssignmentState.EXPIRED, now)
+                expired += 1
+    return expired
+
+
+def return_batches(*, batches: QuerySet[Batch], now: datetime) -> list[Batch]:
+    """Give the places of all `batches` in hand back, in one transaction that is open; returns those it was done to."""
+    return _let_all_go(batches.filter(state=BatchState.OPEN), now)
+
+
+def expire_batches(*, batches: QuerySet[Batch], now: datetime) -> list[Batch]:
+    """As `return_batches`, of those whose lease has run out."""
+    return _let_all_go(batches.filter(state=BatchState.OPEN, deadline__lte=now), now)
+
+
+def _let_all_go(batches: QuerySet[Batch], now: datetime) -> list[Batch]:
+    locked = list(batches.order_by("pk").select_for_update(no_key=True, of=("self",)))
+    lock_tasks(Assignment.objects.filter(batch__in=locked, state=AssignmentState.ASSIGNED))
+    for batch in locked:
+        if batch.deadline <= now:
+            end_lease(batch, BatchState.EXPIRED, AssignmentState.EXPIRED, now)
+        else:
+            end_lease(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
+    return locked
+
+
+def end_lease(batch: Batch, state: BatchState, assignment_state: AssignmentState, now: datetime) -> None:
+    """Give back the places of a locked batch, and close it."""
+    assigned = batch.assignments.filter(state=AssignmentState.ASSIGNED)
+    tasks = list(assigned.values_list("task_id", flat=True))
+    free_places(batch.pool_id, tasks)
+    assigned.update(state=assignment_state)
+    # Where each task is done by itself, nothing of a batch may be left to let go.
+    _close(batch, state if tasks else BatchState.DONE, now)
+
+
+def free_places(pool_id: int, task_ids: Iterable[int]) -> None:
+    """Give back one place of each task."""
+    # Locked by primary key first: two batches let go at once update the same tasks in the same order.
+    locked = Task.objects.filter(pk__in=list(task_ids)).order_by("pk").select_for_update(no_key=True)
+    freed = Task.objects.filter(pk__in=[task.pk for task in locked])
+    freed.update(places_taken=F("places_taken") - 1)
+    # A place above a replication that was lowered meanwhile goes with who had it.
+    replication = Pool.objects.values_list("replication", flat=True).get(pk=pool_id)
+    freed.filter(places__gt=replication).update(places=Greatest(F("places_taken"), replication))
+
+
+def _close(batch: Batch, state: BatchState, now: datetime) -> None:
+    batch.state, batch.closed_at = state, now
+    batch.save(update_fields=["state", "closed_at"])

@@ -1,0 +1,47 @@
+"""Lock people, pools, batches and tasks, always in this order; tasks by primary key.
+
+What apps lock besides stands in docs/decisions/0039-one-order-of-locks.md. Only `assigning._take_free` takes tasks out
+of order, and it never waits for one (`SKIP LOCKED`), so nobody can wait for each other in a circle.
+"""
+
+from __future__ import annotations
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from allocation.models import Assignment, Batch, BatchState, Pool, Task
+from people.models import User
+
+
+def lock_person(person: User) -> None:
+    """Make the tabs of one person take turns; the lock leaves foreign keys to the person free."""
+    User.objects.select_for_update(no_key=True).only("pk").get(pk=person.pk)
+
+
+def lock_pool_shared(pool: Pool) -> None:
+    """Read a pool anew, as it then stays until the transaction ends: who closes it waits for whoever holds it.
+
+    A foreign key to it takes the same lock, so those who hold it do not wait for each other.
+    """
+    if connection.features.has_select_for_update:
+        table = connection.ops.quote_name(Pool._meta.db_table)
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT 1 FROM {table} WHERE id = %s FOR KEY SHARE", [pool.pk])  # noqa: S608
+    pool.refresh_from_db()
+
+
+def lock_open_batches(pool: Pool, person: User) -> QuerySet[Batch]:
+    return Batch.objects.select_for_update(no_key=True).filter(pool=pool, person=person, state=BatchState.OPEN)
+
+
+def lock_unfinished_batches(pools: QuerySet[Pool], person: User) -> list[Batch]:
+    """Lock whatever `person` could still hand in, were it late; returns what is in hand."""
+    theirs = Batch.objects.filter(pool__in=pools, person=person).exclude(state=BatchState.DONE)
+    locked = theirs.order_by("pk").select_for_update(no_key=True, of=("self",))
+    return [batch for batch in locked if batch.state == BatchState.OPEN]
+
+
+def lock_tasks(assignments: QuerySet[Assignment]) -> None:
+    """Lock at once all tasks that a step frees or takes: in two rounds, each in order, two could wait in a circle."""
+    tasks = Task.objects.filter(pk__in=assignments.values("task")).order_by("pk").select_for_update(no_key=True)
+    list(tasks.values_list("pk", flat=True))

@@ -1,0 +1,93 @@
+"""Close pools, change their replication, and set work aside or restore it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import datetime
+
+from django.db.models import F, QuerySet
+from django.db.models.functions import Greatest
+
+from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from allocation.services.lifecycle import end_lease, free_places, return_batches
+from allocation.services.locks import lock_person, lock_tasks, lock_unfinished_batches
+from people.models import User
+
+
+def stop_handing_out(*, pool: Pool) -> None:
+    """Close a pool: once this returns, nobody gets a batch of it any more who has not got it already.
+
+    Call within a transaction that has locked none of its batches and tasks yet.
+    """
+    Pool.objects.select_for_update().get(pk=pool.pk)
+    Pool.objects.filter(pk=pool.pk).update(is_open=False)
+    pool.is_open = False
+
+
+def reject_work(*, pool: Pool, person: User, now: datetime) -> int:
+    """Set aside all that `person` did in `pool` and has in hand, so that others do it; returns how many tasks.
+
+    Call within a transaction. The assignments stay, so no task comes to the person again.
+    """
+    return reject_all_work(pools=Pool.objects.filter(pk=pool.pk), person=person, now=now)
+
+
+def reject_all_work(*, pools: QuerySet[Pool], person: User, now: datetime) -> int:
+    """As `reject_work`, in several pools at once."""
+    lock_person(person)
+    theirs = Assignment.objects.filter(batch__pool__in=pools, person=person)
+    assigned = lock_unfinished_batches(pools, person)
+    lock_tasks(theirs.filter(state__in=[AssignmentState.ASSIGNED, AssignmentState.DONE]))
+    for batch in assigned:
+        end_lease(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
+    return set_aside(assignments=theirs)
+
+
+def set_aside(*, assignments: QuerySet[Assignment]) -> int:
+    """Have those of `assignments` that are done count no longer, so that others do them; returns how many.
+
+    Call within a transaction that has locked the person; all `assignments` are theirs.
+    """
+    finished = assignments.filter(state=AssignmentState.DONE)
+    lock_tasks(finished)
+    done = defaultdict(list)
+    for pool_id, task_id in finished.values_list("batch__pool", "task"):
+        done[pool_id].append(task_id)
+    for pool_id in sorted(done):
+        free_places(pool_id, done[pool_id])
+    return finished.update(state=AssignmentState.REJECTED)
+
+
+def return_all_work(*, pools: QuerySet[Pool], person: User, now: datetime) -> int:
+    """Give back all that `person` has in hand in `pools`; returns how many batches. Call within a transaction."""
+    lock_person(person)
+    assigned = lock_unfinished_batches(pools, person)
+    return len(return_batches(batches=Batch.objects.filter(pk__in=[batch.pk for batch in assigned]), now=now))
+
+
+def restore_work(*, assignments: QuerySet[Assignment]) -> list[int]:
+    """Have work that was set aside count again where its place is still free; returns the assignments that do.
+
+    Call within a transaction that has locked the person; all `assignments` are theirs.
+    """
+    set_aside = assignments.filter(state=AssignmentState.REJECTED)
+    lock_tasks(set_aside)
+    free = list(set_aside.filter(task__places_taken__lt=F("task__places")).values_list("pk", "task_id"))
+    Task.objects.filter(pk__in=[task for _, task in free]).update(places_taken=F("places_taken") + 1)
+    restored = [pk for pk, _ in free]
+    Assignment.objects.filter(pk__in=restored).update(state=AssignmentState.DONE)
+    return restored
+
+
+def change_replication(*, pool: Pool, replication: int) -> int:
+    """Ask for more or fewer people per task; returns how many tasks keep more places than that, as people took them.
+
+    Call within a transaction that keeps others from adding tasks.
+    """
+    Pool.objects.filter(pk=pool.pk).update(replication=replication)
+    tasks = Task.objects.filter(pool=pool.pk)
+    # Locked by primary key first, as those do who let a batch go, so that nobody waits in a circle; all of them, as
+    # what is let go right now is still trimmed to the replication before.
+    list(tasks.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+    tasks.exclude(places=replication).update(places=Greatest(F("places_taken"), replication))
+    return tasks.filter(places__gt=replication).count()
