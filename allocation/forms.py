@@ -33,9 +33,9 @@ def hold_field(*, initial: int, help_text: StrPromise) -> forms.DecimalField:
 
 def is_open_field() -> forms.BooleanField:
     return forms.BooleanField(
-        label=_("Hand out new batches"),
+        label=_("Allow new batches"),
         required=False,
-        help_text=_("Where this is off, people finish what they have in hand and get nothing more."),
+        help_text=_("When this is off, people can finish their batches but get no new ones."),
     )
 
 

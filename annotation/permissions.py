@@ -60,7 +60,7 @@ def round_for(user: User | AnonymousUser, round_id: int) -> Round:
         .first()
     )
     if found is None:
-        raise Http404(_("There is no such round among yours."))
+        raise Http404(_("You have no such round."))
     return found
 
 
@@ -84,7 +84,7 @@ def round_to_rate(user: User | AnonymousUser, round_id: int) -> Round:
     found = found.filter(pk=round_id, kind=RoundKind.VERIFICATION, project__in=mine)
     round = found.first()
     if round is None:
-        raise Http404(_("There is no such round among yours."))
+        raise Http404(_("You have no such round."))
     return round
 
 
@@ -159,7 +159,7 @@ def missing_requirements_of_rounds(user: User, rounds: list[Round]) -> dict[int,
     stops = _stops(user, rounds)
     for round in rounds:
         if round.project_id in unread:
-            message = _("A manager has written to you about your work. Read it first, and say that you have.")
+            message = _("You have feedback from a manager. Read it first, and confirm that you have.")
             found[round.pk].append(MissingRequirement("feedback", message, "annotation:feedback-list"))
         if stop := stops[round.pk]:
             found[round.pk].append(stop)
@@ -209,17 +209,17 @@ def _stop(round: Round, standing: str | None, *, is_excluded: bool) -> MissingRe
     if is_excluded:
         return MissingRequirement(
             "excluded",
-            _("A manager decided that your work in %(language)s does not count at present. Ask them about it.")
-            % language,
+            _("A manager decided that your work in %(language)s does not count for now. Ask them about it.") % language,
         )
     if standing == AnnotatorState.PAUSED:
         return MissingRequirement(
-            "paused", _("A manager has paused your work in %(language)s. Ask them when it goes on.") % language
+            "paused", _("A manager has paused your work in %(language)s. Ask them when you can continue.") % language
         )
     if round.needs_qualification and standing != AnnotatorState.QUALIFIED:
         return MissingRequirement(
             "qualification",
-            _("This round is for people whom a manager has qualified in %(language)s. Ask them about it.") % language,
+            _("This round is only for people whom a manager has qualified in %(language)s. Ask a manager about it.")
+            % language,
         )
     return None
 

@@ -208,7 +208,7 @@ class CaptionExport(APIView):
         project = with_words(request, slug)
         if layout not in Layout.values:
             known = {"known": ", ".join(Layout.values)}
-            raise Http404(_("There is no such format. Those there are: %(known)s.") % known)
+            raise Http404(_("There is no such format. Available formats: %(known)s.") % known)
         wanted, until = Layout(layout), timezone.now()
         if request.method == "GET":
             audit_log.record(project=project, action="captions.exported", about=layout, by=asker(request), now=until)

@@ -97,7 +97,7 @@ class RatingBatchTake(APIView):
         with refusals():
             batch = services.take_batch(round=round, rater=asker(request), now=timezone.now(), rng=SystemRandom())
         if batch is None:
-            raise nothing_left(_("There is nothing left for you in this round: all other captions have their raters."))
+            raise nothing_left(_("There is nothing left for you in this round: all other captions have enough raters."))
         return answer(request, batch.pk)
 
 

@@ -63,17 +63,17 @@ def refusals() -> Iterator[None]:
             403, "not-qualified", " ".join(str(b.message) for b in stopped.missing_requirements), why
         ) from None
     except PoolClosedError:
-        said = _("This round is closed at present; its manager opens it again.")
+        said = _("This round is closed for now. A manager can open it again.")
         raise ApiError(409, "round-closed", said) from None
     except PoolBusyError:
-        said = _("Others are taking the last images this very moment. Try again in a few seconds.")
+        said = _("Other people are taking the last images right now. Try again in a few seconds.")
         raise ApiError(409, "busy", said) from None
     except REASSIGNED:
-        raise Http404(_("This image is not in your hands.")) from None
+        raise Http404(_("This image is not assigned to you.")) from None
     except Feedback.DoesNotExist:
-        raise Http404(_("There is no such feedback for you.")) from None
+        raise Http404(_("You have no such feedback.")) from None
     except batches.StaleStateError:
-        raise ApiError(409, "moved-on", _("This batch has moved on in another tab.")) from None
+        raise ApiError(409, "moved-on", _("This batch has moved to another stage in another tab.")) from None
     except batches.UnratedImagesError as stopped:
         missing = ", ".join(map(str, stopped.positions))
         said = _("Rate every caption first. Not rated yet: %(missing)s.") % {"missing": missing}
@@ -81,25 +81,29 @@ def refusals() -> Iterator[None]:
         raise ApiError(409, "not-all-rated", said, errors) from None
     except batches.IncompleteBatchError as stopped:
         errors = {str(position): [str(problem.message)] for position, problem in stopped.problems.items()}
-        raise ApiError(409, "unfinished", _("Some captions cannot be handed in yet."), errors) from None
+        raise ApiError(409, "unfinished", _("Some captions cannot be submitted yet."), errors) from None
     except batches.NearCopyError as told:
-        said = _("Some captions are almost what was shown on the first screen. Change them, or send copies_seen.")
+        said = _(
+            "Some captions are almost the same as what was shown on the first screen. Change them, or send copies_seen."
+        )
         errors = {str(position): [str(COPIED.message)] for position in told.positions}
         raise ApiError(409, "almost-copied", said, errors) from None
     except batches.InvalidCaptionError as refused:
         said = str(refused.problem.message)
         raise ApiError(422, "bad-text", said, {"text": [said]}) from None
     except batches.StaleDraftError as conflict:
-        said = _("This caption was changed elsewhere meanwhile. What is stored is in text and revision.")
+        said = _(
+            "This caption was changed elsewhere in the meantime. The fields text and revision hold the saved version."
+        )
         item = conflict.item
         raise ApiError(409, "conflict", said, text=item.text, revision=item.revision) from None
     except LeaseExpiredError:
-        said = _("The time for this batch ran out. You can take it up again.")
+        said = _("This batch has expired. You can resume it.")
         raise ApiError(410, "time-ran-out", said) from None
     except BatchReturnedError:
         raise ApiError(410, "given-back", _("This batch was returned. You can resume it.")) from None
     except NoTasksAvailableError:
-        said = _("All images of this batch have gone to others since. What you wrote is kept.")
+        said = _("Other people have taken all images of this batch since then. Your drafts are kept.")
         raise ApiError(409, "all-gone", said) from None
     except OpenBatchExistsError as stopped:
         said = _("Finish or return this batch first.")
@@ -123,6 +127,6 @@ def check_no_assigned_pictures(user: User, project: Project) -> None:
         raise ApiError(
             409,
             "pictures-in-hand",
-            _("You have a batch with pictures of this project to finish yourself, and the file says what others wrote "
-              "about them. Hand that batch in first, or ask another manager for the file."),
+            _("The file has other people’s captions of images in a batch that is assigned to you. Submit "
+                "that batch first, or ask another manager for the file."),
         )  # fmt: skip

@@ -133,7 +133,7 @@ class ReleaseFile(APIView):
         release = release_of(request, slug, number, is_done=True)
         # Of those it has alone, whatever a name might lead to elsewhere.
         if name != MANIFEST and name not in {file["name"] for file in files_of(release)}:
-            raise Http404(_("This release has no such file."))
+            raise Http404(_("There is no such file in this release."))
         return sent(f"{release.folder}/{name}", name.rpartition("/")[2])
 
 
@@ -176,4 +176,4 @@ def stored(name: str) -> File[bytes]:
     try:
         return default_storage.open(name)
     except FileNotFoundError as error:
-        raise Http404(_("The file is not in storage any more. Ask who runs this installation.")) from error
+        raise Http404(_("The file is no longer in storage. Ask the administrator of this site.")) from error

@@ -145,11 +145,11 @@ class BatchTake(APIView):
     def post(self, request: Request, round_id: int) -> Response:
         round = round_for(asker(request), round_id)
         if not is_written_in(round):
-            raise Http404(_("There is no such round among yours."))
+            raise Http404(_("You have no such round."))
         with refusals():
             batch = batches.take_batch(round=round, annotator=asker(request), now=timezone.now(), rng=SystemRandom())
         if batch is None:
-            raise nothing_left(_("There is nothing left for you in this round: every image has gone to somebody."))
+            raise nothing_left(_("There is nothing left for you in this round: other people have taken every image."))
         return answer(request, batch.pk)
 
 

@@ -20,8 +20,8 @@ class CaptionState(models.TextChoices):
     """Whether it counts, and if not, why not. SENT_BACK until its author has written it anew."""
 
     COUNTED = "counted", _("Counted")
-    LATE = "late", _("Came late")
-    SENT_BACK = "sent-back", _("Sent back")
+    LATE = "late", _("Late")
+    SENT_BACK = "sent-back", _("Returned for correction")
     EXCLUDED = "excluded", _("Excluded by a manager")
     WITHDRAWN = "withdrawn", _("Consent withdrawn")
 

@@ -29,10 +29,10 @@ NEAR_IDENTICAL = 0.8
 """Likeness to the English caption. Two people who each describe the same picture in English reach it in 1% of cases."""
 
 LEVEL_GUIDANCE: dict[str, Promise] = {
-    "EXCELLENT": _("The whole picture is covered well: a friend who cannot see it would know what is there."),
-    "GOOD": _("Most of the main objects and activities, and how they relate, are there."),
-    "MEDIUM": _("Some objects and activities are there, but crucial information is missing."),
-    "BAD": _("Misses the main topic, is badly wrong in its grammar, or names what is certainly not there."),
+    "EXCELLENT": _("The whole image is covered well: a friend who cannot see it would know what is there."),
+    "GOOD": _("Most of the main objects and activities, and how they relate, are described."),
+    "MEDIUM": _("Some objects and activities are described, but crucial information is missing."),
+    "BAD": _("Misses the main topic, has major grammatical errors, or names things that are definitely not there."),
     "NOT-ENOUGH-INFO": _(
         "Cannot be judged. Avoid where possible; let missing information count in the caption's favour."
     ),
@@ -53,7 +53,9 @@ class CaptionProblem:
     message: str | Promise
 
 
-COPIED = CaptionProblem("copied", _("This is almost what was shown on the first screen. Say it in your own words."))
+COPIED = CaptionProblem(
+    "copied", _("This is almost the same as what was shown on the first screen. Use your own words.")
+)
 
 
 def as_nfc(text: str) -> str:
@@ -65,11 +67,11 @@ def unstorable(text: str) -> CaptionProblem | None:
     """What not even a draft may hold."""
     if len(text) > LONGEST_DRAFT:
         return CaptionProblem(
-            "too-long", _("This is far too long for a caption: at most 1,000 characters can be handed in.")
+            "too-long", _("This is far too long for a caption: you can submit at most 1,000 characters.")
         )
     if "\x00" in text or (not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)):
         return CaptionProblem(
-            "broken", _("This holds characters that are broken (a NUL or half of a pair); type it anew.")
+            "broken", _("This has broken characters (a NUL or half of a surrogate pair). Type it again.")
         )
     return None
 
@@ -80,11 +82,11 @@ def hard_error(text: str) -> CaptionProblem | None:
         return problem
     trimmed = text.strip()
     if not trimmed:
-        return CaptionProblem("empty", _("Nothing is written here yet."))
+        return CaptionProblem("empty", _("Nothing is written here yet. Write a caption."))
     if len(trimmed) > LONGEST_CAPTION * _LONGEST_DECOMPOSITION or len(as_nfc(trimmed)) > LONGEST_CAPTION:
-        return CaptionProblem("too-long", _("This is too long: at most 1,000 characters can be handed in."))
+        return CaptionProblem("too-long", _("This is too long: you can submit at most 1,000 characters."))
     if all(_is_blank(character) for character in trimmed):
-        return CaptionProblem("invisible", _("This holds nothing that can be seen: only spaces or control characters."))
+        return CaptionProblem("invisible", _("This has only spaces or control characters. Write a caption."))
     return None
 
 
@@ -95,17 +97,17 @@ def soft_warnings(text: str, *, language: LanguageTraits, others: Iterable[str])
     warnings = []
     if _is_mostly_foreign(text, frozenset(language.scripts)):
         warnings.append(
-            CaptionProblem("script", _("Most of this is not in the script of the language. Is it the right one?"))
+            CaptionProblem("script", _("Most of this is not in the script of the language. Is it the right language?"))
         )
     if language.spaced and sum(any(map(str.isalnum, piece)) for piece in text.split()) < FEWEST_WORDS:
         warnings.append(
-            CaptionProblem("short", _("This is shorter than three words. Would it do for a friend who cannot see?"))
+            CaptionProblem("short", _("This has fewer than three words. Would it help a friend who cannot see?"))
         )
     elif not language.spaced and sum(map(str.isalnum, text)) < FEWEST_CHARACTERS_UNSPACED:
-        warnings.append(CaptionProblem("short", _("This is very short. Would it do for a friend who cannot see?")))
+        warnings.append(CaptionProblem("short", _("This is very short. Would it help a friend who cannot see?")))
     folded = _folded(text)
     if folded and any(folded == _folded(other) for other in others):
-        warnings.append(CaptionProblem("repeated", _("You wrote the very same for another picture of this batch.")))
+        warnings.append(CaptionProblem("repeated", _("You wrote the same text for another image in this batch.")))
     return warnings
 
 

@@ -124,7 +124,7 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
         _may_write(author, caption.round)
         if not restored and not work.filter(state=AssignmentState.DONE).exists():
             raise RewriteRefusedError(
-                _("Others wrote about this picture while you were away, so that this caption is wanted no more.")
+                _("Other people described this image while you were away, so this caption is no longer needed.")
             )
         caption.text, caption.text_as_typed = stored, text
         caption.warnings = [warning.code for warning in warnings_for(caption, text)]
@@ -139,21 +139,21 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
 
 def _may_be_sent_back(caption: Caption, round: Round) -> None:
     if caption.author is None:
-        raise CorrectionRequestError(_("This caption came from a file: nobody here can write it anew."))
+        raise CorrectionRequestError(_("This caption was imported from a file, so nobody here can rewrite it."))
     if round.state not in UNDECIDED:
-        raise CorrectionRequestError(_("This round has been decided on, so that its captions stay as they are."))
+        raise CorrectionRequestError(_("This round has been decided, so its captions can no longer change."))
     if caption.state == CaptionState.SENT_BACK:
-        raise CorrectionRequestError(_("This caption has been sent back already."))
+        raise CorrectionRequestError(_("This caption has already been returned for correction."))
     if caption.state != CaptionState.COUNTED:
-        raise CorrectionRequestError(_("This caption does not count, so that there is nothing to write anew."))
+        raise CorrectionRequestError(_("This caption does not count, so there is nothing to rewrite."))
     if VerificationTask.objects.filter(caption=caption).exists():
-        raise CorrectionRequestError(_("Others are rating this caption, or have rated it; give feedback instead."))
+        raise CorrectionRequestError(_("Other people are rating this caption or have rated it. Give feedback instead."))
     reasons = {
         "": "",
-        "paused": _("Its author is paused in this language. Let them work again first, or give feedback."),
-        "excluded": _("What its author wrote in this language is excluded. Undo that first."),
-        "gone": _("Its author is not an annotator of this project any more, or has not agreed to the newest consent "
-                  "text, and could not write it anew."),
+        "paused": _("Its author is paused in this language. Let them continue first, or give feedback."),
+        "excluded": _("Its author’s work in this language is excluded. Undo that first."),
+        "gone": _("Its author could not rewrite it: they are no longer an annotator of this project, or have not "
+            "agreed to the newest consent text."),
     }  # fmt: skip
     if reason := reasons[_hindrance(caption.author, round)]:
         raise CorrectionRequestError(reason)
@@ -161,16 +161,14 @@ def _may_be_sent_back(caption: Caption, round: Round) -> None:
 
 def _may_write(author: User, round: Round) -> None:
     if round.state == RoundState.REJECTED:
-        raise RewriteRefusedError(
-            _("This round is over and another one follows, so that this caption is wanted no more.")
-        )
+        raise RewriteRefusedError(_("This round is over and another one follows, so this caption is no longer needed."))
     reasons = {
         "": "",
-        "paused": _("A manager has paused you in this language. Copy what you wrote, and ask them."),
-        "excluded": _("A manager has decided that your captions in this language do not count. Copy what you wrote, "
-                      "and ask them."),
-        "gone": _("You are not an annotator of this project, or have not agreed to its newest consent text. Copy what "
-                  "you wrote, and see under My work what is missing."),
+        "paused": _("A manager has paused you in this language. Copy your text, and ask them."),
+        "excluded": _("A manager has decided that your captions in this language do not count. Copy your text, and ask "
+            "them."),
+        "gone": _("You are not an annotator of this project, or have not agreed to its newest consent text. Copy "
+            "your text, then see under My work what is missing."),
     }  # fmt: skip
     if reason := reasons[_hindrance(author, round)]:
         raise RewriteRefusedError(reason)

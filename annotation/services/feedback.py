@@ -36,9 +36,9 @@ def give_feedback(
     text = clean_note(text)
     with transaction.atomic():
         if caption is not None and (caption.author_id, caption.round_id) != (person.pk, round.pk):
-            raise FeedbackError(_("This caption is not by this person in this round; load the page again."))
+            raise FeedbackError(_("This person did not write this caption in this round. Reload the page."))
         if not Membership.objects.filter(project=round.project_id, user=person, role=Role.ANNOTATOR).exists():
-            raise FeedbackError(_("This person is not an annotator of the project any more, and would not see it."))
+            raise FeedbackError(_("This person is no longer an annotator of the project and would not see it."))
         made = Feedback.objects.create(
             project_id=round.project_id, round=round, person=person, caption=caption, text=text, by=by, at=now
         )
@@ -72,9 +72,9 @@ def clean_note(text: str) -> str:
     """
     text = text.replace("\r\n", "\n").strip()
     if not text:
-        raise FeedbackError(_("Write what you want to say first."))
+        raise FeedbackError(_("Write your feedback first."))
     if len(text) > LONGEST_NOTE:
-        raise FeedbackError(_("This is too long: at most 5,000 characters."))
+        raise FeedbackError(_("This is too long: you can write at most 5,000 characters."))
     problem = text_checks.unstorable(text)
     if problem:
         raise FeedbackError(str(problem.message))

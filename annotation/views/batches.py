@@ -67,7 +67,7 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
         return redirect("annotation:batch-rate", batch_id)
     position = first_to_write(batch)
     if position is None:
-        raise Http404(_("Nothing of this batch is left."))
+        raise Http404(_("Nothing is left of this batch."))
     return redirect("annotation:caption-write", batch_id, position)
 
 
@@ -152,7 +152,7 @@ def caption_write(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
 def _writing(request: HttpRequest, batch: CaptionBatch, position: int, status: int = 200, **more: Any) -> HttpResponse:
     page = write_page(batch, position, user_of(request), timezone.now())
     if page is None:
-        raise Http404(_("This image is not in your hands any more."))
+        raise Http404(_("This image is no longer assigned to you."))
     unfinished = text_checks.hard_error(page.item.text) if UNFINISHED in request.GET else None
     context = {**vars(page), "error": unfinished and unfinished.message, **more}
     return render(request, "annotation/write.html", context, status=status)
@@ -171,13 +171,16 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
             now=timezone.now(),
         )
     except (CaptionBatch.DoesNotExist, CaptionItem.DoesNotExist) as gone:
-        raise Http404(_("This image is not in your hands.")) from gone
+        raise Http404(_("This image is not assigned to you.")) from gone
     except (services.StaleStateError, BatchReturnedError):
         return redirect("annotation:batch-show", batch_id)
     except services.InvalidCaptionError as refused:
         return _writing_again(request, batch_id, position, 422, refused.problem.message, text)
     except services.StaleDraftError:
-        message = _("This caption was changed in another tab meanwhile. Below is what is stored; yours is kept here.")
+        message = _(
+            "This caption was changed in another tab in the meantime. The saved text is below; your text is "
+            "still in the box."
+        )
         return _writing_again(request, batch_id, position, 409, message, text)
     if request.POST.get("go") == "following" and text_checks.hard_error(text):
         # A page of its own address: loaded again, it shows what is stored by then.

@@ -51,10 +51,10 @@ def language_progress(request: HttpRequest, slug: str, tag: str) -> HttpResponse
 def round_step(request: HttpRequest, slug: str, round_id: int, action: str) -> HttpResponse:
     round = round_managed_by(request.user, slug, round_id)
     if action not in Action.values:
-        raise Http404(_("There is no such step."))
+        raise Http404(_("There is no such action."))
     form = StepForm(request.POST, action=Action(action))
     if not form.is_valid():
-        return _again(request, round, action, _("Say why, in a sentence that others understand later."))
+        return _again(request, round, action, _("Give a reason that others will understand later."))
     try:
         done = _STEPS[Action(action)](round, form, {"by": user_of(request), "now": timezone.now()})
     except services.StepNotAllowedError as refused:
@@ -74,7 +74,7 @@ def round_take_back(request: HttpRequest, slug: str, round_id: int) -> HttpRespo
     except services.StepNotAllowedError as refused:
         messages.error(request, str(refused))
     else:
-        text = ngettext("%(number)d batch was taken back.", "%(number)d batches were taken back.", number)
+        text = ngettext("%(number)d batch was returned.", "%(number)d batches were returned.", number)
         messages.success(request, text % {"number": number})
     return redirect("annotation:language-show", slug, round.language_id)
 
@@ -111,7 +111,7 @@ def pilot_skip(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     except services.StepNotAllowedError as refused:
         messages.error(request, str(refused))
     else:
-        messages.success(request, _("There is no further pilot. The main round may be opened."))
+        messages.success(request, _("There will be no further pilot. You can now open the main round."))
     return redirect("annotation:language-show", slug, tag)
 
 
@@ -121,7 +121,7 @@ def verification_plan(request: HttpRequest, slug: str, round_id: int) -> HttpRes
     round = round_managed_by(request.user, slug, round_id)
     form = SampleForm(request.POST)
     if not form.is_valid():
-        messages.error(request, _("Say how many captions are rated, or leave it empty for all."))
+        messages.error(request, _("Enter how many captions to rate, or leave the field empty for all."))
         return redirect("annotation:language-show", slug, round.language_id)
     try:
         services.plan_verification(
@@ -242,21 +242,23 @@ def _qualify(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
 def _pause(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
     number = standings.pause(reason=reason, **about, **who)
     text = ngettext(
-        "paused; %(number)d batch in hand was returned.", "paused; %(number)d batches in hand were returned.", number
+        "paused; %(number)d unfinished batch was returned.",
+        "paused; %(number)d unfinished batches were returned.",
+        number,
     )
     return text % {"number": number}
 
 
 def _lift(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
     back = standings.lift(**about, **who)
-    return _("qualified again.") if back else _("nothing is decided any more.")
+    return _("qualified again.") if back else _("the decision was withdrawn.")
 
 
 def _exclude(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
     exclusion = standings.exclude(reason=reason, **about, **who)
     text = ngettext(
-        "%(number)d caption does not count any more; somebody else can write it.",
-        "%(number)d captions do not count any more; others can write them.",
+        "%(number)d caption no longer counts; somebody else can write it.",
+        "%(number)d captions no longer count; others can write them.",
         exclusion.captions,
     )
     return text % {"number": exclusion.captions}
@@ -265,14 +267,14 @@ def _exclude(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
 def _undo(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
     exclusion = Exclusion.objects.filter(undone_at=None, **about).first()
     if exclusion is None:
-        return _("nothing is excluded.")
+        return _("nothing was excluded.")
     undone = standings.undo_exclusion(exclusion=exclusion, **who)
     text = ngettext("%(number)d caption counts again.", "%(number)d captions count again.", undone.restored)
     said = text % {"number": undone.restored}
     if undone.left_out:
         stay = ngettext(
-            "%(number)d stays out, as somebody else has written that one by now.",
-            "%(number)d stay out, as others have written those by now.",
+            "%(number)d stays excluded because somebody else has written it since.",
+            "%(number)d stay excluded because others have written them since.",
             undone.left_out,
         )
         said = f"{said} {stay % {'number': undone.left_out}}"

@@ -74,7 +74,7 @@ def caption_feedback(request: HttpRequest, slug: str, caption_id: int) -> HttpRe
         give_feedback(text=text, by=user_of(request), now=timezone.now(), **about)
     except FeedbackError as refused:
         return _again(request, caption, "feedback", text, str(refused))
-    return _back(request, caption, _("They see it before their next batch."))
+    return _back(request, caption, _("Feedback sent. They will see it before their next batch."))
 
 
 @require_POST
@@ -88,7 +88,7 @@ def caption_send_back(request: HttpRequest, slug: str, caption_id: int) -> HttpR
         corrections.send_back(caption_id=caption.pk, note=note, by=user_of(request), now=timezone.now())
     except (FeedbackError, corrections.CorrectionRequestError) as refused:
         return _again(request, caption, "send-back", note, str(refused))
-    return _back(request, caption, _("The caption was sent back to its author."))
+    return _back(request, caption, _("The caption was returned to its author for correction."))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -105,7 +105,7 @@ def feedback_create(request: HttpRequest, slug: str, round_id: int) -> HttpRespo
         except FeedbackError as refused:
             form.add_error("person", str(refused))
         else:
-            messages.success(request, _("They see it before their next batch."))
+            messages.success(request, _("Feedback sent. They will see it before their next batch."))
             return redirect("annotation:feedback-create", slug, round_id)
     context = {"project": round.project, "round": round, "form": form, "given": given_in(round)}
     return render(request, "annotation/feedback_create.html", context, status=422 if form.is_bound else 200)
@@ -117,8 +117,8 @@ def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:
         return None
     messages.error(
         request,
-        _("You have a batch with pictures of this project to finish yourself, and here stands what others wrote about "
-          "them. Hand that batch in first, or ask another manager to look."),
+        _("This page has other people’s captions of images in a batch that is assigned to you. Submit that "
+            "batch first, or ask another manager to look."),
     )  # fmt: skip
     where = reverse("annotation:project-show", args=[project.slug])
     return HttpResponse(headers={"HX-Redirect": where}) if is_htmx(request) else redirect(where)

@@ -34,7 +34,7 @@ def feedback_list(request: HttpRequest) -> HttpResponse:
 def feedback_show(request: HttpRequest, feedback_id: int) -> HttpResponse:
     note = note_to(user_of(request), feedback_id)
     if note is None:
-        raise Http404(_("There is no such feedback for you, or it is about a picture that you have in hand."))
+        raise Http404(_("You have no such feedback, or it is about an image that is assigned to you now."))
     return render(request, "annotation/feedback.html", {"note": note, "language": note.language})
 
 
@@ -45,7 +45,7 @@ def feedback_acknowledge(request: HttpRequest, feedback_id: int) -> HttpResponse
     try:
         acknowledge(feedback_id=feedback_id, person=person, now=timezone.now())
     except Feedback.DoesNotExist as gone:
-        raise Http404(_("There is no such feedback for you, or it is about a picture that you have in hand.")) from gone
+        raise Http404(_("You have no such feedback, or it is about an image that is assigned to you now.")) from gone
     return redirect("annotation:feedback-list" if unread(person) else "annotation:work-show")
 
 
@@ -72,7 +72,7 @@ def _submit(request: HttpRequest, caption: Caption) -> HttpResponse:
         return _page(request, caption, 409, typed=text, problem=str(refused))
     except corrections.AlreadyRewrittenError:
         return _page(request, caption_sent_back_to(author, caption.pk), 409, typed=text)
-    messages.success(request, _("Your new caption was handed in. Thank you!"))
+    messages.success(request, _("Your new caption was submitted. Thank you!"))
     return redirect("annotation:work-show")
 
 

@@ -65,7 +65,7 @@ def guidelines_edit(request: HttpRequest, slug: str) -> HttpResponse:
     except StaleGuidelinesError as refused:
         messages.error(request, str(refused))
         return editor.page(forms | {"newest": editor.last.version}, status=409)
-    messages.success(request, _("Version %(version)d is in force.") % {"version": made.version})
+    messages.success(request, _("Version %(version)d is now in use.") % {"version": made.version})
     return redirect("annotation:guidelines-show", slug)
 
 
@@ -94,7 +94,7 @@ class _Editor:
             picture = self.request.POST.get("picture", "")
             image = self.images.filter(pk=picture).first() if picture.isdecimal() and len(picture) < 19 else None
             if image is None:
-                messages.error(self.request, _("Choose a picture first."))
+                messages.error(self.request, _("Choose an image first."))
             elif not examples.add(image):
                 messages.error(self.request, too_many())
         elif do.startswith("drop-"):
@@ -150,7 +150,7 @@ def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:
         return None
     messages.error(
         request,
-        _("You have a batch with pictures of this project to finish yourself, and examples say what others wrote about "
-          "them. Hand that batch in first, or ask another manager to change the guidelines."),
+        _("Examples may have other people’s captions of images in a batch that is assigned to you. Submit "
+            "that batch first, or ask another manager to change the guidelines."),
     )  # fmt: skip
     return redirect("annotation:guidelines-show", project.slug)

@@ -126,7 +126,7 @@ def round_settings(request: HttpRequest, slug: str, round_id: int) -> HttpRespon
         context = {"form": form, "round": round, "project": round.project}
         return render(request, "annotation/manage_round_settings.html", context, status=422 if form.is_bound else 200)
     above = services.change_round(round=round, settings=form.settings(), by=user_of(request), now=timezone.now())
-    messages.success(request, _("The settings are saved. They hold for batches that are handed out from now on."))
+    messages.success(request, _("The settings are saved. They apply to batches that people take from now on."))
     if above:
         _say_what_stays_above(request, round, above)
     return redirect("annotation:project-show", slug)
@@ -142,8 +142,8 @@ def references_use(request: HttpRequest, slug: str, round_id: int) -> HttpRespon
         messages.error(request, str(refused))
         return redirect("annotation:round-settings", slug, round_id)
     text = ngettext(
-        "%(number)d caption that counts is among the references now.",
-        "%(number)d captions that count are among the references now.",
+        "%(number)d counted caption is now a reference.",
+        "%(number)d counted captions are now references.",
         made.captions,
     )
     messages.success(request, text % {"number": made.captions})
@@ -155,12 +155,12 @@ def references_use(request: HttpRequest, slug: str, round_id: int) -> HttpRespon
 def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
     project = project_for(request.user, slug, Role.MANAGER)
     if layout not in Layout.values:
-        raise Http404(_("There is no such format. Those there are: %(known)s.") % {"known": ", ".join(Layout.values)})
+        raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(Layout.values)})
     if has_assigned_pictures(user_of(request), project):
         messages.error(
             request,
-            _("You have a batch with pictures of this project to finish yourself, and the file says what others wrote "
-              "about them. Hand that batch in first, or ask another manager for the file."),
+            _("The file has other people’s captions of images in a batch that is assigned to you. Submit "
+                "that batch first, or ask another manager for the file."),
         )  # fmt: skip
         return redirect("annotation:project-show", slug)
     wanted, until = Layout(layout), timezone.now()
@@ -173,7 +173,9 @@ def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpRespons
 
 def _must_be_manager(request: HttpRequest) -> None:
     if not manages_anything(request.user):
-        raise PermissionDenied(_("Only managers see this page. Ask who runs this installation to make you one."))
+        raise PermissionDenied(
+            _("Only managers can see this page. Ask the administrator of this site to make you one.")
+        )
 
 
 def _setting_up(form: LanguagesForm, collection: Collection) -> SettingUp:
@@ -191,15 +193,15 @@ def _setting_up(form: LanguagesForm, collection: Collection) -> SettingUp:
 
 def _fill(request: HttpRequest, rounds: list[int]) -> None:
     tasks.nudge_filling(rounds)
-    messages.success(request, _("The images are being laid out; the table below fills within seconds."))
+    messages.success(request, _("The images are being prepared. The table below fills within seconds."))
 
 
 def _say_what_is_left_out(request: HttpRequest, form: LanguagesForm, collection: Collection) -> None:
     without = overview.coverage_of(collection, form.cleaned_data["captioners"]).without
     if without:
         text = ngettext(
-            "%(number)d image has no English caption by the models chosen, and is left out until it has one.",
-            "%(number)d images have no English caption by the models chosen, and are left out until they have one.",
+            "%(number)d image has no English caption by the chosen models and is left out until it has one.",
+            "%(number)d images have no English caption by the chosen models and are left out until they have one.",
             without,
         )
         messages.warning(request, text % {"number": without})
@@ -207,8 +209,9 @@ def _say_what_is_left_out(request: HttpRequest, form: LanguagesForm, collection:
 
 def _say_what_stays_above(request: HttpRequest, round: Round, above: int) -> None:
     text = ngettext(
-        "%(language)s: %(number)d image keeps more places, as more people than that wrote about it or are at it.",
-        "%(language)s: %(number)d images keep more places, as more people than that wrote about them or are at them.",
+        "%(language)s: %(number)d image keeps more places because more people have described it or are working on it.",
+        "%(language)s: %(number)d images keep more places because more people have described them or are "
+        "working on them.",
         above,
     )
     messages.warning(request, text % {"language": round.language.name, "number": above})

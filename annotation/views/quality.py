@@ -63,7 +63,7 @@ def quality_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
     """Counted for the file itself, so that it has what was handed in a second ago."""
     project = project_for(request.user, slug, *READERS)
     if layout not in Layout.values:
-        raise Http404(_("There is no such format. Those there are: %(known)s.") % {"known": ", ".join(Layout.values)})
+        raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(Layout.values)})
     wanted = Layout(layout)
     lines = write(fresh_table(project), wanted, name_of=partial(pseudonym, project))
     response = HttpResponse("".join(lines), content_type=wanted.content_type)

@@ -35,16 +35,16 @@ def batch_move(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResponse:
     except NotQualifiedError as stopped:
         _say_what_stops(request, to, [missing_requirement.code for missing_requirement in stopped.missing_requirements])
     except services.ReassignmentError:
-        messages.error(request, _("Ratings of captions cannot be given to one person. Take the batch back instead."))
+        messages.error(request, _("You cannot reassign a batch of captions to rate. Return it instead."))
     except BatchClosedError:
-        messages.info(request, _("This batch is in nobody's hands any more."))
+        messages.info(request, _("This batch is no longer assigned to anybody."))
     except PoolClosedError:
-        messages.error(request, _("This round is not open, so nobody gets a new batch of it. Open it first."))
+        messages.error(request, _("This round is not open, so nobody can get a batch of it. Open it first."))
     except OpenBatchExistsError:
-        messages.error(request, _("%(name)s has a batch of this round in hand already.") % {"name": to.username})
+        messages.error(request, _("%(name)s already has a batch of this round.") % {"name": to.username})
     except NoTasksAvailableError:
         messages.error(
-            request, _("%(name)s may not get any of these pictures: they had them before.") % {"name": to.username}
+            request, _("%(name)s cannot get any of these images because they had them before.") % {"name": to.username}
         )
     else:
         _say_what_moved(request, to, moved)
@@ -58,7 +58,7 @@ def batch_take_back(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResp
     try:
         freed = services.return_batch(batch=batch, by=user_of(request), now=timezone.now())
     except BatchClosedError:
-        messages.info(request, _("This batch is in nobody's hands any more."))
+        messages.info(request, _("This batch is no longer assigned to anybody."))
     else:
         text = ngettext("%(number)d place is free again.", "%(number)d places are free again.", freed)
         messages.success(request, text % {"number": freed})
@@ -67,15 +67,15 @@ def batch_take_back(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResp
 
 def _say_what_moved(request: HttpRequest, to: User, moved: services.Moved) -> None:
     text = ngettext(
-        "%(name)s has %(number)d picture now, and begins anew.",
-        "%(name)s has %(number)d pictures now, and begins anew.",
+        "%(number)d image is now assigned to %(name)s, who starts from the beginning.",
+        "%(number)d images are now assigned to %(name)s, who starts from the beginning.",
         moved.moved,
     )
     messages.success(request, text % {"name": to.username, "number": moved.moved})
     if moved.left:
         text = ngettext(
-            "%(number)d picture could not come along, as they had it before; it is free for anybody else.",
-            "%(number)d pictures could not come along, as they had them before; they are free for anybody else.",
+            "%(number)d image could not be reassigned because they had it before. Anybody else can take it.",
+            "%(number)d images could not be reassigned because they had them before. Anybody else can take them.",
             moved.left,
         )
         messages.warning(request, text % {"number": moved.left})
@@ -89,11 +89,11 @@ def _say_what_stops(request: HttpRequest, to: User, codes: list[str]) -> None:
         "consent": _("they have not agreed to the newest consent text"),
         "feedback": _("they have feedback to read first"),
         "paused": _("they are paused in this language"),
-        "excluded": _("what they did in this language is excluded"),
+        "excluded": _("their work in this language is excluded"),
         "qualification": _("they are not qualified in this language"),
     }
     reasons = "; ".join(known.get(code, code) for code in codes)
-    text = _("%(name)s cannot take this batch over: %(reasons)s.")
+    text = _("This batch cannot be reassigned to %(name)s: %(reasons)s.")
     messages.error(request, text % {"name": to.username, "reasons": reasons})
 
 

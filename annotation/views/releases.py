@@ -95,14 +95,14 @@ def _download(request: HttpRequest, release: Release, stored: str, name: str) ->
     if has_assigned_pictures(user_of(request), release.project):
         messages.error(
             request,
-            _("You have a batch with pictures of this project to finish yourself, and the file says what others wrote "
-              "about them. Hand that batch in first, or ask somebody else for the file."),
+            _("The file has other people’s captions of images in a batch that is assigned to you. Submit "
+                "that batch first, or ask somebody else for the file."),
         )  # fmt: skip
         return redirect("annotation:release-show", release.project.slug, release.number)
     try:
         file = default_storage.open(stored)
     except FileNotFoundError as error:
-        raise Http404(_("The file is not in storage any more. Ask who runs this installation.")) from error
+        raise Http404(_("The file is no longer in storage. Ask the administrator of this site.")) from error
     return FileResponse(file, as_attachment=True, filename=name, content_type="application/octet-stream")
 
 

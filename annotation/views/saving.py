@@ -32,18 +32,18 @@ def saving_view(
         location = reverse(batch, args=[batch_id])
         if not request.user.is_authenticated:
             sign_in = f"{reverse('account_login')}?next={location}"
-            return _no(401, "signed-out", _("You are signed out. What you wrote is kept on this device."), sign_in)
+            return _no(401, "signed-out", _("You are signed out. Your text is kept on this device."), sign_in)
         try:
             return view(request, batch_id, *args, **kwargs)
         except ObjectDoesNotExist:
-            return _no(404, "gone", _("This image is not in your hands."), reverse("annotation:work-show"))
+            return _no(404, "gone", _("This image is not assigned to you."), reverse("annotation:work-show"))
         except services.StaleStateError:
-            return _no(409, "moved-on", _("This batch has moved on in another tab."), location)
+            return _no(409, "moved-on", _("This batch has moved to another stage in another tab."), location)
         except services.StaleDraftError as conflict:
             stored = {"state": "conflict", "revision": conflict.item.revision, "text": conflict.item.text}
             return JsonResponse(stored, status=409)
         except LeaseExpiredError:
-            return _no(410, "closed", _("The time for this batch ran out. You can take it up again."), location)
+            return _no(410, "closed", _("This batch has expired. You can resume it."), location)
         except BatchReturnedError:
             return _no(410, "closed", _("This batch was returned. You can resume it."), location)
         except services.InvalidCaptionError as refused:

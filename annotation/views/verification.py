@@ -44,13 +44,13 @@ def verification_take(request: HttpRequest, round_id: int) -> HttpResponse:
     except NotQualifiedError as stopped:
         _say(request, stopped)
     except PoolClosedError:
-        messages.info(request, _("This round is closed at present; its manager opens it again."))
+        messages.info(request, _("This round is closed for now. A manager can open it again."))
     except PoolBusyError:
-        messages.info(request, _("Others are taking the last captions this very moment. Try again in a few seconds."))
+        messages.info(request, _("Other people are taking the last captions right now. Try again in a few seconds."))
     else:
         if batch:
             return redirect("annotation:verification-show", batch.pk)
-        messages.info(request, _("There is nothing left for you in this round: all other captions have their raters."))
+        messages.info(request, _("There is nothing left for you in this round: all other captions have enough raters."))
     return redirect("annotation:work-show")
 
 
@@ -129,7 +129,7 @@ def verification_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = ratings_for(request.user, batch_id)
     if request.method == "POST":
         services.return_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now())
-        messages.success(request, _("The batch was given back. Others can rate its captions now."))
+        messages.success(request, _("The batch was returned. Other people can rate its captions now."))
         return redirect("annotation:work-show")
     if batch.submitted_at:
         return redirect("annotation:verification-done", batch_id)
@@ -147,9 +147,11 @@ def verification_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     except NotQualifiedError as stopped:
         _say(request, stopped)
     except NoTasksAvailableError:
-        messages.info(request, _("Others have rated all captions of this batch since. What you rated is kept."))
+        messages.info(
+            request, _("Other people have taken all captions of this batch since then. Your ratings are kept.")
+        )
     except PoolClosedError:
-        messages.info(request, _("This round is closed at present; its manager opens it again."))
+        messages.info(request, _("This round is closed for now. A manager can open it again."))
     except OpenBatchExistsError as stopped:
         messages.info(request, _("Finish or return this batch first."))
         return redirect("annotation:verification-show", stopped.batch.pk)

@@ -50,13 +50,13 @@ def batch_take(request: HttpRequest, round_id: int) -> HttpResponse:
         for missing_requirement in stopped.missing_requirements:
             messages.error(request, missing_requirement.message)
     except PoolClosedError:
-        messages.info(request, _("This round is closed at present; its manager opens it again."))
+        messages.info(request, _("This round is closed for now. A manager can open it again."))
     except PoolBusyError:
-        messages.info(request, _("Others are taking the last images this very moment. Try again in a few seconds."))
+        messages.info(request, _("Other people are taking the last images right now. Try again in a few seconds."))
     else:
         if batch:
             return redirect("annotation:batch-show", batch.pk)
-        messages.info(request, _("There is nothing left for you in this round: every image has gone to somebody."))
+        messages.info(request, _("There is nothing left for you in this round: other people have taken every image."))
     return redirect("annotation:work-show")
 
 
@@ -75,7 +75,7 @@ def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_for(user_of(request), batch_id)
     if request.method == "POST":
         services.return_batch(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
-        messages.success(request, _("The batch was given back. Others can take its images now."))
+        messages.success(request, _("The batch was returned. Other people can take its images now."))
         return redirect("annotation:work-show")
     if batch.stage == Stage.SUBMITTED:
         return redirect("annotation:batch-done", batch_id)
@@ -93,9 +93,9 @@ def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
         for missing_requirement in stopped.missing_requirements:
             messages.error(request, missing_requirement.message)
     except NoTasksAvailableError:
-        messages.info(request, _("All images of this batch have gone to others since. What you wrote is kept."))
+        messages.info(request, _("Other people have taken all images of this batch since then. Your drafts are kept."))
     except PoolClosedError:
-        messages.info(request, _("This round is closed at present; its manager opens it again."))
+        messages.info(request, _("This round is closed for now. A manager can open it again."))
     except OpenBatchExistsError as stopped:
         messages.info(request, _("Finish or return this batch first."))
         return redirect("annotation:batch-show", stopped.batch.pk)

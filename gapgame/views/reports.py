@@ -20,7 +20,7 @@ from people.permissions import has_role
 from people.requests import user_of
 from people.services import audit_log
 
-GROUP_LABELS = {"word": _("Word"), "image": _("Picture"), "player": _("Player"), "language": _("Language")}
+GROUP_LABELS = {"word": _("Word"), "image": _("Image"), "player": _("Player"), "language": _("Language")}
 
 
 @require_safe

@@ -68,7 +68,7 @@ def consent_publish(request: HttpRequest, slug: str) -> HttpResponse:
     form = ConsentTextForm(request.POST or None, text=text)
     if form.is_valid():
         published = publish_consent_text(project=project, by=user_of(request), now=timezone.now(), **form.cleaned_data)
-        messages.success(request, _("Version %(version)d is in force.") % {"version": published.version})
+        messages.success(request, _("Version %(version)d is now in use.") % {"version": published.version})
         return redirect("people:consent-publish", slug)
     context = {"project": project, "text": text, "form": form, "text_html": to_html(text.body) if text else ""}
     return render(request, "people/consent_publish.html", context, status=422 if form.is_bound else 200)

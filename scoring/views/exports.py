@@ -24,7 +24,7 @@ def score_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBa
     project = project_for(request.user, slug, *READERS)
     if layout not in Layout.values:
         known = ", ".join(Layout.values)
-        raise Http404(_("There is no such format. Those there are: %(known)s.") % {"known": known})
+        raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": known})
     wanted = Layout(layout)
     sets = ReferenceSet.objects.filter(project=project)
     if wanted.has_images and has_assigned_pictures(user_of(request), sets):

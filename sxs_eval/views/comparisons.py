@@ -108,7 +108,7 @@ def comparison_settings(request: HttpRequest, slug: str, comparison_id: int) -> 
         return render(request, "sxs_eval/comparison_settings.html", context, status=422 if form.is_bound else 200)
     by, now = user_of(request), timezone.now()
     services.change_comparison(comparison=comparison, settings=form.settings(), by=by, now=now)
-    messages.success(request, _("The settings are saved. They hold for batches that are handed out from now on."))
+    messages.success(request, _("The settings are saved. They apply to batches that people take from now on."))
     if "replication" in form.changed_data:
         replication = form.cleaned_data["replication"]
         above = services.change_replication(comparison=comparison, replication=replication, by=by, now=now)
@@ -136,7 +136,7 @@ def instructions_publish(request: HttpRequest, slug: str) -> HttpResponse:
         published = services.publish_instructions(
             project=project, body=form.cleaned_data["body"], by=user_of(request), now=timezone.now()
         )
-        messages.success(request, _("Version %(version)d is in force.") % {"version": published.version})
+        messages.success(request, _("Version %(version)d is now in use.") % {"version": published.version})
         return redirect("sxs_eval:instructions-publish", slug)
     context = {"project": project, "form": form, "instructions": last, "html": to_html(last.body) if last else ""}
     context["decides"] = has_role(request.user, project, Role.MANAGER)

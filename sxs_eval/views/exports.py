@@ -52,7 +52,9 @@ def tables_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseB
 
 def _layout(layouts: type[L], layout: str) -> L:
     if layout not in layouts.values:
-        raise Http404(_("There is no such format. Those there are: %(known)s.") % {"known": ", ".join(layouts.values)})
+        raise Http404(
+            _("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(layouts.values)}
+        )
     return layouts(layout)
 
 

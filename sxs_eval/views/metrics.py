@@ -37,7 +37,7 @@ def metrics_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
     project = project_for(request.user, slug, *READERS)
     if layout not in MetricsLayout.values:
         known = ", ".join(MetricsLayout.values)
-        raise Http404(_("There is no such format. Those there are: %(known)s.") % {"known": known})
+        raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": known})
     wanted = MetricsLayout(layout)
     found = evaluations_of(project)
     content = as_csv(found) if wanted is MetricsLayout.CSV else as_json(found)

@@ -166,7 +166,7 @@ class TestOneLanguage:
         assert 'name="assigned" value="take-back"' in text
         step(manager, pilot, "close", assigned="let-finish")
         address = reverse("annotation:round-take-back", args=[pilot.project.slug, pilot.pk])
-        assert "1 batch was taken back." in text_of(manager.post(address, follow=True))
+        assert "1 batch was returned." in text_of(manager.post(address, follow=True))
 
     def test_another_pilot_is_planned_after_one_that_was_not_good_enough(self, pilot, manager):
         add = reverse("annotation:pilot-plan", args=[pilot.project.slug, "de"])
@@ -271,7 +271,7 @@ class TestPeople:
         take(pilot, mina, now=timezone.now())
         assert decide(manager, pilot, mina, "pause").status_code == 422
         text = text_of(decide(manager, pilot, mina, "pause", reason="Too fast."))
-        assert "mina: paused; 1 batch in hand was returned." in text
+        assert "mina: paused; 1 unfinished batch was returned." in text
         work = text_of(client_of(mina).get(reverse("annotation:work-show")))
         assert "A manager has paused your work in German." in work
         assert "Too fast." not in work
@@ -283,11 +283,11 @@ class TestPeople:
         submit_captions(pilot, mina)
         submit_captions(pilot, mina)
         text = text_of(decide(manager, pilot, mina, "exclude", reason="Machine-made."))
-        assert "4 captions do not count any more" in text
+        assert "4 captions no longer count" in text
         assert "Ask them about it" in text_of(client_of(mina).get(reverse("annotation:work-show")))
         submit_captions(pilot, noor)
         text = text_of(decide(manager, pilot, mina, "undo"))
-        assert "2 captions count again. 2 stay out, as others have written those by now." in text
+        assert "2 captions count again. 2 stay excluded because others have written them since." in text
         assert Caption.objects.counted().filter(round=pilot).count() == 4
         assert "Machine-made." in text_of(
             manager.get(reverse("annotation:standing-show", args=[pilot.project.slug, "de", mina.pk]))
@@ -311,7 +311,7 @@ class TestPeople:
         submit_captions(pilot, mina)
         decide(manager, pilot, mina, "exclude", reason="Machine-made.")
         decide(manager, pilot, mina, "undo")
-        assert "nothing is excluded" in text_of(decide(manager, pilot, mina, "undo"))
+        assert "nothing was excluded" in text_of(decide(manager, pilot, mina, "undo"))
         assert Exclusion.objects.get().undone_at
 
 

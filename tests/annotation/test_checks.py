@@ -300,7 +300,7 @@ class TestFindings:
         assert Feedback.objects.get().caption == caption
         assert SentBack.objects.get().note == "What do they wear?"
         assert "More colours." in html
-        assert "sent back" in html
+        assert "returned for correction" in html
 
     @pytest.mark.parametrize("htmx", [True, False])
     @pytest.mark.parametrize("name", ["caption-feedback", "caption-send-back"])

@@ -18,7 +18,7 @@ from tests.factories import NOW, make_annotator, make_round
 
 pytestmark = pytest.mark.django_db
 
-HINT = "almost what was shown on the first screen"
+HINT = "almost the same as what was shown on the first screen"
 OWN = "Ein Boot liegt am Strand"
 
 
@@ -96,8 +96,8 @@ def test_on_submitting_one_is_told_which_and_submits_all_the_same(batch, ann, si
     assert told["Location"] == review
     page = signed_in.get(review).content.decode()
     assert page.count(HINT) == 3  # at the head, and beside each
-    assert "Picture 1" in page.partition("<ol")[0]
-    assert "Picture 2" not in page.partition("<ol")[0]
+    assert "Image 1" in page.partition("<ol")[0]
+    assert "Image 2" not in page.partition("<ol")[0]
     assert not is_submitted(batch)
     # It stays with the texts it is about, on the page of each, too.
     assert HINT in signed_in.get(reverse("annotation:caption-write", args=[batch.pk, 1])).content.decode()

@@ -249,7 +249,7 @@ class TestThePage:
 
         page = client.post(path, {"text": "Boote"}).content.decode()
 
-        assert "shorter than three words" in page
+        assert "fewer than three words" in page
         assert ">Boote</textarea>" in page
         assert client.post(path, {"text": "Boote", "seen": "short"}).status_code == 302
         caption.refresh_from_db()

@@ -118,7 +118,7 @@ class TestBeforeTheNextBatch:
         client = client_of(ann)
 
         page = client.get(reverse("annotation:work-show")).content.decode()
-        assert "A manager has written to you" in page
+        assert "You have feedback from a manager" in page
         assert reverse("annotation:feedback-list") in page
 
     def test_acknowledging_by_the_page_opens_the_way(self, round, ann):
@@ -194,7 +194,7 @@ class TestGiving:
             give(round, make_user())
 
     def test_on_a_caption_to_its_author_alone(self, round, caption):
-        with pytest.raises(FeedbackError, match="not by this person"):
+        with pytest.raises(FeedbackError, match="did not write this caption"):
             give(round, make_annotator(round), caption=caption)
 
     def test_it_stands_in_the_log_without_its_words(self, round, ann):

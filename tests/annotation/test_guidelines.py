@@ -169,7 +169,7 @@ class TestWhoSeesAnExample:
         assert examples_for(made, manager).kept_back == 1
         address = reverse("annotation:guidelines-edit", args=[round.project.slug])
         stopped = client_of(manager).get(address, follow=True)
-        assert "Hand that batch in first" in stopped.content.decode()
+        assert "Submit that batch first" in stopped.content.decode()
         assert "Boote" not in stopped.content.decode()
 
 
@@ -270,7 +270,7 @@ class TestEditing:
     def test_a_picture_of_another_project_is_no_example(self, round, manager, address):
         image = make_round(images=1).tasks.get().image
         added = manager.post(address, self.sent(round, do="add", picture=str(image.pk)))
-        assert "Choose a picture first." in added.content.decode()
+        assert "Choose an image first." in added.content.decode()
 
     def test_two_managers_do_not_overwrite_each_other(self, round, manager, address):
         publish(round.project)

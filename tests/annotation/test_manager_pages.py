@@ -183,7 +183,7 @@ class TestCreatingInTheBrowser:
         make_captioner(collection, "other")
         ModelCaption.objects.filter(image=collection.entries.first().image, model__name="blip").delete()
         page = manager.post(path, answers, follow=True).content.decode()
-        assert "1 image has no English caption by the models chosen" in page
+        assert "1 image has no English caption by the chosen models" in page
 
     def test_without_images_or_captions_it_says_what_to_do_first(self, manager, path, collection):
         assert "has an English caption, so there is nothing to rate" in manager.get(path).content.decode()

@@ -200,7 +200,7 @@ class TestFiles:
         for which in ("archive", "file"):
             answer = client.get(address(campaign.project, which), follow=True)
             assert answer.redirect_chain[-1][0] == address(campaign.project, "show")
-            assert "Hand that batch in first" in answer.content.decode()
+            assert "Submit that batch first" in answer.content.decode()
 
     def test_who_has_submitted_gets_it(self, client, campaign, release):
         elsewhere = make_round(collection=campaign.collection, captioners=[make_captioner(campaign.collection)])

@@ -134,7 +134,7 @@ class TestExcluding:
         submit_captions(round, bob)
         submit_captions(round, bob)
         assert Caption.objects.counted().filter(round=round).count() == 4
-        with pytest.raises(NotQualifiedError, match="does not count at present"):
+        with pytest.raises(NotQualifiedError, match="does not count for now"):
             take(round, ann)
         assert_exact(round.pool)
 

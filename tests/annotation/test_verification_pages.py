@@ -68,7 +68,7 @@ def test_the_work_page_offers_captions_to_rate_and_takes_them(client, round):
     assert answer.url == url_of(batch)
     page = client.get(reverse("annotation:work-show")).content.decode()
     assert url_of(batch) in page
-    assert "5 captions are in your hands" in page
+    assert "5 captions are assigned to you" in page
 
 
 def test_who_is_an_annotator_finds_the_captions_on_the_same_page_and_not_as_work_to_write(round):
@@ -180,14 +180,16 @@ def test_submitting_late_is_told(client, batch, rae):
 
 
 def test_a_batch_is_returned_and_resumed(client, batch):
-    assert "Others can then rate its captions" in client.get(url_of(batch, "verification-return")).content.decode()
+    assert (
+        "Other people can then rate its captions" in client.get(url_of(batch, "verification-return")).content.decode()
+    )
     client.post(url_of(batch, "verification-return"))
     assert url_of(batch, "verification-resume") in client.get(url_of(batch)).content.decode()
     assert client.post(url_of(batch, "verdict-save", 1), {"rating": "BAD"}).status_code == 410
 
     client.post(url_of(batch, "verification-resume"))
 
-    assert "Hand in" in client.get(url_of(batch)).content.decode()
+    assert "Submit" in client.get(url_of(batch)).content.decode()
 
 
 def test_the_reasons_are_given_to_who_may_not_rate(client, round, rae):
@@ -203,7 +205,7 @@ def test_a_closed_round_says_so(client, round):
 
     page = client.post(reverse("annotation:verification-take", args=[round.pk]), follow=True).content.decode()
 
-    assert "This round is closed at present" in page
+    assert "This round is closed for now" in page
 
 
 PAGES = ("verification-show", "verification-done", "verification-return")

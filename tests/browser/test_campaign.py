@@ -226,7 +226,7 @@ def _guidelines_are_made_clearer(campaign: Campaign) -> None:
     writing = page.get_by_label("For writing")
     writing.fill(writing.input_value() + "\n\nName people as specifically as you can.\n")
     page.get_by_label("What changed, and why").fill("People were not named.")
-    page.get_by_role("button", name="Put this version in force").click()
+    page.get_by_role("button", name="Publish this version").click()
     page.wait_for_load_state()
     page = campaign.go(f"/projects/{campaign.project.slug}/guidelines/")
     expect(page.get_by_text("Name people as specifically as you can.")).to_be_visible()

@@ -61,14 +61,16 @@ def test_a_round_is_gone_through_with_the_keyboard_alone(
     page.keyboard.press("f")
     page.keyboard.type("jkrw: the colours, please.")
     page.keyboard.press("Control+Enter")
-    expect(current.get_by_text("They see it before their next batch.")).to_be_visible(timeout=PATIENCE_MS)
+    expect(current.get_by_text("Feedback sent. They will see it before their next batch.")).to_be_visible(
+        timeout=PATIENCE_MS
+    )
     expect(page.locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(0, timeout=PATIENCE_MS)
     page.keyboard.press("b")
     page.keyboard.press("Control+Enter")
-    expect(current.get_by_role("alert")).to_have_text("Write what you want to say first.", timeout=PATIENCE_MS)
+    expect(current.get_by_role("alert")).to_have_text("Write your feedback first.", timeout=PATIENCE_MS)
     page.keyboard.type("Which boats?")
     page.keyboard.press("Control+Enter")
-    expect(current.get_by_text("sent back", exact=True)).to_be_visible(timeout=PATIENCE_MS)
+    expect(current.get_by_text("returned for correction", exact=True)).to_be_visible(timeout=PATIENCE_MS)
     page.keyboard.press("k")
     page.keyboard.press("w")
     expect(current.get_by_role("button", name="wrong")).to_have_attribute("aria-pressed", "true", timeout=PATIENCE_MS)
@@ -103,7 +105,7 @@ def test_without_javascript_it_is_all_there_and_nothing_is_wider_than_the_screen
     row.get_by_text("Send back").first.click()
     row.get_by_label("Send back").fill("Which boats?")
     row.get_by_role("button", name="Send back").click()
-    expect(page.get_by_text("The caption was sent back to its author.")).to_be_visible()
+    expect(page.get_by_text("The caption was returned to its author for correction.")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert SpotCheck.objects.get().level == "EXCELLENT"
     context.close()
@@ -155,7 +157,9 @@ def test_keys_faster_than_the_answers_are_all_sent_once_and_in_turn(
     page.keyboard.press("Control+Enter")
     waiting[0].continue_()
     row = page.locator(".check__row").first
-    expect(row.get_by_text("They see it before their next batch.")).to_be_visible(timeout=PATIENCE_MS)
+    expect(row.get_by_text("Feedback sent. They will see it before their next batch.")).to_be_visible(
+        timeout=PATIENCE_MS
+    )
     expect(row.get_by_role("button", name="Good")).to_have_attribute("aria-pressed", "true")
     expect(row.get_by_role("button", name="right")).to_have_attribute("aria-pressed", "true")
     assert [feedback.text for feedback in Feedback.objects.all()] == ["Which boats?"]
@@ -202,7 +206,7 @@ def test_a_caption_written_anew_outlives_a_page_that_was_closed(
     page = context.new_page()
     page.goto(f"{live_server.url}{reverse('annotation:caption-rewrite', args=[caption.pk])}")
     expect(page.get_by_label("Caption in")).to_have_value(f"{TEXT} والبحر")
-    page.get_by_role("button", name="Hand in").click()
-    expect(page.get_by_text("Your new caption was handed in.")).to_be_visible()
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_text("Your new caption was submitted.")).to_be_visible()
     caption.refresh_from_db()
     assert caption.text == f"{TEXT} والبحر"

@@ -281,7 +281,7 @@ def test_what_was_typed_survives_a_crash_of_the_browser_and_screen_1_does_not_co
         assert not page.url.endswith("/rate/")
 
     stale.locator("#item-1 input").last.check(force=True)
-    stale.get_by_role("button", name="Save the ratings").click()
+    stale.get_by_role("button", name="Save ratings").click()
     stale.wait_for_url(f"{batch}write/1/")
     assert ENGLISH not in source_of(stale)
     assert installation.ratings_of("bahar") == ratings

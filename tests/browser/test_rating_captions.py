@@ -1,4 +1,4 @@
-"""Rating captions of others in a browser: keys, saving at once, handing in, and all of it without scripts."""
+"""Rating other people's captions in a browser: keys, saving at once, handing in, and all of it without scripts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_one_key_a_caption_then_a_reload_then_submitting(desk: Desk, page: Page)
     assert desk.ratings == LEVELS
     assert desk.batch.verdicts.get(position=1).rating_ms > 0
 
-    page.get_by_role("button", name="Hand in").first.click()
+    page.get_by_role("button", name="Submit").first.click()
     expect(page.locator("#confirm")).to_be_visible()
     page.locator("#confirm [value=open]").click()
 
@@ -81,11 +81,11 @@ def test_without_scripts_a_plain_form_does_the_same(desk: Desk, browser: Browser
     page = plain.new_page()
     page.goto(desk.address)
     page.locator("input[name=rating-1][value=EXCELLENT]").check()
-    page.get_by_role("button", name="Save the ratings").click()
+    page.get_by_role("button", name="Save ratings").click()
     assert desk.ratings == ["EXCELLENT", "", "", ""]
     for position, level in enumerate(LEVELS, start=1):
         page.locator(f"input[name=rating-{position}][value={level}]").check()
-    page.get_by_role("button", name="Hand in").first.click()
+    page.get_by_role("button", name="Submit").first.click()
     assert desk.ratings == LEVELS
     assert page.url == f"{desk.address}done/"
     plain.close()

@@ -43,7 +43,7 @@ def rate_all(page: Page) -> None:
     for number in range(1, IMAGES + 1):
         page.keyboard.press(str(1 + number % 5))
         expect(page.locator("[data-rated-count]")).to_have_text(str(number))
-    page.get_by_role("button", name="Go on to writing").click()
+    page.get_by_role("button", name="Continue to writing").click()
     page.locator("dialog button[value=open]").click()
     page.wait_for_url(re.compile("/write/"), timeout=WITHIN_MS)
 
@@ -99,7 +99,7 @@ def test_a_whole_batch_loses_nothing_to_a_killed_server_and_an_ended_session(
 
     page.wait_for_url(re.compile("/review/"), timeout=WITHIN_MS)
     assert barriers(page) == []
-    page.get_by_role("main").get_by_role("button", name=re.compile("Hand in|Submit")).click()
+    page.get_by_role("main").get_by_role("button", name="Submit").click()
     page.wait_for_url(re.compile("/done/"), timeout=WITHIN_MS)
     submitted = server.ask(
         "SELECT caption.text, caption.state FROM annotation_caption AS caption JOIN annotation_captionitem AS item"

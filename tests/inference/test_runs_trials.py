@@ -81,7 +81,7 @@ def test_what_is_no_picture_or_no_language_of_the_model_is_refused(media):
         make_trial(make_model("a"), upload=io.BytesIO(b"<html>"), upload_name="a.png")
     with pytest.raises(RunRefusedError, match="no code for"):
         make_trial(make_model("b"), tags=["quz"])
-    with pytest.raises(RunRefusedError, match="Choose a picture"):
+    with pytest.raises(RunRefusedError, match="Choose an image"):
         make_trial(make_model("c"), image=None)
     assert not Trial.objects.exists()
 

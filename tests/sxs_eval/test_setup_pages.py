@@ -281,7 +281,7 @@ class TestInstructions:
         path = path_of("instructions-publish", comparison)
         assert Instructions.objects.get(project=comparison.project).version == 1
         page = researcher.post(path, {"body": "## Look **twice**"}, follow=True).content.decode()
-        assert "Version 2 is in force" in page
+        assert "Version 2 is now in use" in page
         assert "<h2>Look <strong>twice</strong></h2>" in page
         assert Instructions.objects.get(project=comparison.project, version=2).body == "## Look **twice**"
 
