@@ -7,52 +7,23 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
 from crosslens_metrics.formats.limits import MAX_LINE_BYTES
+from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.pairs import count_of, names_of, shown
-from crosslens_metrics.formats.records import (
-    BrokenRecord,
-    FileRefusedError,
-    Record,
-    is_text,
-    json_records,
-    malformed,
-    not_utf8,
-)
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.records import Record, is_text, malformed, not_utf8
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 
 XM3600_KEY = "image/key"
 IMAGE_FIELDS = ("image", "image_id", XM3600_KEY)
-MOST_PROBLEMS_SHOWN = 20
 PEEK_BYTES = 1 << 16
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """`place` is such as "line 3", or empty for the file as a whole."""
-
-    place: str
-    message: str
-
-
-class CaptionFileError(ValueError):
-    """The file cannot be used; says what is wrong, where, and what to do."""
-
-    def __init__(self, file: str, problems: Sequence[Problem]) -> None:
-        self.file = file
-        self.problems = list(problems)
-        told = [
-            f"{file}, {problem.place}: {problem.message}" if problem.place else f"{file}: {problem.message}"
-            for problem in self.problems[:MOST_PROBLEMS_SHOWN]
-        ]
-        if len(self.problems) > len(told):
-            told.append(f"and {len(self.problems) - len(told):,} more problems.")
-        super().__init__("\n".join(told))
 
 
 @dataclass(frozen=True)
@@ -78,17 +49,19 @@ def read_candidates(file: IO[bytes], *, name: str, language: str | None = None) 
 
     Raises
     ------
-    CaptionFileError
+    FileProblemsError
     """
-    reading = _Reading(language)
-    for entry in reading.entries(file):
-        if len(entry.captions) != 1:
-            reading.refuse(entry.place, f"{len(entry.captions)} candidates for image {shown(entry.image)}: give one.")
-        elif entry.image in reading.places:
-            reading.refuse_twice(entry)
-        else:
-            reading.take(entry)
-    return CaptionFile({image: captions[0] for image, captions in reading.all(name).items()}, reading.found)
+    with _Reading(name, language) as reading:
+        for entry in reading.entries(file):
+            if len(entry.captions) != 1:
+                reason = f"{len(entry.captions)} candidates for image {shown(entry.image)}: give one."
+                reading.refuse(reason, place=entry.place)
+            elif entry.image in reading.places:
+                reading.refuse_twice(entry)
+            else:
+                reading.take(entry)
+        reading.check_language()
+    return CaptionFile({image: captions[0] for image, captions in reading.captions.items()}, reading.found)
 
 
 def read_references(file: IO[bytes], *, name: str, language: str | None = None) -> CaptionFile[list[str]]:
@@ -98,62 +71,53 @@ def read_references(file: IO[bytes], *, name: str, language: str | None = None) 
 
     Raises
     ------
-    CaptionFileError
+    FileProblemsError
     """
-    reading = _Reading(language)
-    for entry in reading.entries(file):
-        if entry.image in reading.places and (entry.closed or entry.image in reading.closed):
-            reading.refuse_twice(entry)
-        elif not entry.captions:
-            reading.refuse(entry.place, f"Image {shown(entry.image)} has no reference.")
-        elif not all(caption.strip() for caption in entry.captions):
-            reading.refuse(entry.place, f"A reference of image {shown(entry.image)} is empty. Fill it in or remove it.")
-        else:
-            reading.take(entry)
-    return CaptionFile(reading.all(name), reading.found)
+    with _Reading(name, language) as reading:
+        for entry in reading.entries(file):
+            if entry.image in reading.places and (entry.closed or entry.image in reading.closed):
+                reading.refuse_twice(entry)
+            elif not entry.captions:
+                reading.refuse(f"Image {shown(entry.image)} has no reference.", place=entry.place)
+            elif not all(caption.strip() for caption in entry.captions):
+                reason = f"A reference of image {shown(entry.image)} is empty. Fill it in or remove it."
+                reading.refuse(reason, place=entry.place)
+            else:
+                reading.take(entry)
+        reading.check_language()
+    return CaptionFile(reading.captions, reading.found)
 
 
 def candidates_in(path: Path, *, language: str | None = None) -> CaptionFile[str]:
     """As `read_candidates`, from a path."""
-    with _opened(path) as file:
+    with LineReader(path), path.open("rb") as file:
         return read_candidates(file, name=str(path), language=language)
 
 
 def references_in(path: Path, *, language: str | None = None) -> CaptionFile[list[str]]:
     """As `read_references`, from a path."""
-    with _opened(path) as file:
+    with LineReader(path), path.open("rb") as file:
         return read_references(file, name=str(path), language=language)
 
 
-def _opened(path: Path) -> IO[bytes]:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise CaptionFileError(str(path), [Problem("", f"The file cannot be read: {error.strerror}.")]) from error
-
-
-@dataclass
-class _Reading:
+class _Reading(LineReader):
     """One file while it is read: what was taken, and what was wrong."""
 
-    language: str | None
-    captions: dict[str, list[str]] = field(default_factory=dict)
-    places: dict[str, str] = field(default_factory=dict)
-    closed: set[str] = field(default_factory=set)
-    problems: list[Problem] = field(default_factory=list)
-    languages: dict[str, None] = field(default_factory=dict)
-    tags: dict[str, str] = field(default_factory=dict)
+    def __init__(self, name: str, language: str | None) -> None:
+        super().__init__(name)
+        self.language = language
+        self.captions: dict[str, list[str]] = {}
+        self.places: dict[str, str] = {}
+        self.closed: set[str] = set()
+        self._languages: dict[str, None] = {}
+        self._tags: dict[str, str] = {}
 
     def entries(self, file: IO[bytes]) -> Iterator[_Entry]:
-        try:
-            if _is_one_object(file):
-                yield from self._of_object(file)
-            else:
-                yield from self._of_records(file)
-        except FileRefusedError as error:
-            self.refuse("", str(error))
-        except OSError as error:
-            self.refuse("", f"The file cannot be read: {error.strerror}.")
+        if _is_one_object(file):
+            yield from self._of_object(file)
+            return
+        for record in self.records(file, is_csv=False):
+            yield from self._checked(f"{'entry' if self.is_list else 'line'} {record.number}", record)
 
     def take(self, entry: _Entry) -> None:
         self.captions.setdefault(entry.image, []).extend(entry.captions)
@@ -161,51 +125,33 @@ class _Reading:
         if entry.closed:
             self.closed.add(entry.image)
 
-    def refuse(self, place: str, message: str) -> None:
-        self.problems.append(Problem(place, message))
-
     def refuse_twice(self, entry: _Entry) -> None:
-        self.refuse(
-            entry.place, f"Image {shown(entry.image)} is there twice; it came first in {self.places[entry.image]}."
-        )
+        there = self.places[entry.image]
+        self.refuse(f"Image {shown(entry.image)} is there twice; it came first in {there}.", place=entry.place)
 
     @property
     def found(self) -> str | None:
         """The language of what was taken, as far as the file names it."""
-        return (self.language or next(iter(self.languages))) if self.languages else None
+        return (self.language or next(iter(self._languages))) if self._languages else None
 
-    def all(self, name: str) -> dict[str, list[str]]:
-        if self.language is None and len(self.languages) > 1:
-            found = ", ".join(sorted(self.languages))
-            self.problems.insert(0, Problem("", f"The file has captions in {found}. Choose one by --language."))
+    def check_language(self) -> None:
+        """See that something was taken, in one language."""
+        if self.language is None and len(self._languages) > 1:
+            self.refuse(f"The file has captions in {', '.join(sorted(self._languages))}. Choose one by --language.")
         elif not self.captions and not self.problems:
-            found = f" in {self.language}; it has: {', '.join(sorted(self.languages))}" if self.languages else ""
-            self.problems.append(Problem("", f"The file holds no captions{found}."))
-        if self.problems:
-            raise CaptionFileError(name, self.problems)
-        return self.captions
-
-    def _of_records(self, file: IO[bytes]) -> Iterator[_Entry]:
-        unit = "entry" if _head(file).startswith(b"[") else "line"
-        for record in json_records(file):
-            place = f"{unit} {record.number}"
-            if isinstance(record, BrokenRecord):
-                self.refuse(place, record.reason)
-                continue
-            yield from self._checked(place, record)
+            found = f" in {self.language}; it has: {', '.join(sorted(self._languages))}" if self._languages else ""
+            self.refuse(f"The file holds no captions{found}.")
 
     def _checked(self, place: str, record: Record) -> Iterator[_Entry]:
-        try:
+        with self.line(record, place=place):
             yield from self._of_row(place, record.value)
-        except ValueError as error:
-            self.refuse(place, str(error))
 
     def _of_row(self, place: str, row: Any) -> Iterator[_Entry]:
         if not isinstance(row, dict):
-            raise ValueError('Not an object. Write each caption as {"image": …, "caption": …}.')
+            raise LineError('Not an object. Write each caption as {"image": …, "caption": …}.')
         field_name = next((name for name in IMAGE_FIELDS if name in row), None)
         if field_name is None:
-            raise ValueError("Names no image: give its name as “image”.")
+            raise LineError("Names no image: give its name as “image”.")
         image = _image(row[field_name], field_name)
         if field_name == XM3600_KEY:
             yield from self._of_xm3600(place, image, row)
@@ -213,7 +159,7 @@ class _Reading:
         if "language" in row and not self._is_wanted(row["language"]):
             return
         if ("caption" in row) == ("captions" in row):
-            raise ValueError(f"Image {shown(image)} needs either “caption” or “captions”.")
+            raise LineError(f"Image {shown(image)} needs either “caption” or “captions”.")
         if "caption" in row:
             yield _Entry(place, image, [_caption(row["caption"])], closed=False)
         else:
@@ -224,20 +170,20 @@ class _Reading:
         wanted = [key for key in there if self._is_wanted(key)]
         if self.language is not None and not wanted:
             found = ", ".join(there) or "none"
-            raise ValueError(f"Image {shown(image)} has no captions in {self.language}; it has: {found}.")
+            raise LineError(f"Image {shown(image)} has no captions in {self.language}; it has: {found}.")
         for key in wanted[:1]:
             yield _Entry(place, image, _captions(there[key]["caption"], f"{key} caption"), closed=True)
 
     def _is_wanted(self, tag: Any) -> bool:
         if not isinstance(tag, str):
-            raise ValueError("“language” is not a text.")
-        if tag not in self.tags:
+            raise LineError("“language” is not a text.")
+        if tag not in self._tags:
             try:
-                self.tags[tag] = canonical_tag(tag)
+                self._tags[tag] = canonical_tag(tag)
             except MalformedTagError as error:
-                raise ValueError(str(error)) from error
-            self.languages[self.tags[tag]] = None
-        return self.language is None or self.tags[tag] == self.language
+                raise LineError(str(error)) from error
+            self._languages[self._tags[tag]] = None
+        return self.language is None or self._tags[tag] == self.language
 
     def _of_object(self, file: IO[bytes]) -> Iterator[_Entry]:
         content = _one_object(file)
@@ -246,11 +192,9 @@ class _Reading:
             return
         for image, captions in content.items():
             place = f"image {shown(image)}"
-            try:
+            with self.line(0, place=place):
                 given = [captions] if isinstance(captions, str) else captions
                 yield _Entry(place, _image(image, "image"), _captions(given, "value"), closed=True)
-            except ValueError as error:
-                self.refuse(place, str(error))
 
     def _of_annotations(self, content: dict[str, Any]) -> Iterator[_Entry]:
         annotations, images = content["annotations"], content.get("images", [])
@@ -264,19 +208,15 @@ class _Reading:
         listed = [str(image["id"]) for image in images if isinstance(image, dict) and "id" in image]
         without = [image for image in dict.fromkeys(listed) if image not in captioned]
         if without:
-            self.refuse("", f"{count_of(without)} listed under “images” without a caption: {names_of(without)}.")
-
-
-def _head(file: IO[bytes]) -> bytes:
-    file.seek(0)
-    head = file.read(PEEK_BYTES).removeprefix(codecs.BOM_UTF8).lstrip()
-    file.seek(0)
-    return head
+            self.refuse(f"{count_of(without)} listed under “images” without a caption: {names_of(without)}.")
 
 
 def _is_one_object(file: IO[bytes]) -> bool:
     """Whether the file is one object for all images, and not one for each."""
-    if not _head(file).startswith(b"{"):
+    file.seek(0)
+    is_object = file.read(PEEK_BYTES).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{")
+    file.seek(0)
+    if not is_object:
         return False
     line = file.readline()
     while line and not line.removeprefix(codecs.BOM_UTF8).strip():
@@ -306,8 +246,6 @@ def _one_object(file: IO[bytes]) -> dict[str, Any]:
         content = json.loads(file.read().decode("utf-8-sig"), parse_constant=_no_number, object_pairs_hook=_named_once)
     except UnicodeDecodeError as error:
         raise FileRefusedError(not_utf8()) from error
-    except _Twice as error:
-        raise FileRefusedError(str(error)) from error
     except json.JSONDecodeError as error:
         raise FileRefusedError(
             f"Not valid JSON ({error.msg}, line {error.lineno}, character {error.colno})."
@@ -318,19 +256,11 @@ def _one_object(file: IO[bytes]) -> dict[str, Any]:
     return content
 
 
-class _Twice(ValueError):
-    pass
-
-
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        seen: set[str] = set()
-        for twice, _value in pairs:
-            if twice in seen:
-                break
-            seen.add(twice)
-        raise _Twice(f"{shown(twice)} is there twice in one object. Give each image once, with all its captions.")
+        twice = shown(Counter(name for name, _value in pairs).most_common(1)[0][0])
+        raise FileRefusedError(f"{twice} is there twice in one object. Give each image once, with all its captions.")
     return value
 
 
@@ -344,19 +274,19 @@ def _is_captions(value: Any) -> bool:
 
 def _image(given: Any, field_name: str) -> str:
     if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip() or not is_text(str(given)):
-        raise ValueError(f"“{field_name}” is neither a text nor a whole number.")
+        raise LineError(f"“{field_name}” is neither a text nor a whole number.")
     return str(given).strip()
 
 
 def _captions(given: Any, field_name: str) -> list[str]:
     if not isinstance(given, list):
-        raise ValueError(f"“{field_name}” is not a list of captions.")
+        raise LineError(f"“{field_name}” is not a list of captions.")
     return [_caption(item) for item in given]
 
 
 def _caption(given: Any) -> str:
     if not isinstance(given, str):
-        raise ValueError("A caption is not a text.")
+        raise LineError("A caption is not a text.")
     if not is_text(given):
-        raise ValueError("A caption holds characters that are not valid.")
+        raise LineError("A caption holds characters that are not valid.")
     return given

@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from typing import IO, Any, NoReturn
 
 from crosslens_metrics.formats import limits
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.messages import gettext as _
 
 READ_BYTES = 1 << 16
 BLANKS = " \t\r\n"
-
-
-class FileRefusedError(Exception):
-    """The file as a whole cannot be used; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +26,7 @@ class Record:
     value: Any
 
 
-@dataclass(frozen=True)
-class BrokenRecord:
-    number: int
-    reason: str
-
-
-def json_records(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
+def json_records(file: IO[bytes]) -> Iterator[Record | LineError]:
     """The items of a JSON list, or of a file with one JSON object on each line, never more than one in memory.
 
     Raises
@@ -43,11 +34,15 @@ def json_records(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
     FileRefusedError
         Where nothing in the file can be read.
     """
-    head = _head(file).lstrip(BLANKS.encode())
-    return _json_list(file) if head.startswith(b"[") else _json_lines(file)
+    return _json_list(file) if is_json_list(file) else _json_lines(file)
 
 
-def json_members(file: IO[bytes]) -> Iterator[tuple[str, Record | BrokenRecord]]:
+def is_json_list(file: IO[bytes]) -> bool:
+    """Whether all of the file is one list; raises `FileRefusedError` where it is empty or not UTF-8."""
+    return _head(file).lstrip(BLANKS.encode()).startswith(b"[")
+
+
+def json_members(file: IO[bytes]) -> Iterator[tuple[str, Record | LineError]]:
     """The items of the lists in a JSON object, each with the name of its list, never more than one in memory.
 
     Raises
@@ -90,7 +85,7 @@ def count_lines(file: IO[bytes]) -> int:
     return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
 
 
-def csv_records(file: IO[bytes], *, column: str) -> Iterator[Record | BrokenRecord]:
+def csv_records(file: IO[bytes], *, column: str) -> Iterator[Record | LineError]:
     """The rows of a CSV file as dicts; commas, semicolons or tabs part its cells, as its first line shows.
 
     Raises
@@ -112,21 +107,18 @@ def csv_records(file: IO[bytes], *, column: str) -> Iterator[Record | BrokenReco
         except (csv.Error, _RowTooLongError) as error:
             if lines.number > number and (lines.is_at_end or isinstance(error, _RowTooLongError)):
                 raise FileRefusedError(_unclosed(number)) from error
-            yield BrokenRecord(number, _why_no_row(error))
+            yield LineError(_why_no_row(error), number=number)
             continue
         if not any(cell.strip() for cell in row):
             continue
         if len(row) > len(header):
-            yield BrokenRecord(
-                number,
-                _(
-                    "%(found)s cells, but the first line names %(named)s. "
-                    "Put cells that hold the separator in quotation marks."
-                )
-                % {"found": len(row), "named": len(header)},
+            reason = _(
+                "%(found)s cells, but the first line names %(named)s. "
+                "Put cells that hold the separator in quotation marks."
             )
+            yield LineError(reason % {"found": len(row), "named": len(header)}, number=number)
         elif not is_text(*row):
-            yield BrokenRecord(number, not_utf8())
+            yield LineError(not_utf8(), number=number)
         else:
             yield Record(number, dict(zip(header, row, strict=False)))
 
@@ -246,15 +238,12 @@ def _csv_header(lines: _CsvLines, column: str) -> tuple[list[str], str]:
     )
 
 
-def _json_lines(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
+def _json_lines(file: IO[bytes]) -> Iterator[Record | LineError]:
     decoder = _Decoder()
     for number, line in _lines(file):
         if line is None:
-            yield BrokenRecord(
-                number,
-                _("The line is longer than %(limit)s MB. Put one object on each line.")
-                % {"limit": limits.MAX_LINE_BYTES // 10**6},
-            )
+            reason = _("The line is longer than %(limit)s MB. Put one object on each line.")
+            yield LineError(reason % {"limit": limits.MAX_LINE_BYTES // 10**6}, number=number)
             continue
         if number == 1:
             line = line.removeprefix(codecs.BOM_UTF8)
@@ -262,11 +251,11 @@ def _json_lines(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
             continue
         try:
             value = decoder.decode(line.decode())
-            yield Record(number, value) if decoder.is_clear else BrokenRecord(number, malformed(ValueError()))
+            yield Record(number, value) if decoder.is_clear else LineError(malformed(ValueError()), number=number)
         except UnicodeDecodeError:
-            yield BrokenRecord(number, not_utf8())
+            yield LineError(not_utf8(), number=number)
         except (ValueError, RecursionError) as error:
-            yield BrokenRecord(number, malformed(error))
+            yield LineError(malformed(error), number=number)
 
 
 def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
@@ -282,14 +271,14 @@ def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
         yield number, None
 
 
-def _json_list(file: IO[bytes]) -> Iterator[Record | BrokenRecord]:
+def _json_list(file: IO[bytes]) -> Iterator[Record | LineError]:
     text = _Window(file)
     if text.peek() != "[":  # it is there; what follows could not be decoded
         raise FileRefusedError(not_utf8())
     yield from _items(text, _Decoder())
 
 
-def _items(text: _Window, decoder: _Decoder) -> Iterator[Record | BrokenRecord]:
+def _items(text: _Window, decoder: _Decoder) -> Iterator[Record | LineError]:
     """The items of the list at which `text` stands; it stands at the list's end after them, if that was found."""
     text.skip("[")
     number = 0
@@ -301,14 +290,16 @@ def _items(text: _Window, decoder: _Decoder) -> Iterator[Record | BrokenRecord]:
             value = text.decode(decoder)
         except (ValueError, RecursionError) as error:
             reason = malformed(error) + " " + _("Nothing after it could be read.")
-            yield BrokenRecord(number, reason)
+            yield LineError(reason, number=number)
             return
-        yield Record(number, value) if decoder.is_clear else BrokenRecord(number, malformed(ValueError()))
+        yield Record(number, value) if decoder.is_clear else LineError(malformed(ValueError()), number=number)
         follows = text.peek()
         if follows == "]":
             return
         if follows != ",":
-            yield BrokenRecord(number + 1, _("The list is not closed: the file was cut off, or a comma is missing."))
+            yield LineError(
+                _("The list is not closed: the file was cut off, or a comma is missing."), number=number + 1
+            )
             return
         text.skip(",")
 

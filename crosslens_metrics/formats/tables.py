@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
+
 MOST_BYTES = 50_000_000
-MOST_PROBLEMS_SHOWN = 20
 LARGEST = Decimal("1e150")
-"""Squares of larger numbers are no floating-point numbers any more."""
+"""Squares of larger numbers overflow."""
 SEPARATORS = ",;\t|"
 MISSING = frozenset({"", "n/a", "n.a.", "na", "#n/a", "nan", "none", "null", "nil", "-", "--", "...", "?", "."})
 
@@ -26,29 +27,6 @@ _SAME_LETTER = {ord("\u2206"): "\u0394", ord("\u2211"): "\u03a3"} | _MINUS
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,60}(?:\.[0-9]{0,60})?|\.[0-9]{1,60})(?:e[+-]?[0-9]{1,3})?")
 _BY_THREES = re.compile(r"([+-]?[0-9]{1,3})((?: [0-9]{3})+)(?![0-9])")
 _THOUSANDS_OR_DECIMALS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """`line` counts from 1; 0 is the file as a whole."""
-
-    line: int
-    message: str
-
-    def __str__(self) -> str:
-        return f"Line {self.line}: {self.message}" if self.line else self.message
-
-
-class TableError(Exception):
-    """The table cannot be used; says what is wrong, where, and what to do."""
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
-        shown = [str(problem) for problem in self.problems[:MOST_PROBLEMS_SHOWN]]
-        more = len(self.problems) - len(shown)
-        if more:
-            shown.append(f"and {more} more {'problem' if more == 1 else 'problems'}.")
-        super().__init__("\n".join(shown))
 
 
 @dataclass(frozen=True)
@@ -69,7 +47,7 @@ class Table:
 
         Raises
         ------
-        TableError
+        FileRefusedError
             Where none does, or several do.
         """
         for alike in (str.strip, folded):
@@ -78,9 +56,9 @@ class Table:
                 return found[0]
             if found:
                 names = ", ".join(f"“{self.columns[place]}”" for place in found)
-                raise TableError([Problem(0, f"“{asked}” may be any of several columns: {names}. Rename them.")])
+                raise FileRefusedError(f"“{asked}” may be any of several columns: {names}. Rename them.")
         there = ", ".join(f"“{name}”" for name in self.columns if name)
-        raise TableError([Problem(0, f"There is no column “{asked}”; there are: {there}.")])
+        raise FileRefusedError(f"There is no column “{asked}”; there are: {there}.")
 
     def texts(self, place: int) -> tuple[str, ...]:
         return tuple(row.cells[place] for row in self.rows)
@@ -90,7 +68,7 @@ class Table:
 
         Raises
         ------
-        TableError
+        FileRefusedError
             Where a cell is no number, or one could be read in two ways.
         """
         name = self.columns[place]
@@ -100,9 +78,9 @@ class Table:
         if percent and len(percent) < len(given):
             other = next(line for line, text in given if not text.endswith("%"))
             message = f"{name} has a percent sign here and none on line {other}. Write all cells alike."
-            raise TableError([Problem(percent[0], message)])
+            raise FileProblemsError([LineError(message, number=percent[0])])
         are_commas_points = _are_commas_points(name, given)
-        problems: list[Problem] = []
+        problems: list[LineError] = []
         numbers: list[Decimal | None] = []
         for row, text in zip(self.rows, texts, strict=True):
             bare = text.removesuffix("%").rstrip()
@@ -113,9 +91,10 @@ class Table:
                 numbers.append(Decimal(bare))
             else:
                 cell = row.cells[place].strip()[:40]
-                problems.append(Problem(row.line, f"{name} is “{cell}”. Give a number, or leave the cell empty."))
+                reason = f"{name} is “{cell}”. Give a number, or leave the cell empty."
+                problems.append(LineError(reason, number=row.line))
         if problems:
-            raise TableError(problems)
+            raise FileProblemsError(problems)
         return tuple(numbers)
 
 
@@ -124,14 +103,14 @@ def read_table(file: Path, *, asked: Iterable[str]) -> Table:
 
     Raises
     ------
-    TableError
+    FileRefusedError
         Where it cannot be read, or lacks a column.
     """
     try:
         with file.open("rb") as opened:
             content = opened.read(MOST_BYTES + 1)
     except OSError as error:
-        raise TableError([Problem(0, f"The file cannot be read: {error.strerror}.")]) from error
+        raise FileRefusedError(f"The file cannot be read: {error.strerror}.") from error
     return parse_table(content, asked=asked)
 
 
@@ -140,11 +119,11 @@ def parse_table(content: bytes, *, asked: Iterable[str]) -> Table:
 
     Raises
     ------
-    TableError
+    FileRefusedError
         As `read_table`.
     """
     if len(content) > MOST_BYTES:
-        raise TableError([Problem(0, f"That is more than {MOST_BYTES // 10**6} MB. Leave out what is no figure.")])
+        raise FileRefusedError(f"That is more than {MOST_BYTES // 10**6} MB. Leave out what is no figure.")
     text = _decoded(content)
     named = re.match(r"sep=(.)\r?\n", text, re.IGNORECASE)
     tables, refusals = [], []
@@ -154,7 +133,7 @@ def parse_table(content: bytes, *, asked: Iterable[str]) -> Table:
             for name in asked:
                 table.place(name)
             tables.append(table)
-        except TableError as refused:
+        except FileRefusedError as refused:
             refusals.append((_width(text, separator), refused))
     if tables:
         return tables[0]
@@ -179,10 +158,10 @@ def _decoded(content: bytes) -> str:
         text = content.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        problem = Problem(line, "Holds characters that are not valid UTF-8. Save the file as UTF-8.")
-        raise TableError([problem]) from error
+        problem = LineError("Holds characters that are not valid UTF-8. Save the file as UTF-8.", number=line)
+        raise FileProblemsError([problem]) from error
     if not text.strip():
-        raise TableError([Problem(0, "The file is empty. Its first line names the columns.")])
+        raise FileRefusedError("The file is empty. Its first line names the columns.")
     return text
 
 
@@ -199,14 +178,14 @@ def _table(text: str, separator: str, *, skip_lines: int) -> Table:
     reader = csv.reader(_lines(text), delimiter=separator, strict=True, skipinitialspace=separator != "\t")
     columns: tuple[str, ...] = ()
     rows: list[Row] = []
-    problems: list[Problem] = []
+    problems: list[LineError] = []
     while True:
         line = reader.line_num + 1
         try:
             cells = next(reader, None)
         except csv.Error as error:
             message = f"Not a row of a CSV file ({error}). Check the quotation marks."
-            raise TableError([*problems, Problem(line, message)]) from error
+            raise FileProblemsError([*problems, LineError(message, number=line)]) from error
         if cells is None:
             break
         if line <= skip_lines or not any(cell.strip() for cell in cells):
@@ -218,13 +197,13 @@ def _table(text: str, separator: str, *, skip_lines: int) -> Table:
                 f"{len(cells)} cells, but the first line names {len(columns)} columns. "
                 "Put cells that hold the separator in quotation marks."
             )
-            problems.append(Problem(line, message))
+            problems.append(LineError(message, number=line))
         else:
             rows.append(Row(line, tuple([*cells, *[""] * len(columns)][: len(columns)])))
     if problems:
-        raise TableError(problems)
+        raise FileProblemsError(problems)
     if not rows:
-        raise TableError([Problem(0, "There is no row below the first line, which names the columns.")])
+        raise FileRefusedError("There is no row below the first line, which names the columns.")
     return Table(columns, tuple(rows))
 
 
@@ -248,5 +227,5 @@ def _are_commas_points(name: str, given: Sequence[tuple[int, str]]) -> bool:
     if all(_THOUSANDS_OR_DECIMALS.fullmatch(text) for line, text in with_comma):
         line, text = with_comma[0]
         message = f"{name} is “{text}”: thousands or decimals? Write decimals with a point, thousands without a comma."
-        raise TableError([Problem(line, message)])
+        raise FileProblemsError([LineError(message, number=line)])
     return True

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from crosslens_metrics.correlations import Coefficient
-from crosslens_metrics.formats.tables import Problem, Table, TableError
+from crosslens_metrics.formats.problems import FileProblemsError, LineError
+from crosslens_metrics.formats.tables import Table
 from crosslens_metrics.reports.metric_agreement import ALL, METHOD, Agreement, Part, agreement, group_parts, is_mirrored
 from crosslens_metrics.reports.score_figures import Undefined
 from crosslens_metrics.reports.text import table_lines, with_interval
@@ -86,7 +87,7 @@ def correlations_of(
 
     Raises
     ------
-    TableError
+    FileRefusedError
         Where it lacks a column, or a figure that is not to be skipped.
     """
     people_at, places = table.place(human), list(dict.fromkeys(map(table.place, metrics)))
@@ -133,28 +134,29 @@ def _numbers(
 ) -> tuple[tuple[Decimal | None, ...], dict[int, tuple[Decimal | None, ...]]]:
     """Of people and by metric; what is wrong with several columns is told at once."""
     found: dict[int, tuple[Decimal | None, ...]] = {}
-    problems: list[Problem] = []
+    problems: list[LineError] = []
     for place in dict.fromkeys([people_at, *places]):
         try:
             found[place] = table.numbers(place)
-        except TableError as refused:
+        except FileProblemsError as refused:
             problems.extend(refused.problems)
     if problems:
-        raise TableError(problems)
+        raise FileProblemsError(problems)
     return found[people_at], {place: found[place] for place in places}
 
 
 def _refuse_missing(table: Table, columns: Mapping[int, Sequence[Decimal | None]]) -> None:
     problems = [
-        Problem(
-            row.line, f"{table.columns[place]} has no figure. Fill it in, or leave such rows out by --skip-missing."
+        LineError(
+            f"{table.columns[place]} has no figure. Fill it in, or leave such rows out by --skip-missing.",
+            number=row.line,
         )
         for place, numbers in columns.items()
         for row, number in zip(table.rows, numbers, strict=True)
         if number is None
     ]
     if problems:
-        raise TableError(problems)
+        raise FileProblemsError(problems)
 
 
 def _parts(table: Table, group: tuple[str, Sequence[str]] | None) -> tuple[list[Part], list[str]]:

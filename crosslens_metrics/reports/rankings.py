@@ -8,7 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from crosslens_metrics.formats.tables import Problem, Table, TableError
+from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
+from crosslens_metrics.formats.tables import Table
 from crosslens_metrics.model_ranks import Ties
 from crosslens_metrics.reports.figures import as_json
 from crosslens_metrics.reports.metric_ranks import MOST_SUMMED, RankTable, rank_table, same_but_for_rounding, sums
@@ -76,21 +77,22 @@ def rankings_of(
 
     Raises
     ------
-    TableError
+    FileRefusedError
         Where it lacks a column, or a score that is not to be skipped; or where there are too many sums.
     """
     columns = {place: table.numbers(place) for place in dict.fromkeys(map(table.place, [*proposed, *standard]))}
     lacking = [
-        Problem(
-            row.line, f"{table.columns[place]} has no score. Fill it in, or leave such models out by --skip-missing."
+        LineError(
+            f"{table.columns[place]} has no score. Fill it in, or leave such models out by --skip-missing.",
+            number=row.line,
         )
         for place, scores in columns.items()
         for row, score in zip(table.rows, scores, strict=True)
         if score is None
     ]
     if lacking and not skip_missing:
-        raise TableError(lacking)
-    left = {problem.line for problem in lacking}
+        raise FileProblemsError(lacking)
+    left = {problem.number for problem in lacking}
     kept = [index for index, row in enumerate(table.rows) if row.line not in left]
     exact = {
         place: [Fraction(score) for score in (scores[index] for index in kept) if score is not None]
@@ -101,7 +103,7 @@ def rankings_of(
     notes = [f"{len(left)} of {len(table.rows)} models lack a score, and are left out of everything."] if left else []
     if with_sums:
         if len(judged) > MOST_SUMMED:
-            raise TableError([Problem(0, f"--sums takes {MOST_SUMMED} proposed metrics at most, not {len(judged)}.")])
+            raise FileRefusedError(f"--sums takes {MOST_SUMMED} proposed metrics at most, not {len(judged)}.")
         added = sums(judged)
         notes.extend(_columns_of_sums(table, added, set(columns), kept))
         judged |= added
@@ -124,7 +126,7 @@ def _model_names(table: Table, asked: str | None, columns: Mapping[int, object])
     else:
         try:
             place = table.place(MODEL)
-        except TableError:
+        except FileRefusedError:
             place = next((place for place in range(len(table.columns)) if place not in columns), None)
     cells = [""] * len(table.rows) if place is None else table.texts(place)
     return [cell.strip() or f"line {row.line}" for row, cell in zip(table.rows, cells, strict=True)]
@@ -138,7 +140,7 @@ def _columns_of_sums(
     for place, name in enumerate(table.columns):
         try:
             scores = [] if place in asked else table.numbers(place)
-        except TableError:
+        except FileRefusedError:
             continue
         there = [score for score in (scores[index] for index in kept) if score is not None] if scores else []
         if there and len(there) == len(kept):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from crosslens_metrics.central import most_central
-from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, json_records
+from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from images.rules.archives import why_not
 
 Vectors = Mapping[str, NDArray[np.float32]]
@@ -80,26 +82,15 @@ def _archive(file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
 
 def _lines(file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
     vectors = {}
-    for record in json_records(file):
-        if isinstance(record, BrokenRecord):
-            raise FileRefusedError(
-                _("Embeddings, line %(number)s: %(reason)s") % {"number": record.number, "reason": record.reason}
-            )
-        name, vector = _line(record.value)
-        if name is None or vector is None:
-            raise FileRefusedError(
-                _("Embeddings, line %(number)s: not an object with “image”, a text, and “vector”, a list of numbers.")
-                % {"number": record.number}
-            )
-        vectors[name] = vector
+    with LineReader(_("Embeddings")) as reader:
+        for record in reader.records(file):
+            with reader.line(record):
+                fields = Fields(record.value, example='{"image": …, "vector": […]}')
+                vector = fields.list("vector")
+                if not vector or not all(
+                    isinstance(number, int | float) and not isinstance(number, bool) for number in vector
+                ):
+                    raise LineError(_("“vector” is no list of numbers."))
+                with np.errstate(over="ignore"):
+                    vectors[fields.text("image", needed=True)] = np.asarray(vector, np.float32)
     return vectors
-
-
-def _line(value: Any) -> tuple[str | None, NDArray[np.float32] | None]:
-    name, given = (value.get("image"), value.get("vector")) if isinstance(value, dict) else (None, None)
-    if not isinstance(name, str) or not isinstance(given, list) or not given:
-        return None, None
-    if not all(isinstance(number, int | float) and not isinstance(number, bool) for number in given):
-        return None, None
-    with np.errstate(over="ignore"):
-        return name, np.asarray(given, np.float32)

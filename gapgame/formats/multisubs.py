@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, Record
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.records import Record
 from gapgame.rules.multisubs import cut
 
 TABLE = ".items.tsv"
@@ -34,7 +35,7 @@ def is_layout(path: Path) -> bool:
     return path.is_dir() and any(path.glob(f"*{TABLE}"))
 
 
-def records_of(folder: Path) -> Iterator[Record | BrokenRecord]:
+def records_of(folder: Path) -> Iterator[Record | LineError]:
     """The rows of `LANGUAGE.items.tsv`, each with its sentence cut where `LANGUAGE.fragments` says the word is.
 
     Only the sentences that the table names are kept in memory: there may be tens of millions of others.
@@ -64,22 +65,20 @@ def records_of(folder: Path) -> Iterator[Record | BrokenRecord]:
 
 def _record(
     row: _Row, language: str, sentences: list[dict[str, str]], fragments: dict[str, list[_Fragment]]
-) -> Record | BrokenRecord:
+) -> Record | LineError:
     if len(row.cells) != len(COLUMNS):
-        return BrokenRecord(
-            row.number,
-            _("%(found)s cells, parted by tabs; there must be %(wanted)s: %(names)s.")
-            % {"found": len(row.cells), "wanted": len(COLUMNS), "names": ", ".join(COLUMNS)},
-        )
+        reason = _("%(found)s cells, parted by tabs; there must be %(wanted)s: %(names)s.")
+        about = {"found": len(row.cells), "wanted": len(COLUMNS), "names": ", ".join(COLUMNS)}
+        return LineError(reason % about, number=row.number)
     sentence_id, word, split, synsets, images = row.cells
     texts = [found[sentence_id] for found in sentences if sentence_id in found]
     if not texts:
-        return BrokenRecord(row.number, _("There is no sentence of this id."))
+        return LineError(_("There is no sentence of this id."), number=row.number)
     meant = [one for one in fragments.get(sentence_id, ()) if word.casefold() in (one.raw.casefold(), one.tokenised)]
     gapped = (cut(text, one.start, one.end, raw) for text in texts for one in meant for raw in (one.raw, one.tokenised))
     sentence = next((found for found in gapped if found), None)
     if meant and sentence is None:
-        return BrokenRecord(row.number, _("The fragment of this sentence does not stand where the file says."))
+        return LineError(_("The fragment of this sentence does not stand where the file says."), number=row.number)
     value: dict[str, Any] = {
         "key": f"{sentence_id}-{word}",
         "language": language,

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from gapgame.formats.problems import GapFileError, Problem
+from crosslens_metrics.formats.problems import FileProblemsError, LineError
 from gapgame.formats.tasks import objects_of
 from gapgame.rules.task_scores import Filled, names_of
 
@@ -24,7 +24,7 @@ def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, pa
 
     Raises
     ------
-    GapFileError
+    FileProblemsError
         Where a file cannot be read, or ids are missing, unknown or there twice.
     """
     answers = _published(gold, splits, part) if splits else _answers(gold)
@@ -66,7 +66,7 @@ def _answers(file: Path) -> list[tuple[str, str, str]]:
         found = [(value["id"], str(value.get("item") or ""), value.get("word")) for value in objects_of(file)]
     for number, (_id, _item, word) in enumerate(found, start=1):
         if not isinstance(word, str) or not word.strip():
-            raise GapFileError(file, [Problem(number, _("There is no “word”."))])
+            raise FileProblemsError([LineError(_("There is no “word”."), number=number)], file)
     if not found:
         raise _refused(file, _("The file is empty."))
     return found
@@ -94,5 +94,5 @@ def _json(file: Path) -> Any:
         raise _refused(file, _("It cannot be read as JSON: %(error)s.") % {"error": error}) from error
 
 
-def _refused(file: Path, message: str) -> GapFileError:
-    return GapFileError(file, [Problem(0, message)])
+def _refused(file: Path, message: str) -> FileProblemsError:
+    return FileProblemsError([LineError(message)], file)

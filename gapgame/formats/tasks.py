@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, Record, is_text, json_records
+from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.problems import MOST_SHOWN, FileProblemsError, LineError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from gapgame.formats.multisubs import is_layout, records_of
-from gapgame.formats.problems import MOST_SHOWN, GapFileError, Problem
 from gapgame.rules.items import BLANK, key_of, split_of
 from gapgame.rules.multisubs import as_item, looks_like_it
 from gapgame.rules.play import normalised
@@ -28,6 +29,7 @@ from languages.registry import LANGUAGES
 VERSION = 1
 GAP = "____"
 MANIFEST = "manifest.json"
+EXAMPLE = '{"sentence": …, "word": …, "images": […]}'
 _UNSPACED = {language.tag for language in LANGUAGES if not language.spaced}
 
 
@@ -48,36 +50,25 @@ class Built:
     manifest: Mapping[str, Any]
 
 
-def corpus_lines(path: Path, problems: list[Problem]) -> Iterator[CorpusLine]:
+def corpus_lines(path: Path, reader: LineReader) -> Iterator[CorpusLine]:
     """The illustrated words of a file of items, of MultiSubs' sents.json, or of a folder in its layout."""
-    if is_layout(path):
-        yield from _lines_of(records_of(path), problems)
-        return
-    with path.open("rb") as opened:
-        yield from _lines_of(json_records(opened), problems)
-
-
-def _lines_of(records: Iterator[Record | BrokenRecord], problems: list[Problem]) -> Iterator[CorpusLine]:
-    for record in records:
-        if isinstance(record, BrokenRecord):
-            problems.append(Problem(record.number, record.reason))
-            continue
-        try:
-            yield _corpus_line(record.value)
-        except ValueError as error:
-            problems.append(Problem(record.number, str(error)))
+    for record in reader.whole(records_of(path)) if is_layout(path) else reader.records():
+        with reader.line(record):
+            line = _corpus_line(record.value)
+            yield line
 
 
 def _corpus_line(value: Any) -> CorpusLine:
     if looks_like_it(value):
         value = as_item(value)
-    if not isinstance(value, dict):
-        raise ValueError(_("Not a JSON object with “sentence”, “word” and “images”."))
-    language, word, sentence = (_text(value, name) for name in ("language", "word", "sentence"))
+    fields = Fields(value, example=EXAMPLE)
+    language, word, sentence = (
+        unicodedata.normalize("NFC", fields.text(name, needed=True)) for name in ("language", "word", "sentence")
+    )
     try:
         language = canonical_tag(language)
     except MalformedTagError as error:
-        raise ValueError(str(error)) from error
+        raise LineError(str(error)) from error
     before, after = _parts(sentence, word, value.get("start"), is_spaced=language.split("-")[0] not in _UNSPACED)
     return CorpusLine(
         item=value.get("key") or key_of(language, before, after, word),
@@ -91,18 +82,11 @@ def _corpus_line(value: Any) -> CorpusLine:
     )
 
 
-def _text(value: Mapping[str, Any], name: str) -> str:
-    text = value.get(name)
-    if not isinstance(text, str) or not text.strip() or not is_text(text):
-        raise ValueError(_("%(column)s is empty. Fill it in.") % {"column": name})
-    return unicodedata.normalize("NFC", text).strip()
-
-
 def _texts(value: Mapping[str, Any], name: str) -> list[str]:
     given = value.get(name)
     texts = [one.get("file") if isinstance(one, dict) else one for one in given] if isinstance(given, list) else []
     if not texts or not all(isinstance(text, str) and text for text in texts):
-        raise ValueError(_("%(column)s is no list of names.") % {"column": name})
+        raise LineError(_("%(column)s is no list of names.") % {"column": name})
     return [str(text) for text in texts]
 
 
@@ -113,7 +97,7 @@ def _parts(sentence: str, word: str, start: Any, *, is_spaced: bool) -> tuple[st
         if isinstance(start, int) and not isinstance(start, bool):
             spans = [span for span in spans if span[0] == start]
     if len(spans) != 1:
-        raise ValueError(
+        raise LineError(
             _("The gap is in %(count)s places. Put one blank (___) where the word was, or say where by “start”.")
             % {"count": len(spans)}
         )
@@ -125,7 +109,7 @@ def build_task(corpus: Path, folder: Path, *, sizes: Mapping[str, int], reserve_
 
     Raises
     ------
-    GapFileError
+    FileProblemsError
         Where lines of the corpus are not as they must be.
     TooFewInstancesError
         Where validation or test cannot get its size.
@@ -133,7 +117,7 @@ def build_task(corpus: Path, folder: Path, *, sizes: Mapping[str, int], reserve_
         Where what was written is not disjoint.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise GapFileError(folder, [Problem(0, _("There is something there already. Name a new folder."))])
+        raise FileProblemsError([LineError(_("There is something there already. Name a new folder."))], folder)
     instances = _instances(corpus)
     drawn = draw_parts(instances, sizes=sizes, reserve_percent=reserve_percent, seed=seed)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -169,12 +153,11 @@ def build_task(corpus: Path, folder: Path, *, sizes: Mapping[str, int], reserve_
 
 def _instances(corpus: Path) -> list[Instance]:
     """What drawing needs of the corpus: texts that come again and again are kept once."""
-    problems: list[Problem] = []
     instances: list[Instance] = []
     sentences: dict[bytes, int] = {}
     kept: dict[Any, Any] = {}
-    try:
-        for line in corpus_lines(corpus, problems):
+    with LineReader(corpus) as reader:
+        for line in corpus_lines(corpus, reader):
             whole = hashlib.sha256(_whole(line).encode()).digest()[:16]
             noun = f"{line.language} {normalised(line.word)}"
             instances.append(
@@ -186,15 +169,8 @@ def _instances(corpus: Path) -> list[Instance]:
                     kept.setdefault(line.images, line.images),
                 )
             )
-            if len(problems) > MOST_SHOWN:
+            if len(reader.problems) > MOST_SHOWN:
                 break
-    except FileRefusedError as error:
-        raise GapFileError(corpus, [Problem(0, str(error))]) from error
-    except OSError as error:
-        message = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
-        raise GapFileError(corpus, [Problem(0, message)]) from error
-    if problems:
-        raise GapFileError(corpus, problems)
     return instances
 
 
@@ -208,7 +184,7 @@ def _write_parts(corpus: Path, folder: Path, drawn: Drawn, instances: Sequence[I
     files = {part: (folder / f"{part}.jsonl").open("wb") for part in PARTS}
     gold = {part: (folder / f"{part}.gold.jsonl").open("wb") for part in HELD_OUT}
     try:
-        for place, line in enumerate(corpus_lines(corpus, [])):
+        for place, line in enumerate(corpus_lines(corpus, LineReader(corpus))):
             if (part := part_of.get(place)) is None:
                 continue
             numbers[part] += 1
@@ -264,22 +240,15 @@ def objects_of(file: Path) -> Iterator[dict[str, Any]]:
 
     Raises
     ------
-    GapFileError
+    FileProblemsError
         Where it is not one.
     """
-    try:
-        with file.open("rb") as opened:
-            for record in json_records(opened):
-                if isinstance(record, BrokenRecord):
-                    raise GapFileError(file, [Problem(record.number, record.reason)])
-                if not isinstance(record.value, dict) or not isinstance(record.value.get("id"), str):
-                    raise GapFileError(file, [Problem(record.number, _("Not an object with an “id”."))])
-                yield record.value
-    except FileRefusedError as error:
-        raise GapFileError(file, [Problem(0, str(error))]) from error
-    except OSError as error:
-        message = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
-        raise GapFileError(file, [Problem(0, message)]) from error
+    with LineReader(file) as reader:
+        for record in reader.records():
+            with reader.line(record):
+                Fields(record.value, example='{"id": …}').text("id", needed=True)
+                if not reader.problems:
+                    yield record.value
 
 
 def _sha256_of(path: Path) -> str:

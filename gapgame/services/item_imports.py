@@ -19,7 +19,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, Record
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.records import Record
 from gapgame.formats.embeddings import Vectors, central_of, names_of
 from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource
 from gapgame.rules.items import GapItemError, ItemLine, item_line
@@ -166,7 +167,7 @@ class _Import:
         self.central, self.clock, self.announce = central, clock, announce
         self.languages = {language.tag: language for language in Language.objects.all()}
 
-    def take_all(self, records: Iterator[Record | BrokenRecord]) -> None:
+    def take_all(self, records: Iterator[Record | LineError]) -> None:
         if self.job.attempts > jobs.SKIP_AFTER_ATTEMPTS:
             for record in islice(records, 1):
                 reason = _("Reading it stopped the import each time it was tried. Look at its pictures.")
@@ -179,7 +180,7 @@ class _Import:
                 )
             self._take(chunk)
 
-    def _take(self, chunk: list[Record | BrokenRecord]) -> None:
+    def _take(self, chunk: list[Record | LineError]) -> None:
         """Take the lines together, or one by one where that fails, so that only what cannot be taken is left out."""
         try:
             self._take_whole(chunk)
@@ -193,7 +194,7 @@ class _Import:
             log.exception("Import %s: line %s could not be taken.", self.job.pk, chunk[0].number)
             self._reject(chunk[0], unexpected(error))
 
-    def _take_whole(self, chunk: list[Record | BrokenRecord]) -> None:
+    def _take_whole(self, chunk: list[Record | LineError]) -> None:
         ready = self._prepare(chunk)
         for tries_left in reversed(range(TRIES)):
             try:
@@ -205,7 +206,7 @@ class _Import:
                 if not tries_left:
                     raise
 
-    def _reject(self, record: Record | BrokenRecord, reason: str) -> None:
+    def _reject(self, record: Record | LineError, reason: str) -> None:
         with transaction.atomic():
             rows = [self._row(record.number, Outcome.REJECTED, reason)]
             self.job.lease_until = jobs.report(self.job, rows, now=self.clock())
@@ -213,13 +214,13 @@ class _Import:
     def _row(self, number: int, outcome: Outcome, reason: str = "") -> ImportRow:
         return jobs.row(self.job, number, _("line %(number)s") % {"number": number}, outcome, reason)
 
-    def _prepare(self, chunk: list[Record | BrokenRecord]) -> dict[int, _Ready | str]:
+    def _prepare(self, chunk: list[Record | LineError]) -> dict[int, _Ready | str]:
         """By number: what is ready, or why it is not taken. Pictures are read and stored outside of any transaction."""
         found: dict[int, _Ready | str] = {}
         lines: dict[int, ItemLine] = {}
         for record in chunk:
             try:
-                if isinstance(record, BrokenRecord):
+                if isinstance(record, LineError):
                     raise GapItemError(record.reason)
                 lines[record.number] = item_line(record.value, languages=self.languages)
             except GapItemError as refused:
@@ -257,7 +258,7 @@ class _Import:
             return _Ready(line, taken, central, RepresentativeSource.EMBEDDINGS, notes)
         return _Ready(line, taken, 0, RepresentativeSource.FIRST, notes)
 
-    def _rows(self, chunk: list[Record | BrokenRecord], ready: dict[int, _Ready | str]) -> list[ImportRow]:
+    def _rows(self, chunk: list[Record | LineError], ready: dict[int, _Ready | str]) -> list[ImportRow]:
         keys = {one.line.key for one in ready.values() if isinstance(one, _Ready)}
         there = GapItem.objects.filter(item_set=self.item_set, key__in=keys).prefetch_related("images__image")
         by_key = {item.key: item for item in there}

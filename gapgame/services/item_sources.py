@@ -11,7 +11,8 @@ from typing import IO
 
 from django.core.files.storage import default_storage
 
-from crosslens_metrics.formats.records import BrokenRecord, Record, count_lines, json_records
+from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.formats.records import Record, count_lines, json_records
 from gapgame.formats import multisubs as multisubs_files
 from gapgame.formats.embeddings import Vectors, read_embeddings
 from gapgame.rules import multisubs
@@ -30,7 +31,7 @@ ITEMS_FILE, EMBEDDINGS_FILE = "items", "embeddings"
 class Source:
     """What an import reads, open."""
 
-    records: Iterator[Record | BrokenRecord]
+    records: Iterator[Record | LineError]
     total: int
     files: Files
     embeddings: Vectors = field(default_factory=dict)
@@ -83,7 +84,7 @@ def _files_of(path: Path, images: Path | None, stack: ExitStack) -> Files:
     return Files(plan, homes)
 
 
-def _records(file: IO[bytes], layout: str | None) -> Iterator[Record | BrokenRecord]:
+def _records(file: IO[bytes], layout: str | None) -> Iterator[Record | LineError]:
     records = json_records(file)
     if layout is None:
         first = list(islice(records, 1))

@@ -11,7 +11,7 @@ from typing import IO
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.records import FileRefusedError
+from crosslens_metrics.formats.problems import FileRefusedError
 from images.rules import limits
 from images.rules.manifests import inside
 

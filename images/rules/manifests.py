@@ -12,16 +12,8 @@ from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.records import (
-    BrokenRecord,
-    FileRefusedError,
-    Record,
-    csv_records,
-    is_text,
-    json_records,
-    malformed,
-    not_utf8,
-)
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.records import Record, csv_records, is_text, json_records, malformed, not_utf8
 from images.rules import limits
 
 NAMES = ("manifest.csv", "manifest.jsonl", "manifest.json")
@@ -94,8 +86,8 @@ def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[Line | 
         yield line
 
 
-def _line(record: Record | BrokenRecord) -> Line | BrokenLine:
-    if isinstance(record, BrokenRecord):
+def _line(record: Record | LineError) -> Line | BrokenLine:
+    if isinstance(record, LineError):
         return BrokenLine(record.number, "", record.reason)
     if not isinstance(record.value, dict):
         return BrokenLine(record.number, "", _("Not a JSON object with a “file”."))

@@ -15,7 +15,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.records import FileRefusedError
+from crosslens_metrics.formats.problems import FileRefusedError
 from images.models import Collection, ImportJob, ImportKind, Outcome
 from images.rules.pictures import ImageRefusedError
 from images.services import files, jobs

@@ -15,7 +15,8 @@ from django.db.models import F, Q
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.records import FileRefusedError, printable
+from crosslens_metrics.formats.problems import FileRefusedError
+from crosslens_metrics.formats.records import printable
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
 from images.services import files
 from people.models import Project

@@ -16,7 +16,7 @@ from typing import IO
 from django.core.files.storage import default_storage
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.records import FileRefusedError
+from crosslens_metrics.formats.problems import FileRefusedError
 from images.rules import limits, manifests
 from images.rules.archives import contents_of, is_hidden, open_zip
 from images.rules.manifests import Attribution, BrokenLine, Line

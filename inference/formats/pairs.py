@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, is_text, json_records
+from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.formats.records import is_text
 
-
-class PairFileError(ValueError):
-    """The file cannot be used; says what is wrong, in which line, and what to do."""
+EXAMPLE = '{"image": …, "caption": …}'
 
 
 def read_pairs(path: Path) -> list[tuple[str, str]]:
@@ -18,32 +19,18 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
 
     Raises
     ------
-    PairFileError
+    FileProblemsError
     """
     pairs: list[tuple[str, str]] = []
-    try:
-        with path.open("rb") as file:
-            for record in json_records(file):
-                if isinstance(record, BrokenRecord):
-                    raise PairFileError(f"{path}, line {record.number}: {record.reason}")
-                row = record.value if isinstance(record.value, dict) else {}
-                image = row.get("image")
-                if not _is_text(image) or not image:
-                    raise PairFileError(f"{path}, line {record.number}: there is no “image”, the name of the picture.")
-                captions = [row["caption"]] if "caption" in row else row.get("captions")
-                if not isinstance(captions, list) or not captions or not all(map(_is_text, captions)):
-                    raise PairFileError(
-                        f"{path}, line {record.number}: image {image} needs “caption”, a text, or “captions”, a list."
-                    )
+    with LineReader(path) as reader:
+        for record in reader.records():
+            with reader.line(record):
+                fields = Fields(record.value, example=EXAMPLE)
+                image = fields.text("image", needed=True)
+                captions = [fields.values["caption"]] if "caption" in fields.values else fields.list("captions")
+                if not captions or not all(isinstance(caption, str) and is_text(caption) for caption in captions):
+                    raise LineError(f"image {image} needs “caption”, a text, or “captions”, a list of texts.")
                 pairs += [(image, caption) for caption in captions]
-    except FileRefusedError as refused:
-        raise PairFileError(f"{path}: {refused}") from refused
-    except OSError as error:
-        raise PairFileError(f"{path} cannot be read ({error.strerror}).") from error
-    if not pairs:
-        raise PairFileError(f"{path} holds no captions.")
+        if not pairs and not reader.problems:
+            reader.refuse("The file holds no captions.")
     return pairs
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and is_text(value)

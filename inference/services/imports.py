@@ -17,7 +17,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.records import BrokenRecord, Record, count_lines, json_records
+from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.formats.records import Record, count_lines, json_records
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
 from images.permissions import collections_in
 from images.services import jobs
@@ -103,7 +104,7 @@ def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
             job.lease_until = _take(job, chunk, clock=clock)
 
 
-def _take(job: ImportJob, chunk: list[Record | BrokenRecord], *, clock: Clock) -> datetime:
+def _take(job: ImportJob, chunk: list[Record | LineError], *, clock: Clock) -> datetime:
     """Take the lines together, or one by one where that fails, so that only those that cannot be taken are left out."""
     try:
         return _take_whole(job, chunk, clock=clock)
@@ -121,7 +122,7 @@ def _take(job: ImportJob, chunk: list[Record | BrokenRecord], *, clock: Clock) -
             return jobs.report(job, [row], now=clock())
 
 
-def _take_whole(job: ImportJob, chunk: list[Record | BrokenRecord], *, clock: Clock) -> datetime:
+def _take_whole(job: ImportJob, chunk: list[Record | LineError], *, clock: Clock) -> datetime:
     for tries_left in reversed(range(TRIES)):
         try:
             with transaction.atomic():
@@ -132,11 +133,11 @@ def _take_whole(job: ImportJob, chunk: list[Record | BrokenRecord], *, clock: Cl
     raise AssertionError("not reached")
 
 
-def _rows(job: ImportJob, chunk: list[Record | BrokenRecord]) -> Iterator[ImportRow]:
+def _rows(job: ImportJob, chunk: list[Record | LineError]) -> Iterator[ImportRow]:
     lines: dict[int, CaptionLine] = {}
     rows: dict[int, ImportRow] = {}
     for record in chunk:
-        if isinstance(record, BrokenRecord):
+        if isinstance(record, LineError):
             rows[record.number] = jobs.row(
                 job, record.number, _nameless(record.number), Outcome.REJECTED, record.reason
             )

@@ -12,15 +12,8 @@ from typing import IO, Any
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.records import (
-    READ_BYTES,
-    BrokenRecord,
-    FileRefusedError,
-    Record,
-    count_lines,
-    json_members,
-    json_records,
-)
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.records import READ_BYTES, Record, count_lines, json_members, json_records
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from inference.rules.captions import CaptionLineError, caption_text, image_named_in
 
@@ -111,8 +104,8 @@ def _of_coco(file: IO[bytes], reader: _Reader) -> Iterator[ReferenceLine | Refus
         raise FileRefusedError(_("There is no caption."))
 
 
-def _read(record: Record | BrokenRecord, read: Callable[[Record], ReferenceLine]) -> ReferenceLine | RefusedLine:
-    if isinstance(record, BrokenRecord):
+def _read(record: Record | LineError, read: Callable[[Record], ReferenceLine]) -> ReferenceLine | RefusedLine:
+    if isinstance(record, LineError):
         return RefusedLine(record.number, "", record.reason)
     try:
         return read(record)

@@ -19,7 +19,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.records import FileRefusedError
+from crosslens_metrics.formats.problems import FileRefusedError
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
 from images.services import jobs
 from images.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected

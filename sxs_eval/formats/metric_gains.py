@@ -11,7 +11,8 @@ from django.core.cache import cache
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from crosslens_metrics.formats.tables import TableError, parse_table
+from crosslens_metrics.formats.problems import FileRefusedError
+from crosslens_metrics.formats.tables import parse_table
 from crosslens_metrics.reports.correlations import CorrelationReport, correlations_of
 from crosslens_metrics.reports.metric_agreement import RESAMPLES
 from people.models import Project
@@ -91,7 +92,7 @@ def correlations(evaluations: Evaluations, metric: str, *, flip: bool) -> Correl
             resamples=RESAMPLES,
             seed=SEED,
         )
-    except TableError:
+    except FileRefusedError:
         return None
     cache.set(key, found, KEPT_S)
     return found

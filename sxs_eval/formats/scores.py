@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, Record, csv_records, is_text, json_records
+from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from sxs_eval.rules.planning import Score
-from tabular.spreadsheets import plain_cell
 
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
 NEEDED = ("language", "model")
@@ -29,39 +29,9 @@ SETS = 2
 LONGEST_MODEL_NAME = 120
 MOST_BYTES = 300_000
 """Scores of 40 models in 36 languages take a third of it."""
-MOST_PROBLEMS_SHOWN = 20
+EXAMPLE = '{"language": …, "model": …, "…": 1.5, "…": 2.5}'
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,9}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """`number` is the line, from 1 (the entry of a JSON list); 0 for the file as a whole."""
-
-    number: int
-    message: str
-
-    def __str__(self) -> str:
-        if not self.number:
-            return self.message
-        return _("Line %(number)s: %(message)s") % {"number": self.number, "message": self.message}
-
-
-class ScoreFileError(Exception):
-    """The scores cannot be used; says what is wrong, where, and what to do."""
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(self.lines()))
-
-    def lines(self) -> list[str]:
-        shown = [str(problem) for problem in self.problems[:MOST_PROBLEMS_SHOWN]]
-        more = len(self.problems) - len(shown)
-        if more:
-            shown.append(
-                ngettext("and %(number)d more problem.", "and %(number)d more problems.", more) % {"number": more}
-            )
-        return shown
 
 
 @dataclass(frozen=True)
@@ -78,81 +48,58 @@ def read_scores(file: Path, *, sets: Sequence[str] = ()) -> ScoreFile:
 
     Raises
     ------
-    ScoreFileError
+    FileProblemsError
         Where any of it cannot be read or contradicts something else in it.
     """
-    if file.suffix.lower() not in SUFFIXES:
-        message = _("The name of the file ends in none of %(suffixes)s, so its kind is unknown. Rename it.")
-        raise ScoreFileError([Problem(0, message % {"suffixes": ", ".join(SUFFIXES)})])
-    try:
-        with file.open("rb") as opened:
-            content = opened.read(MOST_BYTES + 1)
-    except OSError as error:
-        message = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
-        raise ScoreFileError([Problem(0, message)]) from error
-    return parse_scores(content, is_csv=file.suffix.lower() == ".csv", sets=sets)
+    with LineReader(file, suffixes=SUFFIXES) as reader, file.open("rb") as opened:
+        content = opened.read(MOST_BYTES + 1)
+    return parse_scores(content, is_csv=reader.is_csv, sets=sets, file=file)
 
 
-def parse_scores(content: bytes, *, is_csv: bool | None = None, sets: Sequence[str] = ()) -> ScoreFile:
+def parse_scores(
+    content: bytes, *, is_csv: bool | None = None, sets: Sequence[str] = (), file: Path | None = None
+) -> ScoreFile:
     """The same from what such a file holds; whether that is CSV is seen where `is_csv` does not say it.
 
     Raises
     ------
-    ScoreFileError
+    FileProblemsError
         As `read_scores`.
     """
-    if len(content) > MOST_BYTES:
-        message = _("That is more than %(limit)s kB. Leave out what is no score.") % {"limit": MOST_BYTES // 1000}
-        raise ScoreFileError([Problem(0, message)])
     if is_csv is None:
         is_csv = not content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"["))
-    problems: list[Problem] = []
-    records: list[Record] = []
-    try:
-        records = list(_records(content, is_csv, problems))
-        columns = _columns(records)
-        chosen = _chosen_sets(columns, [name.strip() for name in sets])
-    except FileRefusedError as refused:
-        if records or not problems:
-            problems.append(Problem(0, str(refused)))
-        raise ScoreFileError(sorted(problems, key=lambda problem: problem.number)) from refused
     scores: dict[tuple[str, str], tuple[Score, int]] = {}
-    for record in records:
-        try:
-            score = _score(record.value, chosen, is_csv=is_csv)
-            earlier = scores.setdefault((score.language, score.model), (score, record.number))
-            if earlier[0] is not score:
-                raise ValueError(
-                    _("%(model)s has scores in %(language)s on line %(line)s already. Keep one of the two lines.")
-                    % {"model": score.model, "language": score.language, "line": earlier[1]}
-                )
-        except ValueError as error:
-            problems.append(Problem(record.number, str(error)))
-    if not problems and len({score.model for score, number in scores.values()}) < 2:
-        problems = [Problem(0, _("There are scores of one model only. Two or more make a comparison."))]
-    if problems:
-        raise ScoreFileError(sorted(problems, key=lambda problem: problem.number))
+    with LineReader(file) as reader:
+        if len(content) > MOST_BYTES:
+            message = _("That is more than %(limit)s kB. Leave out what is no score.")
+            raise FileRefusedError(message % {"limit": MOST_BYTES // 1000})
+        lines: list[tuple[int, Fields]] = []
+        for record in reader.records(BytesIO(content), column="language", is_csv=is_csv):
+            with reader.line(record):
+                lines.append((record.number, Fields(record.value, example=EXAMPLE, is_csv=is_csv)))
+        if not lines and reader.problems:
+            raise FileProblemsError(reader.problems, file)
+        columns = _columns([fields for _number, fields in lines])
+        chosen = _chosen_sets(columns, [name.strip() for name in sets])
+        for number, fields in lines:
+            with reader.line(number):
+                score = _score(fields, chosen)
+                earlier = scores.setdefault((score.language, score.model), (score, number))
+                if earlier[0] is not score:
+                    raise LineError(
+                        _("%(model)s has scores in %(language)s on line %(line)s already. Keep one of the two lines.")
+                        % {"model": score.model, "language": score.language, "line": earlier[1]}
+                    )
+        if not reader.problems and len({score.model for score, _number in scores.values()}) < SETS:
+            reader.refuse(_("There are scores of one model only. Two or more make a comparison."))
     ignored = tuple(name for name in columns if name and name not in (*NEEDED, *chosen))
-    return ScoreFile(tuple(score for score, number in scores.values()), chosen, ignored)
+    return ScoreFile(tuple(score for score, _number in scores.values()), chosen, ignored)
 
 
-def _records(content: bytes, is_csv: bool, problems: list[Problem]) -> Iterator[Record]:
-    found = csv_records(BytesIO(content), column="language") if is_csv else json_records(BytesIO(content))
-    for record in found:
-        if isinstance(record, BrokenRecord):
-            problems.append(Problem(record.number, record.reason))
-        elif isinstance(record.value, dict):
-            yield record
-        else:
-            example = '{"language": …, "model": …, "…": 1.5, "…": 2.5}'
-            message = _("Not an object. Write each line as %(example)s.") % {"example": example}
-            problems.append(Problem(record.number, message))
-
-
-def _columns(records: Sequence[Record]) -> list[str]:
-    if not records:
+def _columns(lines: Sequence[Fields]) -> list[str]:
+    if not lines:
         raise FileRefusedError(_("There are no scores. Write one line for each language and model."))
-    columns = list(dict.fromkeys(name for record in records for name in record.value))
+    columns = list(dict.fromkeys(name for fields in lines for name in fields.values))
     for name in NEEDED:
         if name not in columns:
             raise FileRefusedError(
@@ -189,34 +136,15 @@ def _chosen_sets(columns: Sequence[str], sets: Sequence[str]) -> tuple[str, str]
     return sets[0], sets[1]
 
 
-def _score(cells: dict[str, Any], sets: tuple[str, str], *, is_csv: bool) -> Score:
-    cell = {name: _text(name, cells.get(name), is_csv=is_csv) for name in (*NEEDED, *sets)}
+def _score(fields: Fields, sets: tuple[str, str]) -> Score:
     try:
-        language = canonical_tag(cell["language"])
+        language = canonical_tag(fields.text("language"))
     except MalformedTagError as error:
-        raise ValueError(str(error)) from error
+        raise LineError(str(error)) from error
     # Characters that look alike are one name: it is looked up among the models here.
-    model = unicodedata.normalize("NFC", cell["model"])
-    if not model:
-        raise ValueError(_("model is empty. Fill it in."))
-    if len(model) > LONGEST_MODEL_NAME:
-        raise ValueError(
-            _("The name of the model is longer than %(limit)s characters.") % {"limit": LONGEST_MODEL_NAME}
-        )
-    return Score(language, model, (_number(sets[0], cell[sets[0]]), _number(sets[1], cell[sets[1]])))
-
-
-def _text(name: str, value: object, *, is_csv: bool) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        text = (plain_cell(value) if is_csv else value).strip()
-        if not is_text(text) or any(unicodedata.category(character) == "Cc" for character in text):
-            raise ValueError(_("%(column)s holds characters that are not valid. Take them out.") % {"column": name})
-        return text
-    if isinstance(value, int | float) and not isinstance(value, bool) and name not in NEEDED:
-        return repr(value)
-    raise ValueError(_("%(column)s is of the wrong kind: scores are numbers, all else is text.") % {"column": name})
+    model = unicodedata.normalize("NFC", fields.text("model", needed=True, longest=LONGEST_MODEL_NAME, is_name=True))
+    first, second = (_number(name, fields.text(name, numbers=True, is_name=True)) for name in sets)
+    return Score(language, model, (first, second))
 
 
 def _number(name: str, text: str) -> Fraction | None:
@@ -227,11 +155,11 @@ def _number(name: str, text: str) -> Fraction | None:
     if _NUMBER.fullmatch(plain):
         return Fraction(Decimal(plain))
     if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", plain):
-        raise ValueError(
+        raise LineError(
             _("%(column)s is “%(cell)s”. Write numbers with a point, as in %(example)s.")
             % {"column": name, "cell": text[:40], "example": plain.replace(",", ".")[:40]}
         )
-    raise ValueError(
+    raise LineError(
         _("%(column)s is “%(cell)s”. Give a number, or leave it empty where there is no score.")
         % {"column": name, "cell": text[:40]}
     )

@@ -18,11 +18,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from allocation.forms import HIGHEST_REPLICATION
+from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from images.models import Collection, CollectionImage
 from images.permissions import collections_in
 from people.models import Project
-from sxs_eval.formats.scores import MOST_BYTES, ScoreFile, ScoreFileError, parse_scores
+from sxs_eval.formats.scores import MOST_BYTES, ScoreFile, parse_scores
 from sxs_eval.forms.comparisons import LARGEST_SEED, MOST_ATTENTION_PERCENT
 from sxs_eval.models import Scale
 from sxs_eval.rules import planning
@@ -164,7 +165,7 @@ class PlanForm(forms.Form):
             if len(content) > MOST_BYTES:
                 parse_scores(content)
             changed["scores"] = content.decode("utf-8-sig")
-        except ScoreFileError as refused:
+        except FileProblemsError as refused:
             self._upload_problem = str(refused)
         except UnicodeDecodeError:
             self._upload_problem = _now("The file is not saved as UTF-8. Save it as UTF-8, or paste the scores below.")
@@ -191,7 +192,7 @@ class PlanForm(forms.Form):
         sets = [name for name in cleaned.get("sets", "").split(",") if name.strip()]
         try:
             self.score_file = parse_scores(cleaned["scores"].encode(errors="surrogatepass"), sets=sets)
-        except ScoreFileError as refused:
+        except FileProblemsError as refused:
             self.add_error("scores", refused.lines())
             return cleaned
         self._check_images(cleaned)

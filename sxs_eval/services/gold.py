@@ -10,7 +10,8 @@ from typing import IO
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.records import BrokenRecord, Record, json_records
+from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.formats.records import Record, json_records
 from images.models import Image
 from inference.services.image_lookup import images_named
 from sxs_eval.models import Comparison, GoldPair
@@ -33,7 +34,7 @@ def import_gold_pairs(*, comparison: Comparison, file: IO[bytes], only_these: bo
 
     Raises
     ------
-    crosslens_metrics.formats.records.FileRefusedError
+    crosslens_metrics.formats.problems.FileRefusedError
         Nothing in the file can be read.
     """
     outcome = GoldImport()
@@ -55,11 +56,11 @@ def use_gold_pair(*, comparison: Comparison, gold_id: int, is_used: bool) -> Non
     GoldPair.objects.filter(comparison=comparison, pk=gold_id).update(is_used=is_used)
 
 
-def _take(comparison: Comparison, records: Sequence[Record | BrokenRecord], outcome: GoldImport) -> list[int]:
+def _take(comparison: Comparison, records: Sequence[Record | LineError], outcome: GoldImport) -> list[int]:
     """Take some lines; returns the images whose gold pairs are there now."""
     lines: dict[int, GoldLine] = {}
     for record in records:
-        if isinstance(record, BrokenRecord):
+        if isinstance(record, LineError):
             outcome.problems.append((record.number, record.reason))
             continue
         try:
@@ -102,6 +103,6 @@ def _problem(line: GoldLine, images: Sequence[Image], there: dict[int, tuple[str
     return ""
 
 
-def _chunks(records: Iterator[Record | BrokenRecord]) -> Iterator[Sequence[Record | BrokenRecord]]:
+def _chunks(records: Iterator[Record | LineError]) -> Iterator[Sequence[Record | LineError]]:
     while chunk := list(islice(records, LINES_AT_ONCE)):
         yield chunk

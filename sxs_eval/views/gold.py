@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from crosslens_metrics.formats.records import FileRefusedError
+from crosslens_metrics.formats.problems import FileRefusedError
 from people.models import Role
 from people.permissions import has_role
 from people.requests import user_of

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
+from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.undefined import Reason
-from gapgame.formats.problems import GapFileError
 from gapgame.formats.turn_files import read_turns
 from gapgame.rules.figures import MESSAGES, Missing, Undefined
 from gapgame.rules.report import build_report
@@ -199,7 +199,7 @@ def test_counts_alone_give_shares(tmp_path: Path) -> None:
 def test_counts_that_contradict_themselves_are_refused(tmp_path: Path, row: str, says: str) -> None:
     file = tmp_path / "counts.csv"
     file.write_text(f"split,attempt_1,attempt_2,attempt_3,failed,total\n{row}\n")
-    with pytest.raises(GapFileError, match=says):
+    with pytest.raises(FileProblemsError, match=says):
         read_turns(file)
 
 
@@ -240,7 +240,7 @@ def test_a_turn_told_twice_counts_once_and_two_that_differ_are_refused(tmp_path:
     read = read_turns(file)
     assert (len(read.turns), read.repeated_lines) == (1, 1)
     file.write_text("\n".join(json.dumps(line) for line in (same, {**same, "split": "intersect_2"})))
-    with pytest.raises(GapFileError, match=r"line 2: .*line 1 too"):
+    with pytest.raises(FileProblemsError, match=r"line 2: .*line 1 too"):
         read_turns(file)
 
 

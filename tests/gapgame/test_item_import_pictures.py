@@ -217,7 +217,7 @@ def test_the_representative_is_the_most_central_embedding_else_the_one_named_els
         (b'{"image": "a", "vector": [1, 0]}\n{"image": "b", "vector": [1]}\n', "Embedding 2 is not 2"),
         (b'{"image": "a", "vector": [0, 0]}\n', "not all 0"),
         (b'{"image": "a", "vector": [1e99, 0]}\n', "finite"),
-        (b'{"image": "a", "vector": ["1"]}\n', "line 1: not an object"),
+        (b'{"image": "a", "vector": ["1"]}\n', "line 1: “vector” is no list of numbers"),
         (b'{"image": "a"\n', "line 1: Not valid JSON"),
         (b"PK\x03\x04 no archive", "no NumPy archive"),
         (b"", "empty"),

@@ -12,7 +12,7 @@ from django.core.files.storage import default_storage
 from django.db import OperationalError
 
 from crosslens_metrics.formats.limits import MAX_ROW_CHARACTERS
-from crosslens_metrics.formats.records import FileRefusedError
+from crosslens_metrics.formats.problems import FileRefusedError
 from images.models import ImportJob, ImportKind, JobState
 from images.rules import limits
 from images.rules.archives import open_zip

@@ -15,7 +15,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from crosslens_metrics.formats.records import BrokenRecord, FileRefusedError, json_records
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.records import json_records
 from gapgame.formats.embeddings import read_embeddings
 from gapgame.rules.stripping import words_beside
 from images.rules import manifests
@@ -141,7 +142,7 @@ def test_a_list_that_is_not_utf8_is_refused_by_that_name():
     with pytest.raises(FileRefusedError, match="UTF-8"):
         list(json_records(io.BytesIO(content)))
     # What is no blank of JSON is no reason to take a list for lines, or lines for a list.
-    assert isinstance(next(iter(json_records(io.BytesIO(b"\x0b[1]")))), BrokenRecord)
+    assert isinstance(next(iter(json_records(io.BytesIO(b"\x0b[1]")))), LineError)
 
 
 def test_a_manifest_of_a_zip_that_lies_before_its_beginning_is_refused():

@@ -9,10 +9,11 @@ from django.core.management import CommandError
 from django.utils import timezone
 from PIL import Image
 
+from crosslens_metrics.formats.problems import FileProblemsError
 from images.models import Collection
 from images.services.imports import import_path
 from inference.formats.images import UnreadableImageError, pictures_in, read_collection, read_folder
-from inference.formats.pairs import PairFileError, read_pairs
+from inference.formats.pairs import read_pairs
 from inference.formats.word_vectors import format_of
 from inference.management.arguments import check_file_to_write, word_vectors
 from inference.rules.word_vectors import FileFormat
@@ -29,8 +30,8 @@ def test_pairs_are_read_in_order_with_one_or_several_captions(tmp_path):
     ("text", "said"),
     [
         ("", "holds no captions|empty"),
-        ('{"caption": "x"}\n', "line 1: there is no “image”"),
-        ('{"image": "a", "caption": "x"}\n["a"]\n', "line 2: there is no “image”"),
+        ('{"caption": "x"}\n', "line 1: image is empty"),
+        ('{"image": "a", "caption": "x"}\n["a"]\n', "line 2: Not an object"),
         ('{"image": "a"}\n', "line 1: image a needs"),
         ('{"image": "a", "captions": []}\n', "line 1: image a needs"),
         ('{"image": "a", "captions": [1]}\n', "line 1: image a needs"),
@@ -41,12 +42,12 @@ def test_lines_that_are_no_pairs_are_refused_with_their_number(tmp_path, text, s
     file = tmp_path / "pairs.jsonl"
     file.write_text(text, encoding="utf-8")
 
-    with pytest.raises(PairFileError, match=said):
+    with pytest.raises(FileProblemsError, match=said):
         read_pairs(file)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(PairFileError, match="cannot be read"):
+    with pytest.raises(FileProblemsError, match="cannot be read"):
         read_pairs(tmp_path / "none.jsonl")
 
 

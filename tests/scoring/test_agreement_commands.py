@@ -11,7 +11,8 @@ import pytest
 from django.core.management import BaseCommand, CommandError, call_command, load_command_class
 
 from crosslens_metrics.correlations import Coefficient
-from crosslens_metrics.formats.tables import TableError, parse_table
+from crosslens_metrics.formats.problems import FileRefusedError
+from crosslens_metrics.formats.tables import parse_table
 from crosslens_metrics.reports.score_figures import MESSAGES
 from crosslens_metrics.reports.text import rounded
 from crosslens_metrics.undefined import Reason
@@ -338,7 +339,7 @@ def test_a_column_is_found_whatever_its_capitals_and_blanks_unless_two_could_be_
     read = parse_table("∆ CIDEr,delta cider,Delta_CIDEr\n1,2,3\n".encode(), asked=[])
     assert read.place("δcider") == 0
     assert read.place("delta cider") == 1
-    with pytest.raises(TableError, match="any of several"):
+    with pytest.raises(FileRefusedError, match="any of several"):
         read.place("DELTA CIDER")
 
 

@@ -9,14 +9,9 @@ from typing import Any
 
 import pytest
 
-from crosslens_metrics.formats.captions import (
-    CaptionFileError,
-    candidates_in,
-    read_candidates,
-    read_references,
-    references_in,
-)
+from crosslens_metrics.formats.captions import candidates_in, read_candidates, read_references, references_in
 from crosslens_metrics.formats.pairs import ImagesDifferError, paired
+from crosslens_metrics.formats.problems import FileProblemsError
 from tests.published import published
 
 REFERENCES = {"1": ["a cat", "one cat"], "2": ["a dog"]}
@@ -37,7 +32,7 @@ def candidates(text: str, language: str | None = None) -> dict[str, str]:
 
 
 def problems_of(read: Any, text: str | bytes, language: str | None = None) -> str:
-    with pytest.raises(CaptionFileError) as refused:
+    with pytest.raises(FileProblemsError) as refused:
         read(text, language)
     return str(refused.value)
 
@@ -204,9 +199,9 @@ def test_all_problems_are_told_up_to_a_number():
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(CaptionFileError, match=r"none\.json: The file cannot be read: No such file"):
+    with pytest.raises(FileProblemsError, match=r"none\.json: The file cannot be read: No such file"):
         references_in(tmp_path / "none.json")
-    with pytest.raises(CaptionFileError, match="The file cannot be read: Is a directory"):
+    with pytest.raises(FileProblemsError, match="The file cannot be read: Is a directory"):
         candidates_in(tmp_path)
 
 

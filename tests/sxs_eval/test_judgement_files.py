@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sxs_eval.formats.judgement_files import JudgementFile, JudgementFileError, read_judgements
+from crosslens_metrics.formats.problems import FileProblemsError
+from sxs_eval.formats.judgement_files import JudgementFile, read_judgements
 from tabular.spreadsheets import csv_safe
 
 HEADER = "image,rater,score"
@@ -27,7 +28,7 @@ def read(tmp_path):
 @pytest.fixture
 def refusal(read):
     def refusing(text: str | bytes, name: str = "judgements.csv") -> str:
-        with pytest.raises(JudgementFileError) as refused:
+        with pytest.raises(FileProblemsError) as refused:
             read(text, name)
         return str(refused.value)
 
@@ -173,7 +174,7 @@ def test_a_file_that_cannot_be_read_says_why(refusal, text, name, said):
 def test_a_file_that_is_not_there_and_a_folder_are_refused(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     for name in ("missing.csv", "folder.csv"):
-        with pytest.raises(JudgementFileError, match="cannot be read"):
+        with pytest.raises(FileProblemsError, match="cannot be read"):
             read_judgements(tmp_path / name)
 
 

@@ -177,7 +177,7 @@ def test_without_a_database_or_with_an_empty_one_it_plans_all_the_same(file, tmp
     ("options", "message"),
     [
         ([], "there are 3 columns: xm3600, coco, note"),
-        (["--sets", "xm3600", "note"], "Line 2: note is “x”."),
+        (["--sets", "xm3600", "note"], "line 2: note is “x”."),
         ([*TWO, "--small", "-1"], "must be a number from 0"),
         ([*TWO, "--small", "nan"], "must be a number from 0"),
         ([*TWO, "--core", "zh,d"], "'d' is not a BCP-47 language tag"),
@@ -191,5 +191,5 @@ def test_what_does_not_fit_is_told(file, options, message):
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(CommandError, match=r"none\.csv:\nThe file cannot be read"):
+    with pytest.raises(CommandError, match=r"none\.csv: The file cannot be read"):
         run(tmp_path / "none.csv")

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from sxs_eval.formats.scores import MOST_BYTES, ScoreFileError, parse_scores, read_scores
+from crosslens_metrics.formats.problems import FileProblemsError
+from sxs_eval.formats.scores import MOST_BYTES, parse_scores, read_scores
 from sxs_eval.rules.planning import Score
 
 CSV = "language,model,xm3600,coco\nde,A,50,41.5\nde,B,52.5,−1\nfr,A,,3\n"
@@ -19,9 +20,9 @@ SCORES = (
 
 
 def problems_of(text: str | bytes, **options) -> list[str]:
-    with pytest.raises(ScoreFileError) as refused:
+    with pytest.raises(FileProblemsError) as refused:
         parse_scores(text.encode() if isinstance(text, str) else text, **options)
-    return [str(problem) for problem in refused.value.problems]
+    return [problem.told() for problem in refused.value.problems]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -111,7 +112,7 @@ def test_languages_are_taken_under_the_tag_that_they_are_stored_under(tag, store
         ("de, B ,1,2", "Line 4: B has scores in de on line 3 already."),
         ("DE,B,1,2", "Line 4: B has scores in de on line 3 already."),
         ("de,C,1,2,3", "Line 4: 5 cells, but the first line names 4."),
-        (f"de,{'x' * 121},1,2", "Line 4: The name of the model is longer than 120 characters."),
+        (f"de,{'x' * 121},1,2", "Line 4: model has 121 characters; at most 120 are kept."),
         ("de,C\0,1,2", "Line 4: "),
         ("de,C\x07,1,2", "Line 4: model holds characters that are not valid."),
     ],
@@ -138,7 +139,7 @@ def test_all_problems_are_told_at_once_in_order_of_lines_and_many_of_them_shorte
         ),
         "Line 4: b is “y”. Give a number, or leave it empty where there is no score.",
     ]
-    with pytest.raises(ScoreFileError) as refused:
+    with pytest.raises(FileProblemsError) as refused:
         parse_scores(b"language,model,a,b\n" + b"de,A,x,2\n" * 30)
     assert len(refused.value.lines()) == 21
     assert refused.value.lines()[-1] == "and 10 more problems."
@@ -155,9 +156,9 @@ def test_all_problems_are_told_at_once_in_order_of_lines_and_many_of_them_shorte
         ("language,model,a,a\nde,A,1,2\n", "The first line names the column “a” twice."),
         ("language,model,a,b\nde,A,1,2\nfr,A,1,2\n", "There are scores of one model only."),
         ('{"language": "de"}', "There is no column “model”"),
-        ('{"language": "de", "model": 3, "a": 1, "b": 2}', "Line 1: model is of the wrong kind"),
-        ('{"language": "de", "model": "A", "a": true, "b": 2}', "Line 1: a is of the wrong kind"),
-        ('{"language": "de", "model": "A", "a": [1], "b": 2}', "Line 1: a is of the wrong kind"),
+        ('{"language": "de", "model": 3, "a": 1, "b": 2}', "Line 1: model is no text."),
+        ('{"language": "de", "model": "A", "a": true, "b": 2}', "Line 1: a is “true”. Give a number"),
+        ('{"language": "de", "model": "A", "a": [1], "b": 2}', "Line 1: a is neither text nor a number."),
         ("[]", "There are no scores."),
     ],
 )
@@ -179,9 +180,9 @@ def test_other_encodings_and_too_much_are_told():
 
 
 def test_a_file_that_is_not_there_or_of_unknown_kind_is_told(tmp_path):
-    with pytest.raises(ScoreFileError, match="cannot be read: No such file"):
+    with pytest.raises(FileProblemsError, match="cannot be read: No such file"):
         read_scores(tmp_path / "none.csv")
-    with pytest.raises(ScoreFileError, match=r"ends in none of \.csv"):
+    with pytest.raises(FileProblemsError, match=r"ends in none of \.csv"):
         read_scores(tmp_path / "scores.xlsx")
 
 

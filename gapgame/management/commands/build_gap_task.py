@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from gapgame.formats.problems import GapFileError
+from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.tasks import build_task
 from gapgame.rules.task import HELD_OUT_SPLIT, TEST, VALID, TooFewInstancesError
 from people.management.arguments import whole_number
@@ -33,7 +33,7 @@ class Command(BaseCommand):
         sizes = {VALID: options["valid"], TEST: options["test"]}
         try:
             built = build_task(corpus, folder, sizes=sizes, reserve_percent=options["reserve"], seed=options["seed"])
-        except GapFileError as refused:
+        except FileProblemsError as refused:
             raise CommandError(str(refused)) from refused
         except TooFewInstancesError as few:
             raise CommandError(

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from gapgame.formats.problems import GapFileError
+from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.report_text import report_lines
 from gapgame.formats.turn_files import read_turns
 from gapgame.rules.report import BY, RESAMPLES, build_report
@@ -38,7 +38,7 @@ class Command(BaseCommand):
     def handle(self, *, turns: Path, for_programs: bool, keep: list[str], by: list[str], **options: Any) -> None:
         try:
             read = read_turns(turns)
-        except GapFileError as refused:
+        except FileProblemsError as refused:
             raise CommandError(str(refused)) from refused
         report = build_report(
             read.turns,

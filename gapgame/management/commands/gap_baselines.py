@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.baselines import predict
-from gapgame.formats.problems import GapFileError
 from gapgame.rules.baselines import LONGEST_GRAM, Method
 from gapgame.rules.task import HELD_OUT, TEST
 from people.management.arguments import whole_number
@@ -33,7 +33,7 @@ class Command(BaseCommand):
     def handle(self, *, folder: Path, method: str, part: str, output: Path | None, **options: Any) -> None:
         try:
             lines = list(predict(folder, part, method=Method(method), longest=options["n"], seed=options["seed"]))
-        except GapFileError as refused:
+        except FileProblemsError as refused:
             raise CommandError(str(refused)) from refused
         if output is None:
             self.stdout.write("".join(lines), ending="")

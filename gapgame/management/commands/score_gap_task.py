@@ -11,9 +11,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.word_vectors import MalformedTableError, Vectors, open_table
 from gapgame.formats.predictions import read_filled
-from gapgame.formats.problems import GapFileError
 from gapgame.formats.report_text import between, mean_text, share_text
 from gapgame.formats.turn_files import read_turns
 from gapgame.rules.figures import Undefined
@@ -48,7 +48,7 @@ class Command(BaseCommand):
         try:
             filled = read_filled(gold, predictions, splits=options["splits"], part=options["part"])
             turns = read_turns(options["people"]).turns if options["people"] else None
-        except GapFileError as refused:
+        except FileProblemsError as refused:
             raise CommandError(str(refused)) from refused
         vectors = _vectors(options["vectors"]) if options["vectors"] else None
         scores = score(filled, vectors=vectors, turns=turns, keep=options["keep"], seed=options["seed"])

@@ -8,11 +8,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.named_vectors import NamedVectors
 from inference.backends.dual_encoder import DualEncoder
 from inference.backends.encoders import EncoderSettingsError, ExtraMissingError, TextEncoder
 from inference.backends.projection import ProjectionEncoder
-from inference.formats.pairs import PairFileError, read_pairs
+from inference.formats.pairs import read_pairs
 from inference.management.arguments import check_file_to_write
 
 
@@ -30,7 +31,7 @@ class Command(BaseCommand):
             images, texts = zip(*read_pairs(captions), strict=True)
             engine = _encoder(encoder)
             found = NamedVectors(images, engine.vectors(texts), engine.signature, engine.space)
-        except (PairFileError, ExtraMissingError, EncoderSettingsError) as error:
+        except (FileProblemsError, ExtraMissingError, EncoderSettingsError) as error:
             raise CommandError(str(error)) from error
         found.save(out)
         self.stdout.write(f"Wrote {len(found.keys):,} × {engine.dimensions} to {out}.\nEncoder: {engine.signature}")

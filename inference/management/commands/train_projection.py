@@ -8,10 +8,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
 from crosslens_metrics.text import Tokenizer, text_version, tokenise
 from inference.backends.encoders import ExtraMissingError
-from inference.formats.pairs import PairFileError, read_pairs
+from inference.formats.pairs import read_pairs
 from inference.management.arguments import NO_VECTORS, VECTORS_HELP, named_vectors, word_vectors
 from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import VECTORS
@@ -53,7 +54,7 @@ class Command(BaseCommand):
                 normalise=True,
             )
             manifest = train(task, config, out, resume=resume, progress=self._progress(config))
-        except (PairFileError, ProjectionError, ExtraMissingError, ToolMissingError, ToolFailedError) as error:
+        except (FileProblemsError, ProjectionError, ExtraMissingError, ToolMissingError, ToolFailedError) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt as stopped:
             raise CommandError(f"Interrupted. What is done is in {out}; go on with --resume.") from stopped

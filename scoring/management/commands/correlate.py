@@ -9,7 +9,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from crosslens_metrics.formats.tables import TableError, read_table
+from crosslens_metrics.formats.problems import FileRefusedError
+from crosslens_metrics.formats.tables import read_table
 from crosslens_metrics.reports.correlations import correlations_of
 from crosslens_metrics.reports.metric_agreement import RESAMPLES
 from people.management.arguments import whole_number
@@ -66,6 +67,6 @@ class Command(BaseCommand):
                 resamples=None if options["no_intervals"] else options["resamples"],
                 seed=options["seed"],
             )
-        except TableError as refused:
+        except FileRefusedError as refused:
             raise CommandError(f"{file}:\n{refused}") from refused
         write_report(self.stdout, report, digits=options["digits"], for_programs=for_programs)

@@ -9,7 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from crosslens_metrics.document_frequencies import DocumentFrequencies
-from crosslens_metrics.formats.captions import CaptionFileError, references_in
+from crosslens_metrics.formats.captions import references_in
+from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
 from crosslens_metrics.text import text_version, tokenise_groups
 from people.management.arguments import whole_number
@@ -41,7 +42,7 @@ class Command(BaseCommand):
                 text=text_version(options["tokenizer"], options["normalise"]),
             )
             frequencies.save(file)
-        except (CaptionFileError, ToolMissingError, ToolFailedError) as error:
+        except (FileProblemsError, ToolMissingError, ToolFailedError) as error:
             raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"The file {file} cannot be written: {error.strerror}.") from error

@@ -8,7 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from crosslens_metrics.formats.tables import TableError, read_table
+from crosslens_metrics.formats.problems import FileRefusedError
+from crosslens_metrics.formats.tables import read_table
 from crosslens_metrics.model_ranks import Ties
 from crosslens_metrics.reports.rankings import rankings_of
 from people.management.arguments import whole_number
@@ -49,6 +50,6 @@ class Command(BaseCommand):
                 skip_missing=options["skip_missing"],
                 ties=Ties(options["ties"]),
             )
-        except TableError as refused:
+        except FileRefusedError as refused:
             raise CommandError(f"{file}:\n{refused}") from refused
         write_report(self.stdout, report, digits=options["digits"], for_programs=for_programs)

@@ -11,8 +11,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from crosslens_metrics.document_frequencies import DocumentFrequencies
-from crosslens_metrics.formats.captions import CaptionFileError, candidates_in, references_in
+from crosslens_metrics.formats.captions import candidates_in, references_in
 from crosslens_metrics.formats.pairs import ImagesDifferError, paired
+from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
 from crosslens_metrics.meteor import ELSEWHERE, UnknownLanguageError, program_language
 from crosslens_metrics.reports.scores import FileScores
@@ -101,7 +102,7 @@ class Command(BaseCommand):
                     projections=given_projections(options, pairs.images),
                     meteor_language=options["meteor_language"],
                 )
-        except (CaptionFileError, ImagesDifferError, ToolMissingError, ToolFailedError) as error:
+        except (FileProblemsError, ImagesDifferError, ToolMissingError, ToolFailedError) as error:
             raise CommandError(str(error)) from error
         except (MissingInputError, SolverMissingError, UndefinedFigureError) as error:
             raise CommandError(str(error)) from error

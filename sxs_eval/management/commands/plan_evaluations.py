@@ -14,9 +14,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from sxs_eval.formats.plans import PaceUsed, PlanReport
-from sxs_eval.formats.scores import ScoreFileError, read_scores
+from sxs_eval.formats.scores import read_scores
 from sxs_eval.rules import planning
 from sxs_eval.rules.planning import Thresholds, cost_of_session, plan_sessions
 from sxs_eval.selectors.planning import FEWEST_TIMED, measured_pace
@@ -92,8 +93,8 @@ class Command(BaseCommand):
     def handle(self, *, scores: Path, core: list[str], for_programs: bool, **options: Any) -> None:
         try:
             file = read_scores(scores, sets=options["sets"])
-        except ScoreFileError as refused:
-            raise CommandError(f"{scores}:\n{refused}") from refused
+        except FileProblemsError as refused:
+            raise CommandError(str(refused)) from refused
         thresholds = _thresholds(options["small"], options["small_percent"])
         pace = _pace(options["pace"])
         cost = cost_of_session(

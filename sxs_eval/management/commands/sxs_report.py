@@ -10,8 +10,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.problems import FileProblemsError
 from people.management.arguments import whole_number
-from sxs_eval.formats.judgement_files import JudgementFileError, read_judgements
+from sxs_eval.formats.judgement_files import read_judgements
 from sxs_eval.formats.reports import report_on
 
 
@@ -39,7 +40,7 @@ class Command(BaseCommand):
     ) -> None:
         try:
             read = read_judgements(judgements)
-        except JudgementFileError as refused:
+        except FileProblemsError as refused:
             raise CommandError(str(refused)) from refused
         report = report_on(read, seed=seed, replication=replication, resamples=resamples)
         if for_programs:
