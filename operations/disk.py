@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import psycopg
 import redis
 
-NO_ROOM = "The server has no room left, so nothing was saved. Try again later."
+NO_ROOM = "The server has no space left, so nothing was saved. Try again later."
 RETRY_AFTER_S = 60
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 

@@ -83,13 +83,15 @@ def bad_request_show(request: HttpRequest, exception: Exception) -> HttpResponse
 def nothing_show(request: HttpRequest, exception: Exception) -> HttpResponse:
     """For `handler404`."""
     if is_api(request.path):
-        return problem_outside(404, _("There is no such address."))
+        return problem_outside(404, _("There is nothing at this address."))
     return defaults.page_not_found(request, exception)
 
 
 def _full(request: HttpRequest) -> HttpResponse:
     # Nothing of it may ask the database: so, no context.
-    said = _("The server has no room left, so this was not saved. Leave this page open; it is sent again by itself.")
+    said = _(
+        "The server has no space left, so this was not saved. Leave this page open: it is sent again automatically."
+    )
     response: HttpResponse
     if is_api(request.path):
         response = problem_outside(FULL, NO_ROOM)

@@ -36,7 +36,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def clean_username(self, username: str, shallow: bool = False) -> str:
         cleaned: str = super().clean_username(username, shallow)
         if "@" in cleaned:
-            raise ValidationError(_("A user name has no @ in it; that is how it is told from an e-mail address."))
+            raise ValidationError(_("A user name cannot contain @. Only e-mail addresses do."))
         return cleaned
 
     def get_client_ip(self, request: HttpRequest) -> str:

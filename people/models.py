@@ -74,7 +74,7 @@ class Owned(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     is_shared = models.BooleanField(
-        _("shared with all"), default=False, help_text=_("Managers and researchers of every project may use it.")
+        _("shared with all"), default=False, help_text=_("Managers and researchers of every project can use it.")
     )
 
     class Meta:
@@ -175,9 +175,9 @@ class InvitationUse(models.Model):
 
 
 class OnWithdrawal(models.TextChoices):
-    KEEP = "keep", _("Answers given before stay, under a pseudonym")
-    REMOVE = "remove", _("Answers given before count no longer, and are in no later release")
-    CHOOSE = "choose", _("Whoever withdraws chooses between the two")
+    KEEP = "keep", _("Keep earlier answers under a pseudonym")
+    REMOVE = "remove", _("Stop counting earlier answers, and leave them out of later releases")
+    CHOOSE = "choose", _("Let each person choose")
 
 
 class ConsentText(models.Model):

@@ -32,7 +32,7 @@ def project_for(user: User | AnonymousUser, slug: str, *roles: Role) -> Project:
         members = members.filter(role__in=roles)
     member = members.select_related("project").first()
     if member is None:
-        raise Http404(_("There is no such project among yours."))
+        raise Http404(_("You have no project of this name."))
     return member.project
 
 

@@ -72,7 +72,7 @@ def answer_problem(error: Exception, context: dict[str, Any]) -> Response | None
     detail = str(found.detail)
     if isinstance(found, exceptions.ValidationError):
         status, errors = 422, dict(_flat(found.detail))
-        detail = _("Something that was sent is missing or wrong.")
+        detail = _("Some of the data you sent is missing or not valid.")
     code = code or CODES[status]
     response.status_code = status
     response.data = {

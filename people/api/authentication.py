@@ -71,7 +71,7 @@ class WrongToken(exceptions.AuthenticationFailed):
     problem_code = "wrong-token"
 
     def __init__(self) -> None:
-        super().__init__(_("This token is unknown, was revoked or has expired. Make another one on your profile."))
+        super().__init__(_("This token is unknown, revoked or expired. Create another one on your profile."))
 
 
 class MayAsk(permissions.BasePermission):
@@ -85,7 +85,9 @@ class MayAsk(permissions.BasePermission):
             raise ApiError(403, "second-factor-missing", said)
         is_safe = request.method in permissions.SAFE_METHODS
         if isinstance(request.auth, ApiToken) and not request.auth.may_write and not is_safe:
-            raise ApiError(403, "read-only-token", _("This token only reads. Make one that may also change things."))
+            raise ApiError(
+                403, "read-only-token", _("This token is read-only. Create one that can also change things.")
+            )
         return True
 
 

@@ -109,7 +109,7 @@ def _limit(request: Request) -> int:
     given = request.query_params.get("limit", str(DEFAULT_LIMIT))
     number = int(given) if given.isascii() and given.isdecimal() and len(given) < 6 else 0
     if not 1 <= number <= MOST:
-        why = _("A whole number from 1 to %(most)s.") % {"most": MOST}
+        why = _("Enter a whole number from 1 to %(most)s.") % {"most": MOST}
         raise serializers.ValidationError({"limit": [why]})
     return number
 
@@ -124,7 +124,7 @@ def _cursor(request: Request, columns: int) -> tuple[int, list[int] | None]:
         values = None
     is_ours = isinstance(values, list) and len(values) == columns + 1
     if not is_ours or not all(type(value) is int and abs(value) <= LARGEST for value in values):
-        raise ApiError(400, "bad-cursor", _("This cursor is not one that this address gave out. Begin without one."))
+        raise ApiError(400, "bad-cursor", _("This cursor does not come from this address. Start again without one."))
     return values[0], values[1:]
 
 

@@ -32,7 +32,7 @@ class NothingView(APIView):
     schema = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        raise Http404(_("There is no such address."))
+        raise Http404(_("There is nothing at this address."))
 
 
 class ProjectSerializer(serializers.Serializer[Any]):

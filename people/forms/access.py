@@ -27,10 +27,12 @@ class EndSessionsForm(forms.Form):
 
 class TokenForm(forms.Form):
     name = forms.CharField(
-        label=_("Name"), max_length=100, help_text=_("What uses it, such as “nightly export on lab-3”.")
+        label=_("Name"), max_length=100, help_text=_("The program that uses it, for example “nightly export on lab-3”.")
     )
     may_write = forms.BooleanField(
-        label=_("May also change things"), required=False, help_text=_("Without this it only reads what you may read.")
+        label=_("Can also change things"),
+        required=False,
+        help_text=_("Otherwise it is read-only: it can read what you can read."),
     )
     days = forms.TypedChoiceField(
         label=_("Valid for"),

@@ -16,8 +16,8 @@ from people.selectors.audit_log import Wanted, is_known_in
 class LogForm(forms.Form):
     """Which entries of a log are asked for; what cannot be understood is told beside its field."""
 
-    action = forms.ChoiceField(label=_("What was done"), required=False)
-    person = forms.CharField(label=_("By or about (user name)"), required=False)
+    action = forms.ChoiceField(label=_("Action"), required=False)
+    person = forms.CharField(label=_("User name (who did it, or whom it is about)"), required=False)
     since = forms.DateField(label=_("First day"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
     until = forms.DateField(label=_("Last day"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
     before = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
@@ -34,7 +34,7 @@ class LogForm(forms.Form):
         found = User.objects.filter(username__iexact=name).first()
         # Of others it is not said whether they have an account.
         if found is None or not is_known_in(self._project, found):
-            raise ValidationError(gettext("There is nobody of this name."))
+            raise ValidationError(gettext("There is nobody with this name. Check the spelling."))
         return found
 
     def wanted(self) -> Wanted:

@@ -13,7 +13,7 @@ from people.models import ConsentText, OnWithdrawal
 class ConsentForm(forms.Form):
     consent = forms.BooleanField(
         label=_("I have read the text above and agree to it"),
-        error_messages={"required": _("Tick the box if you agree. If you do not, you can simply leave this page.")},
+        error_messages={"required": _("Tick the box if you agree. If you do not, leave this page.")},
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
 
@@ -22,10 +22,10 @@ class WithdrawalForm(forms.Form):
     """Asks what becomes of the answers only where the `text` that was agreed to leaves it to the person."""
 
     answers = forms.ChoiceField(
-        label=_("The answers that I gave so far"),
+        label=_("The answers I have given so far"),
         choices=[
-            (OnWithdrawal.KEEP, _("stay, under a pseudonym")),
-            (OnWithdrawal.REMOVE, _("count no longer, and are in no later release")),
+            (OnWithdrawal.KEEP, _("Keep them under a pseudonym")),
+            (OnWithdrawal.REMOVE, _("Do not count them, and leave them out of later releases")),
         ],
         widget=forms.RadioSelect(attrs={"class": "choices choices--sentences"}),
     )
@@ -47,13 +47,15 @@ class ConsentTextForm(forms.Form):
         strip=True,
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 24, "dir": "auto"}),
-        help_text=_("Markdown: ## begins a heading, - a list, > a quotation."),
+        help_text=_("Use Markdown: ## for a heading, - for a list, > for a quotation."),
     )
     on_withdrawal = forms.ChoiceField(
         label=_("When somebody withdraws their consent"),
         choices=OnWithdrawal.choices,
         widget=forms.RadioSelect(attrs={"class": "choices choices--sentences"}),
-        help_text=_("This is stated beside the text. It holds for all answers of those who agree to this version."),
+        help_text=_(
+            "This is shown beside the text. It applies to all answers of the people who agree to this version."
+        ),
     )
 
     def __init__(self, *args: Any, text: ConsentText | None, **kwargs: Any) -> None:

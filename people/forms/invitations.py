@@ -28,10 +28,14 @@ class InvitationForm(forms.Form):
         queryset=Language.objects.all(),
         required=False,
         widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"}),
-        help_text=_("Those who come in say how well they know each of these. Annotators and raters need at least one."),
+        help_text=_("People who join say how well they know each of these. Annotators and raters need at least one."),
     )
     places = forms.IntegerField(
-        label=_("For how many people"), min_value=1, max_value=MOST_PLACES, initial=1, help_text=_("One place each.")
+        label=_("For how many people"),
+        min_value=1,
+        max_value=MOST_PLACES,
+        initial=1,
+        help_text=_("Each person takes one place."),
     )
     days = forms.TypedChoiceField(
         label=_("Valid for"),
@@ -40,21 +44,21 @@ class InvitationForm(forms.Form):
         choices=[(1, _("1 day")), (7, _("7 days")), (14, _("14 days")), (30, _("30 days")), (90, _("90 days"))],
     )
     email = forms.EmailField(
-        label=_("Send the link to this e-mail address"),
+        label=_("E-mail address (optional)"),
         required=False,
-        help_text=_("Can be left empty: you get a link to pass on in any way."),
+        help_text=_("We send the link there. You also get it yourself, to pass on in any way."),
     )
     note = forms.CharField(
-        label=_("Note to yourself"),
+        label=_("Note (optional)"),
         required=False,
         max_length=200,
-        help_text=_("Whom it is for. Only managers see it."),
+        help_text=_("Who the invitation is for. Only managers see this."),
     )
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if cleaned.get("role") in JUDGES and "languages" in cleaned and not cleaned["languages"]:
-            self.add_error("languages", gettext("Choose at least one language that they are to work in."))
+            self.add_error("languages", gettext("Choose at least one language for them to work in."))
         return cleaned
 
     def expires_at(self, now: datetime) -> datetime:
@@ -67,13 +71,15 @@ class JoinForm(LanguagesForm):
     username = forms.CharField(
         label=_("User name"),
         max_length=150,
-        help_text=_("Letters, digits and . + - _ only. It is seen by the managers of your projects, nobody else."),
+        help_text=_("Letters, digits and . + - _ only. Only the managers of your projects see it."),
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
     )
     email = forms.EmailField(
         label=_("E-mail address"),
         required=False,
-        help_text=_("Can be left empty. We send a link to confirm it. Without one a lost password cannot be reset."),
+        help_text=_(
+            "Optional. We send a link to confirm it. Without an address you cannot reset a forgotten password."
+        ),
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
     )
     password1, password2 = SetPasswordMixin.create_password_fields(label1=_("Password"), label2=_("Password again"))
@@ -84,7 +90,7 @@ class JoinForm(LanguagesForm):
     )
     consent = forms.BooleanField(
         label=_("I have read the text above and agree to it"),
-        error_messages={"required": _("Without your agreement you cannot take part.")},
+        error_messages={"required": _("You cannot take part unless you agree. Tick the box if you do.")},
     )
     consent_version = forms.IntegerField(widget=forms.HiddenInput)
 
@@ -144,11 +150,14 @@ class JoinForm(LanguagesForm):
         cleaned: dict[str, Any] = super().clean() or {}
         levels = [cleaned.get(name) for name in self.fields if name.startswith(LEVEL)]
         if self.needs_language and levels and all(level == UNKNOWN for level in levels):
-            self.add_error(None, gettext("You need to know at least one of these languages to take part."))
+            self.add_error(
+                None,
+                gettext("You need to know at least one of these languages to take part. Say how well you know it."),
+            )
         if not self.makes_account:
             return cleaned
         if cleaned.get("password1") != cleaned.get("password2"):
-            self.add_error("password2", gettext("This is not the same password as above."))
+            self.add_error("password2", gettext("The two passwords differ. Enter the same one twice."))
         elif cleaned.get("password1"):
             self._check_password(cleaned)
         return cleaned

@@ -27,12 +27,14 @@ class OwnerForm(forms.Form):
         Project.objects.none(),
         label=_("Project"),
         required=False,
-        help_text=_("Only the project’s managers and researchers see it, unless it is shared."),
+        help_text=_("Only the project’s managers and researchers see it unless it is shared."),
     )
     is_shared = forms.BooleanField(
         label=_("Shared with all"),
         required=False,
-        help_text=_("Managers and researchers of every project may use it. Its own managers decide."),
+        help_text=_(
+            "Managers and researchers of every project can use it. The managers of its own project decide this."
+        ),
     )
 
     def __init__(self, *args: Any, by: User, parts: Sequence[Owned] = (), **kwargs: Any) -> None:
@@ -97,7 +99,7 @@ class ChangeOwnerForm(forms.Form):
     project = forms.ModelChoiceField(
         Project.objects.none(),
         label=_("Project"),
-        help_text=_("Choose a project that you manage. Only its managers and researchers see it, unless it is shared."),
+        help_text=_("Choose a project that you manage. Only its managers and researchers see it unless it is shared."),
     )
     is_shared = OwnerForm.base_fields["is_shared"]
 

@@ -17,7 +17,7 @@ from people.models import Level, User
 class ProfileForm(LanguagesForm):
     reads_english = forms.BooleanField(label=_("I read English well"), required=False)
     interface_language = forms.ChoiceField(
-        label=_("Language of the pages"), choices=[("", _("As the browser asks")), *settings.LANGUAGES], required=False
+        label=_("Language of the pages"), choices=[("", _("Same as the browser")), *settings.LANGUAGES], required=False
     )
     new_language = forms.ModelChoiceField(
         label=_("Add a language"), queryset=Language.objects.none(), required=False, empty_label=_("None")
@@ -43,7 +43,7 @@ class ProfileForm(LanguagesForm):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if bool(cleaned.get("new_language")) != bool(cleaned.get("new_level")):
-            self.add_error("new_level", gettext("Choose both the language and how well you know it."))
+            self.add_error("new_level", gettext("Choose both a language and how well you know it."))
         return cleaned
 
     def levels(self) -> dict[str, Level | None]:
@@ -53,6 +53,6 @@ class ProfileForm(LanguagesForm):
 
 class DeletionForm(forms.Form):
     understood = forms.BooleanField(
-        label=_("I have read this, and want my account to be deleted"),
-        error_messages={"required": _("Tick the box if you want that. If not, you can simply leave this page.")},
+        label=_("I have read this and want to delete my account"),
+        error_messages={"required": _("Tick the box if you want to delete your account. If not, leave this page.")},
     )

@@ -14,10 +14,10 @@ class WebhookForm(forms.Form):
         max_length=500,
         assume_scheme="https",
         widget=forms.URLInput(attrs={"dir": "ltr"}),
-        help_text=_("It begins with https:// and is reached from the internet."),
+        help_text=_("It must begin with https:// and be reachable from the internet."),
     )
     events = forms.MultipleChoiceField(
-        label=_("Tell it when"),
+        label=_("Notify when"),
         choices=WebhookEvent.choices,
         initial=WebhookEvent.values,
         widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"}),

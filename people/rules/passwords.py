@@ -30,11 +30,12 @@ class OwnWordsValidator:
         others = re.sub("|".join(OWN_WORDS), "", password.casefold())
         if others != password.casefold() and sum(map(str.isalpha, others)) < FEWEST_OTHER_LETTERS:
             raise ValidationError(
-                _("This password is too easy to guess: it is made up of words from this site."), code="password_own"
+                _("This password is too easy to guess, because it consists of words from this site. Choose another."),
+                code="password_own",
             )
 
     def get_help_text(self) -> str:
-        return _("Your password can’t be made up of words from this site, such as “crosslens” or “annotator”.")
+        return _("Your password can’t consist of words from this site, for example “crosslens” or “annotator”.")
 
 
 class BreachedPasswordValidator:

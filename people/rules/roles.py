@@ -25,9 +25,9 @@ def conflicting_roles(roles: Collection[str]) -> str | None:
     if OVERSEERS.isdisjoint(roles) or BLIND.isdisjoint(roles):
         return None
     return _(
-        "Managers and researchers of a project see what the models and the annotators wrote and the words of the game, "
-        "so they cannot also be annotators, raters or players of it: their answers would not be independent. Use a "
-        "second person, or another project."
+        "Managers and researchers see the captions of a project and the words of its game, so their answers "
+        "would not be independent. They cannot also be annotators, raters or players of it. Choose another "
+        "person or another project."
     )
 
 

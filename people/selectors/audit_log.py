@@ -115,8 +115,8 @@ def said(entry: AuditEntry) -> str:
 def name_of(person: User | None) -> str:
     """As the log calls people; of whom nobody knows any more who they were, that."""
     if person is None:
-        return _("the installation")
-    return _("somebody whose account is deleted") if person.deleted_at else person.username
+        return _("the system")
+    return _("a deleted account") if person.deleted_at else person.username
 
 
 def _about(entry: AuditEntry) -> str:

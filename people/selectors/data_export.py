@@ -49,10 +49,11 @@ def write_archive(person: User, file: IO[bytes]) -> None:
 
 def _opening() -> str:
     return _(
-        "All that is stored about you here, as JSON: each file is a list with one entry a line. Times are in UTC. What "
-        "other people wrote or said is not in it. While you have pictures in hand, what you must not see while you "
-        "write about them is left out; download your data again once you have handed them in. Sums that the pages "
-        "show are not in it either: they follow from what is.\n"
+        "All that is stored about you here, as JSON. Each file is a list with one entry on each line. Times "
+        "are in UTC. It does not include what other people wrote. While images are assigned to you, it "
+        "leaves out what you must not see while you write about them; download your data again once you have "
+        "submitted them. It also leaves out totals that the pages show, because they can be computed from "
+        "the rest.\n"
     )
 
 
@@ -67,20 +68,26 @@ def _as_json(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _account(person: User) -> Iterator[Part]:
-    yield Part("profile", _("Your account, and what you said of yourself."), [_profile(person)])
+    yield Part("profile", _("Your account, and what you told us about yourself."), [_profile(person)])
     yield Part("e-mail-addresses", _("Your e-mail addresses."), _addresses(person))
-    yield Part("second-factors", _("What you sign in by besides the password; not the secrets."), _factors(person))
-    yield Part("language-skills", _("How well you know each language, as you said."), _skills(person))
+    yield Part("second-factors", _("Your second factors for signing in, without their secrets."), _factors(person))
+    yield Part("language-skills", _("How well you know each language, in your own words."), _skills(person))
     yield Part("memberships", _("Your roles in projects."), _memberships(person))
-    yield Part("consents", _("What you agreed to and took back, with the texts."), _consents(person))
-    yield Part("invitations-used", _("Invitations that you came in by."), _came_in_by(person))
-    yield Part("invitations-made", _("Invitations that you made, as a manager."), _invitations(person))
-    yield Part("tokens", _("Names of the tokens by which programs act for you; not the tokens."), _tokens(person))
-    yield Part("sessions", _("Where you are signed in, but not the keys of the sessions."), _sessions(person))
-    yield Part("sign-in-failures", _("Failures to sign in to your account that are still counted."), _failures(person))
+    yield Part(
+        "consents", _("The consent texts that you agreed to, and any consent that you withdrew."), _consents(person)
+    )
+    yield Part("invitations-used", _("Invitations that you accepted."), _came_in_by(person))
+    yield Part("invitations-made", _("Invitations that you made as a manager."), _invitations(person))
+    yield Part(
+        "tokens",
+        _("Names of the tokens with which programs act for you, without the tokens themselves."),
+        _tokens(person),
+    )
+    yield Part("sessions", _("Where you are signed in, without the keys of the sessions."), _sessions(person))
+    yield Part("sign-in-failures", _("Failed attempts to sign in to your account that still count."), _failures(person))
     yield Part(
         "log",
-        _("Entries in the logs of projects about what you did, or what was done that concerns you."),
+        _("Entries in the audit logs of projects about what you did, or what concerns you."),
         _log(person),
     )
 

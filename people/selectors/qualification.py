@@ -98,21 +98,26 @@ def _missing_requirements(
     found = []
     if not has_role:
         missing = {
-            Role.ANNOTATOR: _("You are not an annotator of this project; ask its manager for an invitation."),
-            Role.RATER: _("You are not a rater of this project; ask its manager for an invitation."),
+            Role.ANNOTATOR: _("You are not an annotator of this project. Ask its manager for an invitation."),
+            Role.RATER: _("You are not a rater of this project. Ask its manager for an invitation."),
         }
         found.append(MissingRequirement("role", missing[work.role]))
     if work.needs_english and not user.reads_english:
         found.append(
             MissingRequirement(
-                "english", _("Your profile does not say that you read English well."), "people:profile-show"
+                "english",
+                _("This work needs good English, and your profile does not say that you read it well."),
+                "people:profile-show",
             )
         )
     if level not in WORKING_LEVELS:
         found.append(
             MissingRequirement(
                 "language",
-                _("Your profile does not say that you are a native or fluent speaker of %(language)s.")
+                _(
+                    "This work is for native or fluent speakers of %(language)s, and your profile does not say "
+                    "that you are one."
+                )
                 % {"language": work.language.name},
                 "people:profile-show",
             )

@@ -61,7 +61,7 @@ def _must_not_leave_projects_alone(user: User) -> None:
     list(locked.select_for_update().values_list("pk", flat=True))
     if alone := managed_by_nobody_else(user):
         raise LastManagerError(
-            _("Nobody else manages %(projects)s. Invite another manager there first, or have somebody made one.")
+            _("Nobody else manages %(projects)s. Invite another manager first, or make somebody one.")
             % {"projects": ", ".join(project.name for project in alone)}
         )
 

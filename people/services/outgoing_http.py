@@ -101,13 +101,14 @@ def _target(url: str) -> tuple[SplitResult, str]:
         found = socket.getaddrinfo(host, _port(parts), type=socket.SOCK_STREAM)
         addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
     except (OSError, UnicodeError, ValueError):
-        raise UnreachableError(_("The name %(host)s leads nowhere.") % {"host": host}) from None
+        raise UnreachableError(_("The name %(host)s cannot be resolved. Check the address.") % {"host": host}) from None
     # All of them, not the first alone: which one comes first may change.
     if not settings.WEBHOOKS_TO_PRIVATE_ADDRESSES and not all(map(is_public, addresses)):
         raise UnreachableError(
             _(
-                "%(host)s leads to a private address, where no webhook is sent: it would reach what only this server "
-                "can. Name a public address, or ask who runs this installation."
+                "%(host)s leads to a private address. Webhooks are not sent there, because they could reach "
+                "services that only this server can. Enter a public address, or ask the people who run this "
+                "installation."
             )
             % {"host": host}
         )
@@ -120,12 +121,12 @@ def _parts(url: str) -> SplitResult:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise UnreachableError(_("This is not an address.")) from None
+        raise UnreachableError(_("Enter a valid address.")) from None
     if parts.scheme not in allowed or not parts.hostname or port == 0 or not url.isascii() or not url.isprintable():
-        raise UnreachableError(_("The address has to begin with https:// and to name a host."))
+        raise UnreachableError(_("Enter an address that begins with https:// and names a host."))
     if parts.username is not None or parts.password is not None or " " in url:
         raise UnreachableError(
-            _("The address has a password or a blank in it. What arrives is known by its signature.")
+            _("Enter an address without a password or spaces. Each delivery is signed, so it needs no password.")
         )
     return parts
 
@@ -159,11 +160,11 @@ def _send(parts: SplitResult, address: str, body: bytes, headers: Mapping[str, s
             response = until_done.enter_context(connection.getresponse())
             return Answer(response.status, _said(response.status, response.read(LARGEST_ANSWER_BYTES)))
         except ssl.SSLCertVerificationError:
-            raise UnreachableError(_("The server has no certificate that is trusted here.")) from None
+            raise UnreachableError(_("The server’s certificate is not trusted.")) from None
         except TimeoutError:
             raise UnreachableError(_("The server did not answer in time.")) from None
         except (OSError, HTTPException, ValueError):
-            raise UnreachableError(_("The server takes no connection, or broke it before it had answered.")) from None
+            raise UnreachableError(_("The server refused the connection, or closed it before it answered.")) from None
 
 
 def _encrypted(raw: socket.socket, parts: SplitResult) -> ssl.SSLSocket:
@@ -180,7 +181,7 @@ def _said(status: int, content: bytes) -> str:
     text = "".join(letter if letter.isprintable() else " " for letter in content.decode("utf-8", "replace"))
     text = " ".join(text.split())[:LONGEST_SAID]
     if 300 <= status < 400:
-        return _("%(status)s: a redirect, which is not followed. Name the address that it leads to.") % {
+        return _("%(status)s: a redirect, which is not followed. Enter the address that it leads to.") % {
             "status": status
         }
     return f"{status}: {text}" if text else str(status)

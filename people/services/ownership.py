@@ -63,7 +63,9 @@ def change_owner(
                 thing.project, thing.is_shared = project, is_shared
                 thing.save(update_fields=["project", "is_shared"])
     except IntegrityError as error:
-        raise OwnerRefusedError(_("It cannot be moved, because the name is already taken there.")) from error
+        raise OwnerRefusedError(
+            _("It cannot be moved: that project already has one of this name. Choose another project.")
+        ) from error
 
 
 def check_parts(parts: Iterable[Owned | None], *, project: Project | None, is_shared: bool) -> None:

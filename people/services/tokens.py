@@ -41,12 +41,12 @@ def make_token(*, user: User, name: str, may_write: bool, expires_at: datetime, 
         Where it is to last too long, or the person has as many as they may have.
     """
     if expires_at > now + LONGEST:
-        raise TokenError(_("A token can last a year at most. Choose an earlier day."))
+        raise TokenError(_("A token is valid for a year at most. Choose an earlier day."))
     token = BEGINNING + secrets.token_urlsafe(TOKEN_BYTES)
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         if in_force(now).filter(user=user).count() >= MOST_TOKENS:
-            said = _("You have %(most)s tokens. Revoke one that is not needed any more.")
+            said = _("You have %(most)s tokens, the most allowed. Revoke one that you no longer need.")
             raise TokenError(said % {"most": MOST_TOKENS})
         row = ApiToken.objects.create(
             user=user,

@@ -75,7 +75,7 @@ def add_webhook(*, project: Project, url: str, events: Iterable[WebhookEvent], b
         audit_log.lock(project, by)
         if Webhook.objects.filter(project=project, is_active=True).count() >= MOST_WEBHOOKS:
             raise WebhookError(
-                _("A project has at most %(most)s webhooks. Turn one off that is not needed any more.")
+                _("A project can have at most %(most)s webhooks. Turn off one that you no longer need.")
                 % {"most": MOST_WEBHOOKS}
             )
         secret = SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()

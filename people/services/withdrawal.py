@@ -71,5 +71,5 @@ def _keeps(text: ConsentText, keeps_answers: bool | None) -> bool:
     if text.on_withdrawal != OnWithdrawal.CHOOSE:
         return text.on_withdrawal == OnWithdrawal.KEEP
     if keeps_answers is None:
-        raise WithdrawalChoiceError(_("Choose what is to become of the answers that you gave."))
+        raise WithdrawalChoiceError(_("Choose what should happen to the answers you gave."))
     return keeps_answers

@@ -32,7 +32,7 @@ class AddressView(views.EmailView):
         try:
             response: HttpResponse = super().post(request, *arguments, **about)
         except OSError:  # SMTPException is one
-            messages.error(request, _("The mail could not be sent. Try again in a few minutes."))
+            messages.error(request, _("The e-mail could not be sent. Try again in a few minutes."))
             return redirect("account_email")
         return response
 

@@ -56,7 +56,7 @@ def consent_withdraw(request: HttpRequest, slug: str) -> HttpResponse:
         return render(request, "people/consent_withdraw.html", context, status=422 if form.is_bound else 200)
     withdrawn = withdraw_consent(project=project, user=user, keeps_answers=form.keeps_answers(), now=timezone.now())
     if withdrawn:
-        messages.success(request, _("Your consent is withdrawn. No more work of this project is handed to you."))
+        messages.success(request, _("Your consent is withdrawn. You get no more work from this project."))
     return redirect("people:profile-show")
 
 

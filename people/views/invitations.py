@@ -90,7 +90,7 @@ def _send(request: HttpRequest, invitation: Invitation) -> None:
         messages.success(request, _("The link was sent to %(address)s. You can also pass it on yourself.") % address)
     else:
         messages.warning(
-            request, _("The link is ready, but no mail could be sent to %(address)s. Pass it on yourself.") % address
+            request, _("The link is ready, but no e-mail could be sent to %(address)s. Pass it on yourself.") % address
         )
 
 
@@ -104,7 +104,7 @@ def invitation_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     invitation = get_object_or_404(project.invitations, pk=pk)
     revoke_invitation(invitation=invitation, by=user_of(request), now=timezone.now())
-    messages.success(request, _("The link no longer lets anybody in."))
+    messages.success(request, _("The invitation is revoked. Its link no longer works."))
     return redirect("people:invitation-list", slug)
 
 
@@ -145,7 +145,10 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
     if user is None and invitation.role == Role.PLAYER and invitation.places > PLACES_FOR_A_CLASS:
         counted = ratelimit.consume(request, app="allauth.account", action="new_player")
     if counted is None:
-        text = _("Many people are joining from your network. Try again in 20 seconds; after 60 accounts, in an hour.")
+        text = _(
+            "Too many people are joining from your network right now. Try again in 20 seconds, or in an hour if "
+            "60 accounts have been created."
+        )
         form.add_error(None, text)
         return None
     try:
@@ -183,14 +186,16 @@ def _welcome(request: HttpRequest, invitation: Invitation, user: User) -> None:
         if not any(qualifies_to_judge(level=level) for level in levels):
             messages.warning(
                 request,
-                _("Captions are compared by people who are native or fluent in the language. By what you said you do "
-                  "not get such work; if you made a mistake, correct it in your profile."),
+                _("Captions are compared by people who are native or fluent in the language. According to your "
+                    "profile, you are not, so you do not get such work. If that is wrong, correct it in your "
+                    "profile."),
             )  # fmt: skip
     elif not any(qualifies_to_write(reads_english=user.reads_english, level=level) for level in levels):
         messages.warning(
             request,
-            _("Captions are written by people who read English and are native or fluent in the language. By what you "
-              "said you do not get such work; if you made a mistake, correct it in your profile."),
+            _("Captions are written by people who read English well and are native or fluent in the language. "
+                "According to your profile, you are not, so you do not get such work. If that is wrong, correct "
+                "it in your profile."),
         )  # fmt: skip
 
 
@@ -198,7 +203,7 @@ def _ask_to_confirm(request: HttpRequest, user: User, email: str) -> None:
     """The same for every address: whose it is, only its mail tells."""
     send_confirmation.delay_on_commit(user.pk, request.build_absolute_uri("/"), get_language() or "")
     text = _(
-        "We have sent a link to %(address)s. Follow it to confirm that the address is yours. Until then, sign in with "
+        "We have sent a link to %(address)s. Follow it to confirm your address. Until then, sign in with "
         "your user name."
     )
     messages.info(request, text % {"address": email})

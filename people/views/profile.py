@@ -40,7 +40,7 @@ def profile_show(request: HttpRequest) -> HttpResponse:
         interface_language=language,
     )
     with override(language or None):
-        messages.success(request, _("Your profile is saved."))
+        messages.success(request, _("Your profile has been saved."))
     response = redirect("people:profile-show")
     keep_language(response, language)
     return response
@@ -68,7 +68,7 @@ def account_delete(request: HttpRequest) -> HttpResponse:
             form.add_error(None, str(refusal))
         else:
             logout(request)
-            messages.success(request, _("Your account is deleted."))
+            messages.success(request, _("Your account has been deleted."))
             return redirect("people:home-show")
     context = {"form": form, "projects": own_projects(user), "alone": managed_by_nobody_else(user)}
     return render(request, "people/account_delete.html", context, status=422 if form.is_bound else 200)

@@ -30,7 +30,7 @@ def session_list(request: HttpRequest) -> HttpResponse:
 @login_required
 def session_end(request: HttpRequest, handle: str) -> HttpResponse:
     if not end_session(user=user_of(request), handle=handle):
-        raise Http404(_("There is no such session of yours. It may have ended already."))
+        raise Http404(_("This session is not yours, or it has already ended."))
     messages.success(request, _("The session has been ended."))
     return redirect("people:session-list")
 

@@ -40,5 +40,5 @@ def token_list(request: HttpRequest) -> HttpResponse:
 def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     token = get_object_or_404(user_of(request).api_tokens, pk=token_id)
     tokens.revoke_token(token=token, now=timezone.now())
-    messages.success(request, _("The token “%(name)s” no longer lets any program in.") % {"name": token.name})
+    messages.success(request, _("The token “%(name)s” is revoked. It no longer works.") % {"name": token.name})
     return redirect("people:token-list")

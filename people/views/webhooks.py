@@ -52,7 +52,7 @@ def webhook_test(request: HttpRequest, slug: str, webhook_id: int) -> HttpRespon
     webhook = get_object_or_404(project.webhooks, pk=webhook_id)
     try:
         tasks.nudge_delivery(webhooks.send_test(webhook=webhook, now=timezone.now()).pk)
-        messages.success(request, _("A test is on its way. Load this page again in some seconds to see the answer."))
+        messages.success(request, _("A test is being sent. Reload this page in a few seconds to see the answer."))
     except webhooks.WebhookError as refused:
         messages.error(request, str(refused))
     return redirect("people:webhook-show", slug, webhook_id)
@@ -64,7 +64,9 @@ def webhook_turn_off(request: HttpRequest, slug: str, webhook_id: int) -> HttpRe
     project = project_for(user_of(request), slug, Role.MANAGER)
     webhook = get_object_or_404(project.webhooks, pk=webhook_id)
     webhooks.turn_off(webhook=webhook, by=user_of(request), now=timezone.now())
-    messages.success(request, _("Nothing more is sent to %(host)s.") % {"host": webhooks.host_of(webhook)})
+    messages.success(
+        request, _("The webhook is turned off. Nothing more is sent to %(host)s.") % {"host": webhooks.host_of(webhook)}
+    )
     return redirect("people:webhook-list", slug)
 
 
@@ -77,7 +79,7 @@ def delivery_retry(request: HttpRequest, slug: str, delivery_id: int) -> HttpRes
     try:
         webhooks.retry(delivery=delivery, now=timezone.now())
         tasks.nudge_delivery(delivery.pk)
-        messages.success(request, _("It is sent again. Load this page again in some seconds to see the answer."))
+        messages.success(request, _("It is being sent again. Reload this page in a few seconds to see the answer."))
     except webhooks.WebhookError as refused:
         messages.error(request, str(refused))
     return redirect("people:webhook-show", slug, delivery.webhook_id)

@@ -327,5 +327,5 @@ class InstructionsForm(forms.Form):
         strip=True,
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 24, "dir": "auto"}),
-        help_text=_("Markdown: ## begins a heading, - a list, > a quotation."),
+        help_text=_("Use Markdown: ## for a heading, - for a list, > for a quotation."),
     )

@@ -35,7 +35,7 @@ def campaign() -> None:
     rate_all(make_verification(round, places=1), bob)
     by = {"by": manager, "at": NOW}
     Feedback.objects.create(project=project, round=round, person=ann, text="Well done", **by)
-    SentBack.objects.create(caption=caption, note="Again", text_before="x", text_before_as_typed="x", **by)
+    SentBack.objects.create(caption=caption, note="Resend", text_before="x", text_before_as_typed="x", **by)
     SpotCheck.objects.create(caption=caption, is_rating_right=True, **by)
     about = {"project": project, "person": ann, "language": round.language, "reason": "so"}
     AnnotatorStatus.objects.create(state=AnnotatorState.PAUSED, **about, **by)

@@ -144,7 +144,7 @@ def test_a_rating_made_without_a_connection_is_sent_when_there_is_one(
 
 def test_who_rates_is_told_that_the_server_has_no_room_and_the_rating_is_sent_again(desk: Desk, page: Page) -> None:
     page.goto(desk.rating)
-    told = "The server has no room left."
+    told = "The server has no space left."
     page.route("**/rate/1/", lambda route: route.fulfill(status=507, json={"message": told}), times=1)
     page.keyboard.press("5")
     expect(page.locator("#item-1 [data-state]")).to_have_text(told)
@@ -152,7 +152,7 @@ def test_who_rates_is_told_that_the_server_has_no_room_and_the_rating_is_sent_ag
     assert desk.item(1).rating == "NOT-ENOUGH-INFO"
 
 
-@pytest.mark.parametrize("told", ["The server has no room left.", "Not saved yet: you are signed out."])
+@pytest.mark.parametrize("told", ["The server has no space left.", "Not saved yet: you are signed out."])
 def test_who_cannot_go_on_to_writing_is_told_why_and_stays(
     desk: Desk, page: Page, context: BrowserContext, told: str
 ) -> None:

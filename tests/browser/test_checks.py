@@ -192,8 +192,8 @@ def test_a_caption_written_anew_outlives_a_page_that_was_closed(
     sign_in(context, ann, live_server.url)
     page.goto(f"{live_server.url}{reverse('annotation:work-show')}")
     assert barriers(page) == []
-    page.get_by_role("link", name="Read it").first.click()
-    page.get_by_role("link", name="Read it").click()
+    page.get_by_role("link", name="Read the feedback").first.click()
+    page.get_by_role("link", name="Read the feedback").click()
     expect(page.get_by_text("Name the colours.")).to_be_visible()
     assert barriers(page) == []
     page.get_by_role("button", name="I have read this").click()

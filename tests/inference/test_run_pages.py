@@ -143,7 +143,7 @@ class TestWatching:
     def test_why_it_failed_stands_on_top(self, researcher, run):
         Run.objects.filter(pk=run.pk).update(state=RunState.FAILED, error="Its weights are gone. Copy them again.")
         text = text_of(researcher.get(address("show", run)))
-        assert text.index("Its weights are gone. Copy them again.") < text.index("Log")
+        assert text.index("Its weights are gone. Copy them again.") < text.index("Audit log")
         assert "Resume" in text
 
     def test_what_it_took_is_said_in_the_end(self, researcher, run):

@@ -200,7 +200,7 @@ def test_the_page_says_what_becomes_of_what_and_asks_for_the_password(ann_with_p
     wrong = client.post(asked["Location"], {"password": "wrong"})
     assert wrong.status_code == 200
     done = client.post(asked["Location"], {"password": PASSWORD}, follow=True)
-    assert "Your account is deleted" in done.content.decode()
+    assert "Your account has been deleted" in done.content.decode()
     assert User.objects.get(pk=ann_with_password.pk).deleted_at is not None
 
 

@@ -123,11 +123,11 @@ def test_a_person_with_an_account_signs_in_first_and_comes_back(
     ("change", "complaint"),
     [
         ({"username": "ANN"}, "already exists"),
-        ({"username": "z@example.org"}, "Do not use @"),
+        ({"username": "z@example.org"}, "cannot contain @"),
         ({"email": "Ann@"}, "valid email address"),
         ({"password1": "12345", "password2": "12345"}, "too short"),
-        ({"password2": "another one"}, "not the same password"),
-        ({"consent": ""}, "Without your agreement"),
+        ({"password2": "another one"}, "The two passwords differ"),
+        ({"consent": ""}, "unless you agree"),
         ({"level-de": ""}, "required"),
         ({"level-sw": "so-so"}, "not one of the available choices"),
         ({"level-de": "unknown", "level-sw": "unknown"}, "at least one of these languages"),
@@ -228,7 +228,7 @@ def test_dead_links_say_what_to_do(client: Client, project: Project):
     revoke_invitation(invitation=revoked, by=project.created_by, now=timezone.now())
     used_up = make_invitation(project)
     Invitation.objects.filter(pk=used_up.pk).update(places_taken=1)
-    for invitation, said in ((expired, "has expired"), (revoked, "was taken back"), (used_up, "is used up")):
+    for invitation, said in ((expired, "has expired"), (revoked, "was revoked"), (used_up, "is used up")):
         for response in (client.get(link_of(invitation)), client.post(link_of(invitation), ACCOUNT | ANSWERS)):
             assert response.status_code == 410
             assert said in response.content.decode()
@@ -311,7 +311,7 @@ def test_where_no_mail_can_be_sent_the_link_is_made_and_the_manager_told(manager
     with patch("people.services.invitations.send_mail", side_effect=ConnectionRefusedError):
         invite_by_page(client, email="zoe@example.org")
     page = client.get(reverse("people:invitation-list", args=["lions"])).content.decode()
-    assert "no mail could be sent" in page
+    assert "no e-mail could be sent" in page
     assert Invitation.objects.count() == 1
 
 

@@ -227,7 +227,7 @@ def test_whose_link_to_a_new_address_cannot_be_sent_is_told_and_can_ask_again(cl
 
     monkeypatch.setattr(EmailMessage, "send", refuse)
     page = client.post(EMAIL, {"action_add": "", "email": NEW}, follow=True).content.decode()
-    assert "The mail could not be sent" in page
+    assert "The e-mail could not be sent" in page
     assert "Send the link again" in page
 
 

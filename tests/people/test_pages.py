@@ -64,7 +64,7 @@ def test_the_navigation_leads_where_one_has_something_to_do_and_costs_one_query(
 
 
 def test_a_person_without_a_role_is_told_so(signed_in: SignIn):
-    assert "You are in no project yet" in signed_in(make_user()).get("/").content.decode()
+    assert "You are not in a project yet" in signed_in(make_user()).get("/").content.decode()
 
 
 def test_a_player_begins_at_the_game(project: Project, signed_in: SignIn):
@@ -83,7 +83,7 @@ def test_managers_see_who_is_in_with_languages_and_consent(
     give_consent(project=project, user=annotator, version=1, now=timezone.now())
     publish(project, "New.")
     page = signed_in(manager).get(reverse("people:member-list", args=["lions"])).content.decode()
-    for shown in ("ann", "mia", "German: Fluent", "version 1", "not to the newest"):
+    for shown in ("ann", "mia", "German: Fluent", "Version 1", "not to the latest version"):
         assert shown in page
 
 
@@ -163,7 +163,7 @@ def test_a_profile_changes_adds_and_forgets_languages(annotator: User, signed_in
 def test_a_new_language_without_a_level_is_not_guessed(annotator: User, signed_in: SignIn):
     response = signed_in(annotator).post(reverse("people:profile-show"), {"new_language": "sw"})
     assert response.status_code == 422
-    assert "both the language and how well" in response.content.decode()
+    assert "both a language and how well" in response.content.decode()
 
 
 def test_the_language_chosen_in_the_profile_wins_over_the_browsers_also_after_the_next_sign_in(
@@ -206,14 +206,14 @@ def test_a_newer_version_is_shown_in_full_and_agreed_to(annotator: User, project
 def test_withdrawing_says_what_happens_and_is_recorded(annotator: User, project: Project, signed_in: SignIn):
     give_consent(project=project, user=annotator, version=1, now=timezone.now())
     client, address = signed_in(annotator), reverse("people:consent-withdraw", args=["lions"])
-    assert "No more work" in client.get(address).content.decode()
+    assert "no more work" in client.get(address).content.decode()
     assert client.post(address).status_code == 422
     assert Consent.objects.filter(withdrawn_at=None).exists()
     client.post(address, {"answers": "remove"})
     consent = annotator.consents.get()
     assert consent.withdrawn_at is not None
     assert consent.answers_kept is False
-    assert "without it you get no work" in client.get(reverse("people:profile-show")).content.decode()
+    assert "You get no work until you agree" in client.get(reverse("people:profile-show")).content.decode()
 
 
 def test_a_manager_publishes_the_next_version_and_the_old_one_stays(manager: User, project: Project, signed_in: SignIn):

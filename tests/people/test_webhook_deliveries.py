@@ -139,7 +139,7 @@ def test_one_that_was_given_up_is_begun_anew_by_hand_and_one_that_arrived_is_not
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("manner", "said"), [("hangs", "in time"), ("trickles", "broke it"), ("drops", "broke it")])
+@pytest.mark.parametrize(("manner", "said"), [("hangs", "in time"), ("trickles", "closed it"), ("drops", "closed it")])
 def test_a_server_that_does_not_answer_costs_seconds_and_is_asked_again(server, to_server, monkeypatch, manner, said):
     monkeypatch.setattr(outgoing_http, "READ_S", 0.4)
     monkeypatch.setattr(outgoing_http, "LONGEST_S", 0.8)
