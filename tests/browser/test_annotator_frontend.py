@@ -250,7 +250,7 @@ def test_what_finds_no_room_on_the_server_is_kept_and_sent_again(
     monkeypatch.setattr(batches, "save_draft", full_at_first)
     page.fill("#text", "窓辺の猫")
 
-    expect(state(page)).to_contain_text("no room left")
+    expect(state(page)).to_contain_text("no space left")
     assert "窓辺" in page.evaluate("JSON.stringify(localStorage)")
     expect(state(page)).to_have_text(SAVED, timeout=WITHIN_MS)
     assert writing.item(1).text == "窓辺の猫"

@@ -158,7 +158,7 @@ def test_a_body_that_finds_no_room_is_answered_so(monkeypatch):
     asked = Asked(echo).ask("/", b"x", headers=[length(1)])
 
     assert asked.status == 507
-    assert b"no room left" in asked.content
+    assert b"no space left" in asked.content
 
 
 @pytest.mark.parametrize(("name", "arguments"), FORMS_WITH_FILES.items())

@@ -197,7 +197,7 @@ def test_people_scripts_and_programs_are_told_each_in_their_way():
 
     assert page.status_code == script.status_code == program.status_code == 507
     assert {page["Retry-After"], script["Retry-After"], program["Retry-After"]} == {"60"}
-    assert "no room left" in page.content.decode()
+    assert "no space left" in page.content.decode()
     assert json.loads(script.content)["state"] == "full"
     assert "sent again by itself" in json.loads(script.content)["message"]
     assert program["Content-Type"] == "application/problem+json"
