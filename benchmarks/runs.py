@@ -35,13 +35,12 @@ from PIL import Image as Pillow
 
 from images.models import Collection, CollectionImage, Image, JobState
 from images.services import files
-from inference.backends.captioners import Decoding, Said
+from inference.backends.captioners import Decoding, GeneratedCaption
 from inference.models import CaptioningModel, Run
 from inference.services import model_cache, runs, worker_status
-from inference.services.executor import work_on
-from inference.services.image_reading import read_picture
+from inference.services.executor import execute_run
+from inference.services.image_reading import read_image
 from inference.services.worker_status import meter
-from inference.services.works import work_of
 from languages.models import Language
 from tests.inference import fake_backend
 
@@ -150,7 +149,7 @@ def timed_run(model: CaptioningModel, collection: Collection, languages: Any) ->
         run = runs.start(
             is_shared=True, model=model, collection=collection, languages=tongues, decoding=DECODING, by=None, now=now
         )
-        while work_on(run_id=run.pk, work_of=work_of, worker="bench:1", clock=timezone.now):
+        while execute_run(run_id=run.pk, worker="bench:1", clock=timezone.now):
             pass
     run = Run.objects.get(pk=run.pk)
     assert (run.state, run.done, run.failed) == ("done", run.total, 0), run.error
@@ -166,11 +165,11 @@ def bare_loop(model: CaptioningModel, collection: Collection) -> Timed:
     with timing(found):
         for start in range(0, len(images), captioner.batch_size):
             batch = images[start : start + captioner.batch_size]
-            pictures = [read_picture(one.original, side=captioner.side, pixels=0) for one in batch]
+            pictures = [read_image(one.original, side=captioner.side, pixels=0) for one in batch]
             prepared = [captioner.prepare(one) for one in pictures]
             keys = [one.sha256 for one in batch]
             said += captioner.caption(prepared, keys=keys, language="en", decoding=DECODING)
-    assert all(isinstance(one, Said) for one in said), said
+    assert all(isinstance(one, GeneratedCaption) for one in said), said
     return found[0]
 
 

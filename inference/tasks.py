@@ -1,4 +1,4 @@
-"""Background work of the models. The rows are the truth; a message that is lost is sent again by a sweep."""
+"""Celery tasks of the models. The rows are the truth; a sweep sends lost messages again."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from images.services import jobs
 from inference.models import Run
 from inference.services import executor, imports, routing, runs, trials, worker_status
 from inference.services.heartbeat import heartbeat
-from inference.services.works import work_of
 
-MESSAGE_LIVES_S = 60
-"""A worker that comes to it later finds that others have done the work, or another message. A message that is handed on
-lives no longer than it would have."""
+MESSAGE_LIFETIME_S = 60
+"""By then, others have done the work or the sweep has sent another message. Forwarding does not prolong it."""
 
-HAND_ON_AFTER_S = 1.0
-"""Until a message is sent again that came to a worker without PyTorch, while one listens that has it."""
+FORWARD_AFTER_S = 1.0
+"""Delay before a message that came to a worker without PyTorch is sent again, for one that has it."""
 
 SHORT_SLICE_S = 20.0
-"""Of a worker that does other work besides: pictures and imports need not wait for minutes."""
+"""For a worker that also does other work, so that image sizes and imports do not wait for minutes."""
 
 
 @shared_task
@@ -39,18 +37,18 @@ def sweep_caption_imports() -> None:
 
 
 def ask_for_caption_import(job_id: int) -> None:
-    """Have it run once the transaction is through. With the queue out of reach, the sweep does it later."""
+    """Send the task after the transaction commits; if the queue cannot be reached, the sweep sends it later."""
     transaction.on_commit(lambda: run_caption_import.delay(job_id), robust=True)
 
 
 @shared_task(bind=True)
 def work_on(self: Task[..., None], run_id: int) -> None:
     if routing.is_run_for_another(run_id=run_id, now=timezone.now()):
-        _hand_on(self, run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id))
+        _forward(self, run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id))
         return
     slice_s = executor.SLICE_S if heartbeat.queues == {worker_status.GPU} else SHORT_SLICE_S
-    has_more = executor.work_on(
-        run_id=run_id, work_of=work_of, worker=worker_status.name(), clock=timezone.now, slice_s=slice_s
+    has_more = executor.execute_run(
+        run_id=run_id, worker=worker_status.worker_name(), clock=timezone.now, slice_s=slice_s
     )
     if has_more:
         _send(run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id))
@@ -65,26 +63,26 @@ def sweep_runs() -> None:
 
 @shared_task
 def sweep_workers() -> None:
-    worker_status.forget_the_silent(now=timezone.now())
+    worker_status.delete_silent(now=timezone.now())
     trials.forget_old(now=timezone.now())
 
 
 @shared_task(bind=True)
 def run_trial(self: Task[..., None], trial_id: int) -> None:
     if routing.is_trial_for_another(trial_id=trial_id, now=timezone.now()):
-        _hand_on(self, trial_id, trials.queue_of(trial_id))
+        _forward(self, trial_id, trials.queue_of(trial_id))
         return
-    trials.run_trial(trial_id=trial_id, worker=worker_status.name(), clock=timezone.now)
+    trials.run_trial(trial_id=trial_id, worker=worker_status.worker_name(), clock=timezone.now)
 
 
 @shared_task
 def sweep_trials() -> None:
     for trial_id, queue in trials.trials_waiting(now=timezone.now()):
-        run_trial.apply_async((trial_id,), queue=queue, expires=MESSAGE_LIVES_S)
+        run_trial.apply_async((trial_id,), queue=queue, expires=MESSAGE_LIFETIME_S)
 
 
 def ask_for_run(run: Run) -> None:
-    """Have workers begin or go on once the transaction is through; where no message can be sent, the sweep does it."""
+    """Send messages to workers after the transaction commits; if none can be sent, the sweep sends them later."""
 
     def send() -> None:
         for _ in range(runs.workers_wanted(run=run, now=timezone.now())):
@@ -94,23 +92,25 @@ def ask_for_run(run: Run) -> None:
 
 
 def ask_for_trial(trial_id: int) -> None:
-    """Have it run once the transaction is through; where no message can be sent, the sweep does it."""
+    """Send the task after the transaction commits; if it cannot be sent, the sweep sends it later."""
     queue = trials.queue_of(trial_id)
-    transaction.on_commit(lambda: run_trial.apply_async((trial_id,), queue=queue, expires=MESSAGE_LIVES_S), robust=True)
+    transaction.on_commit(
+        lambda: run_trial.apply_async((trial_id,), queue=queue, expires=MESSAGE_LIFETIME_S), robust=True
+    )
 
 
 def _send(run_id: int, queue: str) -> None:
-    work_on.apply_async((run_id,), queue=queue, expires=MESSAGE_LIVES_S)
+    work_on.apply_async((run_id,), queue=queue, expires=MESSAGE_LIFETIME_S)
 
 
-def _hand_on(task: Task[..., None], row_id: int, queue: str) -> None:
-    expires = task.request.expires or MESSAGE_LIVES_S
-    task.apply_async((row_id,), queue=queue, countdown=HAND_ON_AFTER_S, expires=expires)
+def _forward(task: Task[..., None], row_id: int, queue: str) -> None:
+    expires = task.request.expires or MESSAGE_LIFETIME_S
+    task.apply_async((row_id,), queue=queue, countdown=FORWARD_AFTER_S, expires=expires)
 
 
 @signals.worker_init.connect
-def _prepare_process(sender: Any, **_about: Any) -> None:
-    # Before they are forked off. A pool of another kind is one process, in which PyTorch may have all cores.
+def _prepare_process(sender: Any, **_signal: Any) -> None:
+    # Before the processes are forked. Other pools are one process, in which PyTorch may use all cores.
     is_forking = get_implementation(sender.pool_cls).__module__.endswith("prefork")
     worker_status.prepare_process(
         processes=sender.concurrency if is_forking and isinstance(sender.concurrency, int) else 1
@@ -118,18 +118,18 @@ def _prepare_process(sender: Any, **_about: Any) -> None:
 
 
 @signals.worker_process_init.connect
-def _begin_to_beat(**_about: Any) -> None:
+def _start_heartbeat(**_signal: Any) -> None:
     heartbeat.start(queues=current_app.amqp.queues.consume_from)
 
 
 @signals.worker_ready.connect
-def _begin_to_beat_alone(sender: Any, **_about: Any) -> None:
-    # A process that has forked others does no tasks itself.
+def _start_single_heartbeat(sender: Any, **_signal: Any) -> None:
+    # A process that forks others executes no tasks itself.
     if not type(sender.pool).__module__.endswith("prefork"):
-        _begin_to_beat()
+        _start_heartbeat()
 
 
 @signals.worker_process_shutdown.connect
 @signals.worker_shutdown.connect
-def _beat_no_more(**_about: Any) -> None:
+def _stop_heartbeat(**_signal: Any) -> None:
     heartbeat.stop()

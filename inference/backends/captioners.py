@@ -78,7 +78,7 @@ class Decoding:
 
 
 @dataclass(frozen=True)
-class Said:
+class GeneratedCaption:
     """A caption, in NFC and without blanks around it; `stabiliser` is what a pivot-stabilised model wrote before it."""
 
     text: str
@@ -118,7 +118,7 @@ class Captioner(Protocol):
         language: str,
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
-    ) -> list[Said | Failed]:
+    ) -> list[GeneratedCaption | Failed]:
         """A caption for each image in `language`, one of our tags, which the backend's `languages` had.
 
         `keys` name the images (SHA-256 of the originals): what is drawn for an image follows from its key, the
@@ -178,7 +178,7 @@ class Translation(Protocol):
 
     def translate(
         self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
-    ) -> list[Said | Failed]:
+    ) -> list[GeneratedCaption | Failed]:
         """
         Raises
         ------

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from PIL import Image
 
 from inference.backends import language_codes
-from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, GeneratedCaption, Spec
 from inference.backends.encoder_decoder import KINDS as ENCODER_DECODERS
 from inference.backends.encoder_decoder import MARGIN
 from inference.backends.generation import (
@@ -143,7 +143,7 @@ class Chat:
         language: str,
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
-    ) -> list[Said | Failed]:
+    ) -> list[GeneratedCaption | Failed]:
         if language not in self._codes:
             raise BackendSettingsError(
                 _("“%(source)s” is not known to write %(tag)s: see the option “languages”.")

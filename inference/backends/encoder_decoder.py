@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from PIL import Image
 
 from inference.backends import language_codes
-from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, GeneratedCaption, Spec
 from inference.backends.generation import (
     NEEDS,
     LoadedModel,
@@ -112,7 +112,7 @@ class EncoderDecoder:
         language: str,
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
-    ) -> list[Said | Failed]:
+    ) -> list[GeneratedCaption | Failed]:
         held = self._writing.held(stabilisers, language, len(prepared))
         begins = [f"{self._prompts.get(language, '')} {one}".strip() for one in held]
         asked = partial(generation, decoding, language=language, parts=self._writing.parts(stabilisers))

@@ -25,7 +25,7 @@ from inference.backends.captioners import (
     Captioner,
     Decoding,
     Failed,
-    Said,
+    GeneratedCaption,
     Spec,
     Translation,
 )
@@ -130,7 +130,7 @@ class _Asking:
 
     def all(
         self, contents: Sequence[tuple[Any, str]], *, keys: Sequence[str], language: str, decoding: Decoding
-    ) -> list[Said | Failed]:
+    ) -> list[GeneratedCaption | Failed]:
         """The answer to each message; with each comes what of it the server must not be seen to repeat.
 
         Raises
@@ -144,7 +144,7 @@ class _Asking:
         page_language = translation.get_language()
         down: list[BackendDownError] = []
 
-        def one(content: tuple[Any, str], key: str) -> Said | NoAnswerError | None:
+        def one(content: tuple[Any, str], key: str) -> GeneratedCaption | NoAnswerError | None:
             seed = seed_of(key, language, decoding.seed)
             with translation.override(page_language):
                 try:
@@ -172,7 +172,7 @@ class _Asking:
         self.client.close()
         self._threads.shutdown(cancel_futures=True)
 
-    def _one(self, content: Any, private: str, *, seed: int, decoding: Decoding) -> Said:
+    def _one(self, content: Any, private: str, *, seed: int, decoding: Decoding) -> GeneratedCaption:
         body = {
             "model": self.options.model,
             "messages": [{"role": "user", "content": content}],
@@ -182,18 +182,18 @@ class _Asking:
         answer = self.client.ask(body, private=private)
         text = content_of(answer, keep_cut=self.options.keep_cut, max_tokens=decoding.max_tokens)
         try:
-            return Said(caption_text(text, ""))
+            return GeneratedCaption(caption_text(text, ""))
         except CaptionLineError as refused:
             raise NoAnswerError(str(refused)) from None
 
-    def _look_for_a_breakdown(self, answers: Sequence[Said | NoAnswerError]) -> None:
+    def _look_for_a_breakdown(self, answers: Sequence[GeneratedCaption | NoAnswerError]) -> None:
         """One image may be too much for a server. Where none of many is answered, it is rarely the images."""
         silent = [answer for answer in answers if isinstance(answer, NoAnswerError) and answer.is_silence]
         if silent and len(silent) == len(answers) and not self.client.is_alive():
             said = _("The endpoint “%(name)s” is down.") % {"name": self.endpoint}
             raise BackendDownError(f"{said} {silent[-1].reason}")
         for answer in answers:
-            if isinstance(answer, Said) or not answer.counts:
+            if isinstance(answer, GeneratedCaption) or not answer.counts:
                 self._failed_in_a_row = 0
                 continue
             self._failed_in_a_row += 1
@@ -237,7 +237,7 @@ class EndpointCaptioner:
         language: str,
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
-    ) -> list[Said | Failed]:
+    ) -> list[GeneratedCaption | Failed]:
         options = self._asking.options
         prompt = {"type": "text", "text": options.prompt_in(language)}
         more = {} if options.detail is None else {"detail": options.detail}
@@ -260,7 +260,7 @@ class EndpointTranslation:
 
     def translate(
         self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
-    ) -> list[Said | Failed]:
+    ) -> list[GeneratedCaption | Failed]:
         contents = [(self._asking.options.prompt_in(language, text=text), text) for text in texts]
         return self._asking.all(contents, keys=keys, language=language, decoding=decoding)
 

@@ -11,7 +11,14 @@ from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendSettingsError, Decoding, Failed, OutOfMemoryError, Said, Spec
+from inference.backends.captioners import (
+    BackendSettingsError,
+    Decoding,
+    Failed,
+    GeneratedCaption,
+    OutOfMemoryError,
+    Spec,
+)
 from inference.backends.encoders import device, torch, transformers
 from inference.backends.sampling import Drawing, stream
 from inference.backends.transformer_files import PINNED, digest_of, first_line
@@ -104,7 +111,7 @@ class LoadedModel:
             with self.torch.inference_mode():
                 return compute()
         except (RuntimeError, MemoryError) as error:
-            if not isinstance(error, MemoryError) and not any(said in str(error).lower() for said in MEMORY):
+            if not isinstance(error, MemoryError) and not any(phrase in str(error).lower() for phrase in MEMORY):
                 raise
         # Here the error is gone, and with it the frames that hold the tensors of the batch.
         if self.device == "cuda":
@@ -251,9 +258,10 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFC", " ".join(text.rstrip("\ufffd").split()))
 
 
-def said(text: str, stabiliser: str = "") -> Said | Failed:
+def caption_or_failure(text: str, stabiliser: str = "") -> GeneratedCaption | Failed:
+    """Clean up what a model wrote; it fails if nothing is left."""
     text = plain(text)
-    return Said(text, plain(stabiliser)) if text else Failed(_("The model wrote nothing."))
+    return GeneratedCaption(text, plain(stabiliser)) if text else Failed(_("The model wrote nothing."))
 
 
 def first_token(*named: Any) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from django.utils.translation import gettext as _
 from PIL import Image
 
-from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, GeneratedCaption, Spec
 from inference.backends.palette_words import COLOURS, LANGUAGES, sentence
 
 SIDE = 64
@@ -91,8 +91,8 @@ class Palette:
         language: str,
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
-    ) -> list[Said | Failed]:
-        return [Said(sentence(language=language, **asdict(one))) for one in prepared]
+    ) -> list[GeneratedCaption | Failed]:
+        return [GeneratedCaption(sentence(language=language, **asdict(one))) for one in prepared]
 
     def close(self) -> None:
         """Nothing is held."""

@@ -9,16 +9,16 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from inference.backends import language_codes
-from inference.backends.captioners import BackendSettingsError, Decoding, Failed, Said, Spec, Translation
+from inference.backends.captioners import BackendSettingsError, Decoding, Failed, GeneratedCaption, Spec, Translation
 from inference.backends.generation import (
     NEEDS,
     LoadedModel,
+    caption_or_failure,
     check_decoding,
     generation,
     loaded,
     plain,
     quiet_transformers,
-    said,
 )
 from inference.backends.transformer_files import (
     COMMON_OPTIONS,
@@ -123,16 +123,16 @@ class Seq2Seq:
 
     def translate(
         self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
-    ) -> list[Said | Failed]:
+    ) -> list[GeneratedCaption | Failed]:
         there = [number for number, text in enumerate(texts) if plain(text)]
-        found: list[Said | Failed] = [Failed(_("There is nothing to translate.")) for _text in texts]
+        found: list[GeneratedCaption | Failed] = [Failed(_("There is nothing to translate.")) for _text in texts]
         if not there:
             return found
         outputs = self._written(
             [plain(texts[number]) for number in there], [keys[number] for number in there], language, decoding
         )
         for number, output in zip(there, outputs, strict=True):
-            found[number] = said(output)
+            found[number] = caption_or_failure(output)
         return found
 
     def close(self) -> None:

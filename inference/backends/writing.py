@@ -7,8 +7,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendSettingsError, Failed, Said, Spec
-from inference.backends.generation import plain, said
+from inference.backends.captioners import BackendSettingsError, Failed, GeneratedCaption, Spec
+from inference.backends.generation import caption_or_failure, plain
 from inference.rules.pivot import separators_of, split
 
 
@@ -54,19 +54,21 @@ class Writing:
         """How many texts as long as a caption the model is to write."""
         return 2 if self.is_pivot and stabilisers is None else 1
 
-    def captions(self, outputs: Sequence[str], tag: str, stabilisers: Sequence[str] | None) -> list[Said | Failed]:
+    def captions(
+        self, outputs: Sequence[str], tag: str, stabilisers: Sequence[str] | None
+    ) -> list[GeneratedCaption | Failed]:
         if not self.is_pivot:
-            return [said(output) for output in outputs]
+            return [caption_or_failure(output) for output in outputs]
         if stabilisers is None:
             return [self._parted(output, tag) for output in outputs]
-        return [said(output, stabiliser) for output, stabiliser in zip(outputs, stabilisers, strict=True)]
+        return [caption_or_failure(output, stabiliser) for output, stabiliser in zip(outputs, stabilisers, strict=True)]
 
-    def _parted(self, output: str, tag: str) -> Said | Failed:
+    def _parted(self, output: str, tag: str) -> GeneratedCaption | Failed:
         parts = split(output, self._separators[tag])
         if parts is None:
             return Failed(_("The model did not write a stabiliser, the separator of the language and a caption."))
         stabiliser, caption = parts
-        return said(caption, stabiliser)
+        return caption_or_failure(caption, stabiliser)
 
     def stabiliser(self, output: str) -> str | Failed:
         """What stands before the first separator, of whatever language."""

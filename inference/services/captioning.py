@@ -1,4 +1,4 @@
-"""Captions made by a model, or translated from another model's: what is made in runs of captioning models."""
+"""The job kinds of captioning models: captions of images, and translations of another model's captions."""
 
 from __future__ import annotations
 
@@ -11,28 +11,27 @@ from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
 from images.models import Image
-from inference.backends.captioners import Captioner, Decoding, Failed, Said, Translation
-from inference.models import CaptioningModel, Chunk, ModelCaption, Run, RunFailure, Stabiliser
+from inference.backends.captioners import Captioner, Decoding, Failed, GeneratedCaption, Translation
+from inference.models import TRANSLATED, CaptioningModel, Chunk, ModelCaption, Run, RunFailure, Stabiliser
 from inference.rules.captions import CaptionLineError, caption_text
 from inference.rules.runs import unpack_ids
 from inference.services import model_cache
-from inference.services.job_kind import Made, PendingImage
+from inference.services.job_kind import Outcome, PendingImage
 
 STABILISER = "stabiliser"
 """The part of an image that is made before all its captions; no language tag is as long."""
 
-STABILISERS_HELD = 1000
-"""In memory: those of many more images than are worked on at a time."""
+STABILISERS_IN_MEMORY = 1000
+"""Those of many more images than are in work at a time."""
 
 ENGLISH = "en"
 
 
-class Captioning:
-    """Captions of pictures by a model."""
+class CaptioningJob:
+    """Captions of images by a model."""
 
-    first: str | None = None
-    is_kept_whole = False
-    unit = "captions"
+    first_part: str | None = None
+    stores_whole_chunks = False
 
     def __init__(self, run: Run, model: CaptioningModel) -> None:
         self.run, self.model = run, model
@@ -42,73 +41,83 @@ class Captioning:
         self.batch_size = run.batch_size
         self.stabilisers: dict[int, str] = {}
         if model.is_pivot and self.decoding.is_consistent:
-            self.first = STABILISER
+            self.first_part = STABILISER
 
     def load(self) -> Mapping[str, str]:
         self.captioner: Captioner = model_cache.captioner(self.model)
         self.side, self.batch_size = self.captioner.side, self.captioner.batch_size
         return self.captioner.describe()
 
-    def missing(self, chunk: Chunk) -> list[PendingImage]:
+    def pending(self, chunk: Chunk) -> list[PendingImage]:
         image_ids = unpack_ids(chunk.image_ids)
-        there = _there(self.model, self.run, image_ids)
-        if self.first:
-            self._hold(image_ids)
-        to_do = {one: tuple(tag for tag in self.tags if tag not in there[one]) for one in image_ids}
-        wanted = Image.objects.filter(pk__in=[one for one in image_ids if to_do[one]])
-        facts = {row[0]: row for row in wanted.values_list("pk", "sha256", "original", "width", "height")}
-        return [self._item(*facts[one], to_do[one]) for one in image_ids if one in facts]
+        pending_tags = self._pending_tags(image_ids)
+        if self.first_part:
+            self._remember_stabilisers(image_ids)
+        images = Image.objects.filter(pk__in=[image_id for image_id in image_ids if pending_tags[image_id]])
+        rows = {row[0]: row for row in images.values_list("pk", "sha256", "original", "width", "height")}
+        return [
+            self._pending_image(*rows[image_id], pending_tags[image_id]) for image_id in image_ids if image_id in rows
+        ]
 
-    def _item(
+    def _pending_tags(self, image_ids: Sequence[int]) -> dict[int, tuple[str, ...]]:
+        """The languages in which each image has neither a caption of the model nor a failure in this run."""
+        done = _done_tags(self.model, self.run, image_ids)
+        return {image_id: tuple(tag for tag in self.tags if tag not in done[image_id]) for image_id in image_ids}
+
+    def _pending_image(
         self, image_id: int, key: str, original: str, width: int, height: int, tags: tuple[str, ...]
     ) -> PendingImage:
-        needs_first = self.first and image_id not in self.stabilisers
+        needs_stabiliser = self.first_part and image_id not in self.stabilisers
         return PendingImage(
             image_id=image_id,
             key=key,
-            parts=(STABILISER, *tags) if needs_first else tags,
-            picture="" if self.side is None else original,
+            parts=(STABILISER, *tags) if needs_stabiliser else tags,
+            original="" if self.side is None else original,
             pixels=width * height,
         )
 
-    def prepare(self, item: PendingImage, picture: Pillow.Image | None) -> Any:
-        return self.captioner.prepare(picture)
+    def prepare(self, image: PendingImage, decoded: Pillow.Image | None) -> Any:
+        return self.captioner.prepare(decoded)
 
-    def compute(self, items: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
-        keys = [item.key for item in items]
+    def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
+        keys = [image.key for image in images]
         if part == STABILISER:
-            return [_checked_text(one) for one in self.captioner.stabilise(prepared, keys=keys, decoding=self.decoding)]
-        held = [self.stabilisers[item.image_id] for item in items] if self.first else None
-        said = self.captioner.caption(prepared, keys=keys, language=part, decoding=self.decoding, stabilisers=held)
-        return [checked(one) for one in said]
+            texts = self.captioner.stabilise(prepared, keys=keys, decoding=self.decoding)
+            return [_checked_text(text) for text in texts]
+        stabilisers = [self.stabilisers[image.image_id] for image in images] if self.first_part else None
+        captions = self.captioner.caption(
+            prepared, keys=keys, language=part, decoding=self.decoding, stabilisers=stabilisers
+        )
+        return [checked(caption) for caption in captions]
 
-    def keep(self, chunk: Chunk, made: Sequence[Made], *, now: datetime) -> int:
-        self._keep_stabilisers([one for one in made if one.part == STABILISER], now=now)
-        return keep_captions(self.model, self.run, [one for one in made if one.part != STABILISER], now=now)
+    def store(self, chunk: Chunk, outcomes: Sequence[Outcome], *, now: datetime) -> int:
+        self._store_stabilisers([outcome for outcome in outcomes if outcome.part == STABILISER], now=now)
+        captions = [outcome for outcome in outcomes if outcome.part != STABILISER]
+        return store_captions(self.model, self.run, captions, now=now)
 
-    def _keep_stabilisers(self, made: Sequence[Made], *, now: datetime) -> None:
-        if not made:
+    def _store_stabilisers(self, outcomes: Sequence[Outcome], *, now: datetime) -> None:
+        if not outcomes:
             return
         rows = (
-            Stabiliser(model=self.model, image_id=one.item.image_id, text=one.result, created_at=now)
-            for one in sorted(made, key=lambda one: one.item.image_id)
+            Stabiliser(model=self.model, image_id=outcome.image.image_id, text=outcome.result, created_at=now)
+            for outcome in sorted(outcomes, key=lambda outcome: outcome.image.image_id)
         )
         Stabiliser.objects.bulk_create(rows, ignore_conflicts=True)
-        # Where another run was first, its own is what captions follow from.
-        self._hold([one.item.image_id for one in made])
+        # Where another run stored one first, captions follow from that one.
+        self._remember_stabilisers([outcome.image.image_id for outcome in outcomes])
 
-    def _hold(self, image_ids: Sequence[int]) -> None:
+    def _remember_stabilisers(self, image_ids: Sequence[int]) -> None:
         rows = Stabiliser.objects.filter(model=self.model, image_id__in=image_ids)
         self.stabilisers.update(rows.values_list("image_id", "text"))
-        while len(self.stabilisers) > STABILISERS_HELD:
+        while len(self.stabilisers) > STABILISERS_IN_MEMORY:
             del self.stabilisers[next(iter(self.stabilisers))]
 
-    def whole(self, run: Run) -> None:
+    def finish(self, run: Run) -> None:
         return None
 
 
-class Translating(Captioning):
-    """Another model's English captions, translated by a machine."""
+class TranslationJob(CaptioningJob):
+    """Another model's English captions, machine-translated."""
 
     def load(self) -> Mapping[str, str]:
         assert self.model.translator is not None
@@ -116,93 +125,102 @@ class Translating(Captioning):
         self.side, self.batch_size = None, self.translation.batch_size
         return self.translation.describe()
 
-    def missing(self, chunk: Chunk) -> list[PendingImage]:
+    def pending(self, chunk: Chunk) -> list[PendingImage]:
         image_ids = unpack_ids(chunk.image_ids)
         captions = ModelCaption.objects.filter(model=self.model.english_model_id, language=ENGLISH)
         english = dict(captions.filter(image_id__in=image_ids).values_list("image_id", "text"))
-        there = _there(self.model, self.run, image_ids)
-        to_do = {one: tuple(tag for tag in self.tags if tag not in there[one]) for one in image_ids}
+        pending_tags = self._pending_tags(image_ids)
         keys = dict(Image.objects.filter(pk__in=image_ids).values_list("pk", "sha256"))
-        none = _("“%(model)s” has no English caption for it.") % {"model": self.model.english_model}
+        no_english = _("“%(model)s” has no English caption for it.") % {"model": self.model.english_model}
         return [
-            PendingImage(one, keys[one], to_do[one], text=english.get(one, ""), refused="" if one in english else none)
-            for one in image_ids
-            if to_do[one] and one in keys
+            PendingImage(
+                image_id,
+                keys[image_id],
+                pending_tags[image_id],
+                text=english.get(image_id, ""),
+                refused="" if image_id in english else no_english,
+            )
+            for image_id in image_ids
+            if pending_tags[image_id] and image_id in keys
         ]
 
-    def prepare(self, item: PendingImage, picture: Pillow.Image | None) -> Any:
-        return item.text
+    def prepare(self, image: PendingImage, decoded: Pillow.Image | None) -> Any:
+        return image.text
 
-    def compute(self, items: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
+    def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
         if part == ENGLISH:
-            return [Said(text) for text in prepared]
-        keys = [item.key for item in items]
-        said = self.translation.translate(prepared, keys=keys, language=part, decoding=self.decoding)
-        return [checked(one) for one in said]
+            return [GeneratedCaption(text) for text in prepared]
+        keys = [image.key for image in images]
+        captions = self.translation.translate(prepared, keys=keys, language=part, decoding=self.decoding)
+        return [checked(caption) for caption in captions]
 
 
-def checked(said: Said | Failed) -> Said | Failed:
-    """What a backend gave, as a caption is stored; or why it is none."""
-    if isinstance(said, Failed):
-        return said
+def captioning_kind(run: Run, model: CaptioningModel) -> CaptioningJob:
+    return TranslationJob(run, model) if model.backend == TRANSLATED else CaptioningJob(run, model)
+
+
+def checked(caption: GeneratedCaption | Failed) -> GeneratedCaption | Failed:
+    """Clean up a backend's caption as it is stored, or say why it cannot be."""
+    if isinstance(caption, Failed):
+        return caption
     try:
-        stabiliser = caption_text(said.stabiliser, "") if said.stabiliser else ""
-        return Said(caption_text(said.text, ""), stabiliser)
-    except CaptionLineError as refused:
-        return Failed(str(refused))
+        stabiliser = caption_text(caption.stabiliser, "") if caption.stabiliser else ""
+        return GeneratedCaption(caption_text(caption.text, ""), stabiliser)
+    except CaptionLineError as error:
+        return Failed(str(error))
 
 
 def _checked_text(text: str | Failed) -> str | Failed:
     if isinstance(text, Failed):
         return text
-    found = checked(Said(text))
-    return found if isinstance(found, Failed) else found.text
+    caption = checked(GeneratedCaption(text))
+    return caption if isinstance(caption, Failed) else caption.text
 
 
-def _there(model: CaptioningModel, run: Run, image_ids: Sequence[int]) -> Mapping[int, set[str]]:
+def _done_tags(model: CaptioningModel, run: Run, image_ids: Sequence[int]) -> Mapping[int, set[str]]:
     """The languages in which each image has a caption of the model, or has failed in this run."""
-    there: dict[int, set[str]] = defaultdict(set)
+    done: dict[int, set[str]] = defaultdict(set)
     captions = ModelCaption.objects.filter(model=model, image_id__in=image_ids)
     failures = RunFailure.objects.filter(run=run, image_id__in=image_ids, language__isnull=False)
     for rows in (captions, failures):
         for image_id, tag in rows.values_list("image_id", "language_id"):
-            there[image_id].add(str(tag))
-    return there
+            done[image_id].add(str(tag))
+    return done
 
 
-def keep_captions(model: CaptioningModel, run: Run, made: Sequence[Made], *, now: datetime) -> int:
-    """Store captions; those that another run of the model stored in the meantime stay as they are.
+def store_captions(model: CaptioningModel, run: Run, outcomes: Sequence[Outcome], *, now: datetime) -> int:
+    """Store captions, except where another run of the model has stored one in the meantime.
 
     Raises
     ------
     IntegrityError
-        Where another run is doing so at this moment: the transaction is to be tried again.
+        If another run is doing so at this moment: try the transaction again.
     """
-    if not made:
+    if not outcomes:
         return 0
-    there = set(
+    stored = set(
         ModelCaption.objects.filter(
             model=model,
-            image_id__in={one.item.image_id for one in made},
-            language_id__in={one.part for one in made},
+            image_id__in={outcome.image.image_id for outcome in outcomes},
+            language_id__in={outcome.part for outcome in outcomes},
         ).values_list("image_id", "language_id")
     )
     # In one order, so that two runs never wait for each other's captions.
     fresh = sorted(
-        (one for one in made if (one.item.image_id, one.part) not in there),
-        key=lambda one: (one.item.image_id, one.part),
+        (outcome for outcome in outcomes if (outcome.image.image_id, outcome.part) not in stored),
+        key=lambda outcome: (outcome.image.image_id, outcome.part),
     )
     rows = [
         ModelCaption(
             model=model,
-            image_id=one.item.image_id,
-            language_id=one.part,
-            text=one.result.text,
-            stabiliser=one.result.stabiliser,
+            image_id=outcome.image.image_id,
+            language_id=outcome.part,
+            text=outcome.result.text,
+            stabiliser=outcome.result.stabiliser,
             run=run,
             created_at=now,
         )
-        for one in fresh
+        for outcome in fresh
     ]
     ModelCaption.objects.bulk_create(rows)
     return len(rows)

@@ -1,7 +1,7 @@
-"""The one thread of this process in which models compute, beside the one that has the database.
+"""The one thread of this process in which models compute, next to the one with the database.
 
-It lives as long as the process does: to a new thread the C library gives memory page by page, so that its first
-batches of a model on the CPU take half as long again.
+It lives as long as the process: the C library gives memory to a new thread page by page, so that its first batches of
+a model on the CPU take half as long again.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ T = TypeVar("T")
 
 
 class Device:
-    """The thread as one piece of work has it, with `with`: at its end nothing that it submitted is left there."""
+    """A context manager that submits calls to the thread; at its end all of them are done or cancelled."""
 
     def __init__(self) -> None:
-        # Sentences that are made in there are in the language of the one who asked.
+        # Messages made in the thread are in the language of the caller.
         self._language = translation.get_language()
         self._submitted: list[Future[Any]] = []
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_about: object) -> None:
+    def __exit__(self, *_exception: object) -> None:
         for future in self._submitted:
             future.cancel()
         wait(self._submitted)
 
     def submit(self, function: Callable[..., T], *args: Any, **options: Any) -> Future[T]:
-        """Have it called there, after what was submitted before."""
+        """Call `function` in the thread, after all that was submitted before."""
 
         def call() -> T:
             with translation.override(self._language):
@@ -50,7 +50,7 @@ class Device:
 
 @cache
 def _thread() -> ThreadPoolExecutor:
-    # Before the thread is there: one that is older than the setting has memory of its own.
+    # Before the thread starts: one that is older than the setting has memory of its own.
     keep_freed_memory()
     return ThreadPoolExecutor(1, thread_name_prefix="device")
 

@@ -1,4 +1,4 @@
-"""Vectors of images, or of what a model says of them: what is made in runs of encoders."""
+"""The job kinds of encoders: vectors of images, and of a model's captions."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from inference.models import Chunk, EmbeddingSet, Encoder, ModelCaption, Run, Ru
 from inference.rules.runs import unpack_ids
 from inference.selectors.embeddings import EmbeddingsUnavailableError
 from inference.services import embedding_store, encoders
-from inference.services.job_kind import Made, PendingImage
+from inference.services.job_kind import Outcome, PendingImage
 
 
-class ImageEmbedding:
-    """Features of the pictures, each read as it is: only the encoder makes it smaller, so that all have them alike."""
+class ImageEmbeddingJob:
+    """Features of images, read at full size: only the encoder reduces them, so that all are reduced alike."""
 
-    first: str | None = None
-    is_kept_whole = True
-    unit = "vectors"
+    first_part: str | None = None
+    stores_whole_chunks = True
     side: int | None = None
 
     def __init__(self, run: Run, encoder: Encoder) -> None:
@@ -40,40 +39,44 @@ class ImageEmbedding:
         described: Mapping[str, str] = self.loaded.describe()
         return described
 
-    def missing(self, chunk: Chunk) -> list[PendingImage]:
+    def pending(self, chunk: Chunk) -> list[PendingImage]:
         image_ids = unpack_ids(chunk.image_ids)
         failed = RunFailure.objects.filter(run=self.run, image_id__in=image_ids).values_list("image_id", flat=True)
         try:
-            there = embedding_store.ids_stored(chunk, self.set) | set(failed)
+            done = embedding_store.ids_stored(chunk, self.set) | set(failed)
         except EmbeddingsUnavailableError as error:
             raise EncoderSettingsError(str(error)) from error
-        images = Image.objects.in_bulk([one for one in image_ids if one not in there])
-        return self._items([images[one] for one in image_ids if one in images])
+        images = Image.objects.in_bulk([image_id for image_id in image_ids if image_id not in done])
+        return self._pending_images([images[image_id] for image_id in image_ids if image_id in images])
 
-    def _items(self, images: Sequence[Image]) -> list[PendingImage]:
-        return [PendingImage(one.pk, one.sha256, picture=one.original, pixels=one.width * one.height) for one in images]
+    def _pending_images(self, images: Sequence[Image]) -> list[PendingImage]:
+        return [
+            PendingImage(image.pk, image.sha256, original=image.original, pixels=image.width * image.height)
+            for image in images
+        ]
 
-    def prepare(self, item: PendingImage, picture: Pillow.Image | None) -> Any:
-        return self.loaded.prepare(picture)
+    def prepare(self, image: PendingImage, decoded: Pillow.Image | None) -> Any:
+        return self.loaded.prepare(decoded)
 
-    def compute(self, items: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
-        return self._kept(self.loaded.features_of(prepared))
+    def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
+        return self._stored_vectors(self.loaded.features_of(prepared))
 
-    def _kept(self, rows: Any) -> list[Any | Failed]:
-        """The vectors in as many bits as they are stored in."""
+    def _stored_vectors(self, rows: Any) -> list[Any | Failed]:
+        """Round vectors to the precision in which they are stored; those that overflow fail."""
         with np.errstate(over="ignore"):
             stored = rows.astype(self.set.precision)
         return [
-            one if np.isfinite(one).all() else Failed(_why_not(given)) for one, given in zip(stored, rows, strict=True)
+            vector if np.isfinite(vector).all() else Failed(_reason(row))
+            for vector, row in zip(stored, rows, strict=True)
         ]
 
-    def keep(self, chunk: Chunk, made: Sequence[Made], *, now: datetime) -> int:
-        if made:
-            rows = np.stack([one.result for one in made])
-            embedding_store.put_part(chunk, self.set, [one.item.image_id for one in made], rows)
-        return len(made)
+    def store(self, chunk: Chunk, outcomes: Sequence[Outcome], *, now: datetime) -> int:
+        if outcomes:
+            vectors = np.stack([outcome.result for outcome in outcomes])
+            embedding_store.put_part(chunk, self.set, [outcome.image.image_id for outcome in outcomes], vectors)
+        return len(outcomes)
 
-    def whole(self, run: Run) -> None:
+    def finish(self, run: Run) -> None:
         self.set.refresh_from_db()
         try:
             embedding_store.put_together(self.set)
@@ -81,32 +84,36 @@ class ImageEmbedding:
             raise EncoderSettingsError(str(error)) from error
 
 
-class CaptionEmbedding(ImageEmbedding):
+class CaptionEmbeddingJob(ImageEmbeddingJob):
     """Vectors of a model's stored captions in one language."""
 
-    def _items(self, images: Sequence[Image]) -> list[PendingImage]:
+    def _pending_images(self, images: Sequence[Image]) -> list[PendingImage]:
         captions = ModelCaption.objects.filter(model=self.set.captions_of, language=self.set.language_id)
         texts = dict(captions.filter(image__in=images).values_list("image_id", "text"))
-        none = _("“%(model)s” has no caption of it in this language.") % {"model": self.set.captions_of}
+        no_caption = _("“%(model)s” has no caption of it in this language.") % {"model": self.set.captions_of}
         return [
-            PendingImage(one.pk, one.sha256, text=texts.get(one.pk, ""), refused="" if one.pk in texts else none)
-            for one in images
+            PendingImage(
+                image.pk,
+                image.sha256,
+                text=texts.get(image.pk, ""),
+                refused="" if image.pk in texts else no_caption,
+            )
+            for image in images
         ]
 
-    def prepare(self, item: PendingImage, picture: Pillow.Image | None) -> Any:
-        return item.text
+    def prepare(self, image: PendingImage, decoded: Pillow.Image | None) -> Any:
+        return image.text
 
-    def compute(self, items: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
-        return self._kept(self.loaded.vectors(prepared))
+    def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
+        return self._stored_vectors(self.loaded.vectors(prepared))
 
 
-def _why_not(given: Any) -> str:
-    if np.isfinite(given).all():
+def _reason(vector: Any) -> str:
+    if np.isfinite(vector).all():
         return _("A number of its vector is too large for 16 bits. Compute the vectors with 32.")
     return _("The encoder gave what is no number.")
 
 
-def work_of(run: Run, encoder: Encoder) -> ImageEmbedding:
-    """What is made in a run of an encoder."""
-    subject = EmbeddingSet.objects.filter(run=run, captions_of__isnull=False)
-    return CaptionEmbedding(run, encoder) if subject.exists() else ImageEmbedding(run, encoder)
+def embedding_kind(run: Run, encoder: Encoder) -> ImageEmbeddingJob:
+    of_captions = EmbeddingSet.objects.filter(run=run, captions_of__isnull=False)
+    return CaptionEmbeddingJob(run, encoder) if of_captions.exists() else ImageEmbeddingJob(run, encoder)

@@ -103,9 +103,9 @@ def load(encoder: Encoder) -> Loaded:
     EncoderSettingsError, inference.backends.encoders.ExtraMissingError
     """
     key = ("vectors", encoder.backend, encoder.source, encoder.options)
-    found: Loaded = model_cache.kept(key, lambda: encoder_named(encoder.backend).load(spec_of(encoder)))
-    _check_same(encoder, found)
-    return found
+    loaded: Loaded = model_cache.cached(key, lambda: encoder_named(encoder.backend).load(spec_of(encoder)))
+    _check_same(encoder, loaded)
+    return loaded
 
 
 class Facts(Protocol):

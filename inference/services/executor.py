@@ -1,7 +1,7 @@
-"""Running a run: chunk after chunk, what is computed stored batch by batch, so that little is lost with a worker.
+"""Execute a run chunk by chunk. Results are stored batch by batch, so that little is lost if the worker dies.
 
-What is made is of a kind of `job_kind.Work`; what happens to an image or a run is the same for all kinds. Pictures are
-read ahead in threads, the model computes in one beside this one, and this one alone asks the database.
+Images are read ahead in threads and the model computes in another one; only this thread uses the database. All that
+depends on what is made is in the run's job kind.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ from crosslens_metrics.formats.records import printable
 from inference.backends.captioners import Failed
 from inference.models import GOING, Run, RunFailure, RunState
 from inference.services import chunks, progress
+from inference.services.captioning import captioning_kind
 from inference.services.chunks import LeaseLostError
 from inference.services.device import Device
-from inference.services.job_kind import WHOLE, Made, PendingImage, Work
-from inference.services.model_batches import OF_THE_WHOLE_RUN, Broke, Computed, compute
-from inference.services.prefetcher import THREADS, Feed, Group, Held
+from inference.services.embedding import embedding_kind
+from inference.services.job_kind import WHOLE, JobKind, Outcome, PendingImage
+from inference.services.model_batches import RUN_ERRORS, BatchResult, Crashed, compute_batch
+from inference.services.prefetcher import THREADS, ClaimedChunk, ImageBatch, Prefetcher
 from inference.services.worker_status import meter
 
 log = logging.getLogger(__name__)
@@ -39,21 +41,21 @@ log = logging.getLogger(__name__)
 Clock = Callable[[], datetime]
 
 SLICE_S = 300.0
-"""Of work, after which other tasks get their turn. Shorter than a broker's patience with a message (environment.py)."""
+"""Of work, after which other tasks get their turn: less than a broker waits for a message (environment.py)."""
 
-KEEP_EVERY_S = 0.5
-"""Batches that take less are stored together."""
+STORE_EVERY_S = 0.5
+"""Batches that take less time are stored together."""
 
-BROKEN_LIMIT = 8
-"""So many images in a row with which the model failed, and it is not they who are to blame, unless it still takes one
-with which it did not fail before."""
+CRASH_LIMIT = 8
+"""After so many images in a row with which the model crashed, the model is to blame and not the images, unless it still
+takes one that it took before."""
 
-TRIES = 3
+STORE_ATTEMPTS = 3
 RETRY_AFTER_S = 0.2
 
 
 class RunFailedError(Exception):
-    """The run as a whole cannot go on; the message says why, the traceback where."""
+    """The run as a whole cannot continue; the message says why, the traceback where."""
 
     def __init__(self, message: str, traceback: str) -> None:
         super().__init__(message)
@@ -61,102 +63,107 @@ class RunFailedError(Exception):
 
 
 @dataclass(frozen=True)
-class _Flying:
-    """A batch that the device is at, or comes to next."""
+class _InFlight:
+    """A part of a batch that is on the device, or queued for it."""
 
-    group: Group
+    batch: ImageBatch
     part: str
-    computed: Future[Computed]
+    result: Future[BatchResult]
 
 
-def work_on(
-    *, run_id: int, work_of: Callable[[Run], Work], worker: str, clock: Clock, slice_s: float = SLICE_S
-) -> bool:
-    """Do what is to be done of a run, for `slice_s` at most; returns whether there is more for this worker."""
-    about = ("model__english_model", "model__translator", "encoder", "collection", "created_by")
-    run = Run.objects.select_related(*about).filter(pk=run_id, state__in=GOING).first()
+def execute_run(*, run_id: int, worker: str, clock: Clock, slice_s: float = SLICE_S) -> bool:
+    """Work on a run for at most `slice_s`; returns whether this worker has more to do for it."""
+    related = ("model__english_model", "model__translator", "encoder", "collection", "created_by")
+    run = Run.objects.select_related(*related).filter(pk=run_id, state__in=GOING).first()
     if run is None:
         return False
     language = run.created_by.interface_language if run.created_by else ""
     with translation.override(language or settings.LANGUAGE_CODE):
         meter.begin(run_id)
         try:
-            return _Shift(run, work_of(run), worker, clock, slice_s).go()
+            return Executor(run, job_kind_of(run), worker, clock, slice_s).execute()
         finally:
             meter.end()
 
 
-def _readers() -> ThreadPoolExecutor:
-    # Sentences that are made in them are in the language of the run's log.
+def job_kind_of(run: Run) -> JobKind:
+    if run.encoder is not None:
+        return embedding_kind(run, run.encoder)
+    assert run.model is not None
+    return captioning_kind(run, run.model)
+
+
+def _reader_threads() -> ThreadPoolExecutor:
+    # Messages made in them are in the language of the run's log.
     return ThreadPoolExecutor(THREADS, initializer=translation.activate, initargs=(translation.get_language(),))
 
 
-class _Shift:
-    """One worker's time on one run."""
+class Executor:
+    """One worker's slice of time on one run."""
 
-    def __init__(self, run: Run, work: Work, worker: str, clock: Clock, slice_s: float) -> None:
-        self.run, self.work, self.worker, self.clock = run, work, worker, clock
+    def __init__(self, run: Run, job_kind: JobKind, worker: str, clock: Clock, slice_s: float) -> None:
+        self.run, self.job_kind, self.worker, self.clock = run, job_kind, worker, clock
         self._slice_s = slice_s
-        self._until = time.monotonic() + slice_s
+        self._ends_at = time.monotonic() + slice_s
         self._stored_at = time.monotonic()
         self._renewed_at = time.monotonic()
         self._is_stopped = False
-        self._has_moved = False
-        self._has_worked = run.done > 0
-        self._broken: set[int] = set()
-        self._flying: _Flying | None = None
-        self._known: tuple[PendingImage, Any, str] | None = None
+        self._has_progressed = False
+        self._has_succeeded = run.done > 0
+        self._crashed_ids: set[int] = set()
+        self._in_flight: _InFlight | None = None
+        self._last_good: tuple[PendingImage, Any, str] | None = None
 
-    def go(self) -> bool:
+    def execute(self) -> bool:
         try:
             if chunks.claimable(now=self.clock()).filter(run=self.run).exists():
                 self._load()
-                self._work_through()
+                self._execute_chunks()
                 if self._is_over():
                     return not self._is_stopped
-            progress.end_if_whole(run=self.run, work=self.work, worker=self.worker, now=self.clock())
-        except (RunFailedError, *OF_THE_WHOLE_RUN) as reason:
-            traceback = reason.traceback if isinstance(reason, RunFailedError) else ""
-            progress.fail(run=self.run, error=str(reason), worker=self.worker, traceback=traceback, now=self.clock())
+            progress.finish_if_complete(run=self.run, job_kind=self.job_kind, worker=self.worker, now=self.clock())
+        except (RunFailedError, *RUN_ERRORS) as error:
+            traceback = error.traceback if isinstance(error, RunFailedError) else ""
+            progress.fail(run=self.run, error=str(error), worker=self.worker, traceback=traceback, now=self.clock())
         return False
 
     def _load(self) -> None:
         began = time.monotonic()
         try:
-            about = self.work.load()
-        except (DatabaseError, *OF_THE_WHOLE_RUN):
+            description = self.job_kind.load()
+        except (DatabaseError, *RUN_ERRORS):
             raise
         except Exception as error:
             log.exception("Run %s: the model was not loaded.", self.run.pk)
-            said = _("The model cannot be loaded (%(error)s). The log below has the traceback.")
-            # No image was looked at yet, so the message can stay.
-            raise RunFailedError(said % {"error": type(error).__name__}, "".join(format_exception(error))) from error
+            message = _("The model cannot be loaded (%(error)s). The log below has the traceback.")
+            # No image was read yet, so the traceback can keep its message.
+            raise RunFailedError(message % {"error": type(error).__name__}, "".join(format_exception(error))) from error
         took_s = time.monotonic() - began
-        # At least as much time for the work: runs that take turns on a worker would do nothing but load their models.
-        self._until = time.monotonic() + max(self._slice_s, took_s)
-        progress.loaded(
+        # Work for at least as long: runs that take turns on a worker would do nothing but load their models.
+        self._ends_at = time.monotonic() + max(self._slice_s, took_s)
+        progress.model_loaded(
             run=self.run,
-            about=about,
+            description=description,
             took_s=took_s,
-            batch_size=self.work.batch_size,
+            batch_size=self.job_kind.batch_size,
             worker=self.worker,
             now=self.clock(),
         )
 
-    def _work_through(self) -> None:
-        with _readers() as readers, Device() as self._device:
-            self.feed = Feed(self.work, readers, self._claim)
-            self.feed.size = self.run.batch_size
+    def _execute_chunks(self) -> None:
+        with _reader_threads() as readers, Device() as self._device:
+            self.prefetcher = Prefetcher(self.job_kind, readers, self._claim)
+            self.prefetcher.batch_size = self.run.batch_size
             try:
-                for group in self.feed.groups():
-                    self._compute(group)
+                for batch in self.prefetcher.batches():
+                    self._compute(batch)
                     if self._is_over():
                         break
-                self._land()
+                self._collect_last()
                 self._store_all()
-            except (RunFailedError, *OF_THE_WHOLE_RUN):
+            except (RunFailedError, *RUN_ERRORS):
                 self._is_stopped = True
-                self._drop_what_broke()
+                self._drop_crashed()
                 self._store_all()
                 raise
             finally:
@@ -164,278 +171,294 @@ class _Shift:
                 readers.shutdown(cancel_futures=True)
 
     def _is_over(self) -> bool:
-        # However short the time, something is done in it: the next slice would begin where this one did.
-        return self._is_stopped or (self._has_moved and time.monotonic() >= self._until)
+        # However short the slice, something is done in it: the next one would begin where this one did.
+        return self._is_stopped or (self._has_progressed and time.monotonic() >= self._ends_at)
 
-    def _claim(self) -> Held | None:
+    def _claim(self) -> ClaimedChunk | None:
         while not self._is_over():
-            claimed = chunks.claim(run_id=self.run.pk, worker=self.worker, now=self.clock())
-            if claimed is None:
+            claim = chunks.claim(run_id=self.run.pk, worker=self.worker, now=self.clock())
+            if claim is None:
                 return None
-            chunk, silent = claimed
+            chunk, silent = claim
             if silent and silent != self.worker:
-                self._say(_("Took over from %(worker)s, which fell silent.") % {"worker": silent}, is_warning=True)
+                self._log_event(
+                    _("Took over from %(worker)s, which fell silent.") % {"worker": silent}, is_warning=True
+                )
             try:
-                items = self.work.missing(chunk)
+                images = self.job_kind.pending(chunk)
             except Exception:
                 chunks.release(chunk)
                 raise
-            starts = chunk.attempts - 1
-            if items and starts >= chunks.SKIP_AFTER_ATTEMPTS:
-                items[0] = replace(items[0], refused=_("The worker stopped each time it came to this image."))
-            held = Held(chunk, deque(items), sum(len(item.parts) for item in items), is_careful=starts > 0)
-            if items:
-                return held
-            self._store(held)
+            earlier_attempts = chunk.attempts - 1
+            if images and earlier_attempts >= chunks.SKIP_AFTER_ATTEMPTS:
+                images[0] = replace(images[0], refused=_("The worker stopped each time it came to this image."))
+            parts_left = sum(len(image.parts) for image in images)
+            claimed = ClaimedChunk(chunk, deque(images), parts_left, is_suspect=earlier_attempts > 0)
+            if images:
+                return claimed
+            self._store(claimed)
         return None
 
-    def _compute(self, group: Group) -> None:
-        """Send the parts of the group to the device, one after the other; each lands while the next is computed."""
-        ready = self._ready(group)
-        parts = {part for item, _prepared in ready for part in item.parts}
-        failed: set[int] = set()
-        for part in sorted(parts, key=lambda part: (part != self.work.first, part)):
-            if self._flying and self._flying.part == self.work.first:
-                failed = self._failed_first(self._flying)
-            batch = [one for one in ready if part in one[0].parts and one[0].image_id not in failed]
-            if self._is_over() or group.held.is_lost:
+    def _compute(self, batch: ImageBatch) -> None:
+        """Send the parts of a batch to the device one by one; each is stored while the next is computed."""
+        ready = self._ready(batch)
+        parts = {part for image, _prepared in ready for part in image.parts}
+        failed_ids: set[int] = set()
+        for part in sorted(parts, key=lambda part: (part != self.job_kind.first_part, part)):
+            if self._in_flight and self._in_flight.part == self.job_kind.first_part:
+                failed_ids = self._store_first_part(self._in_flight)
+            wanted = [
+                (image, prepared)
+                for image, prepared in ready
+                if part in image.parts and image.image_id not in failed_ids
+            ]
+            if self._is_over() or batch.claimed.is_lost:
                 return
-            if not batch:
+            if not wanted:
                 continue
-            items, prepared = [item for item, _prepared in batch], [prepared for _item, prepared in batch]
-            before = self._flying
-            computed = self._device.submit(compute, self.work, items, prepared, part, size=self.feed.size)
-            self._flying, self._has_moved = _Flying(group, part, computed), True
-            self._take(before)
-        if group.held.is_careful:
-            # Nothing else is in hand until it is known what becomes of this one.
-            self._land()
+            images, inputs = [image for image, _prepared in wanted], [prepared for _image, prepared in wanted]
+            before = self._in_flight
+            size = self.prefetcher.batch_size
+            result = self._device.submit(compute_batch, self.job_kind, images, inputs, part, size=size)
+            self._in_flight, self._has_progressed = _InFlight(batch, part, result), True
+            self._collect(before)
+        if batch.claimed.is_suspect:
+            # Nothing else is started until the outcome of this one is stored.
+            self._collect_last()
             self._store_all()
 
-    def _ready(self, group: Group) -> list[tuple[PendingImage, Any]]:
-        """The items that the model can take, once they are prepared; the others have failed."""
-        self._await(group.prepared)
+    def _ready(self, batch: ImageBatch) -> list[tuple[PendingImage, Any]]:
+        """Wait for the prepared images, and record those whose preparation failed."""
+        self._await(batch.prepared)
         ready = []
-        for item, future in zip(group.items, group.prepared, strict=True):
+        for image, future in zip(batch.images, batch.prepared, strict=True):
             prepared = future.result()
             if isinstance(prepared, Failed):
-                self._note(group.held, [Made(item, part, prepared) for part in item.parts])
+                self._record(batch.claimed, [Outcome(image, part, prepared) for part in image.parts])
             else:
-                ready.append((item, prepared))
+                ready.append((image, prepared))
         return ready
 
-    def _failed_first(self, flying: _Flying) -> set[int]:
-        """The images of which the first part, which is stored now, failed: nothing can follow from it."""
-        self._land()
-        self._store(flying.group.held)
-        lost = [made for made in flying.computed.result().made if isinstance(made.result, Failed)]
-        for made in lost:
-            rest = [Made(made.item, part, made.result) for part in made.item.parts if part != self.work.first]
-            self._note(flying.group.held, rest)
-        return {made.item.image_id for made in lost}
+    def _store_first_part(self, in_flight: _InFlight) -> set[int]:
+        """Store the first part, and fail the other parts of the images where it failed; returns these images."""
+        claimed = in_flight.batch.claimed
+        self._collect_last()
+        self._store(claimed)
+        failed = [outcome for outcome in in_flight.result.result().outcomes if isinstance(outcome.result, Failed)]
+        for outcome in failed:
+            other_parts = [part for part in outcome.image.parts if part != self.job_kind.first_part]
+            self._record(claimed, [Outcome(outcome.image, part, outcome.result) for part in other_parts])
+        return {outcome.image.image_id for outcome in failed}
 
-    def _land(self) -> None:
-        flying, self._flying = self._flying, None
-        self._take(flying)
+    def _collect_last(self) -> None:
+        in_flight, self._in_flight = self._in_flight, None
+        self._collect(in_flight)
 
-    def _take(self, flying: _Flying | None) -> None:
-        """Wait for a batch, and store it while the device is at the next."""
-        if flying is None:
+    def _collect(self, in_flight: _InFlight | None) -> None:
+        """Wait for a batch, and store its outcomes while the device computes the next."""
+        if in_flight is None:
             return
-        self._await([flying.computed])
-        computed = flying.computed.result()
-        if computed.size < self.feed.size:
-            self.feed.size = computed.size
-            progress.halved(run=self.run, size=computed.size, worker=self.worker, now=self.clock())
-        held = flying.group.held
-        self._remember(flying.group, computed.made)
-        self._note(held, computed.made)
-        if time.monotonic() - self._stored_at >= KEEP_EVERY_S or held.is_careful:
+        self._await([in_flight.result])
+        result = in_flight.result.result()
+        if result.size < self.prefetcher.batch_size:
+            self.prefetcher.batch_size = result.size
+            progress.batch_size_reduced(run=self.run, size=result.size, worker=self.worker, now=self.clock())
+        claimed = in_flight.batch.claimed
+        self._remember_good(in_flight.batch, result.outcomes)
+        self._record(claimed, result.outcomes)
+        if time.monotonic() - self._stored_at >= STORE_EVERY_S or claimed.is_suspect:
             self._store_all()
-        elif not held.left:
-            self._store(held)
-        self._renew()
+        elif not claimed.parts_left:
+            self._store(claimed)
+        self._renew_leases()
 
-    def _note(self, held: Held, made: Sequence[Made]) -> None:
+    def _record(self, claimed: ClaimedChunk, outcomes: Sequence[Outcome]) -> None:
         """
         Raises
         ------
         RunFailedError
         """
-        for one in made:
-            if isinstance(one.result, Broke):
-                self._broken.add(one.item.image_id)
-                if len(self._broken) >= BROKEN_LIMIT and not self._still_works():
-                    raise self._all_broke(one.result)
-            elif not isinstance(one.result, Failed):
-                self._broken.clear()
-                self._has_worked = True
-        held.unstored += made
-        held.left -= len(made)
+        for outcome in outcomes:
+            if isinstance(outcome.result, Crashed):
+                self._crashed_ids.add(outcome.image.image_id)
+                if len(self._crashed_ids) >= CRASH_LIMIT and not self._still_works():
+                    raise self._all_crashed(outcome.result)
+            elif not isinstance(outcome.result, Failed):
+                self._crashed_ids.clear()
+                self._has_succeeded = True
+        claimed.unstored += outcomes
+        claimed.parts_left -= len(outcomes)
 
-    def _remember(self, group: Group, made: Sequence[Made]) -> None:
-        good = next((one for one in made if not isinstance(one.result, Failed)), None)
+    def _remember_good(self, batch: ImageBatch, outcomes: Sequence[Outcome]) -> None:
+        good = next((outcome for outcome in outcomes if not isinstance(outcome.result, Failed)), None)
         if good is not None:
-            prepared = group.prepared[group.items.index(good.item)].result()
-            self._known = good.item, prepared, good.part
+            prepared = batch.prepared[batch.images.index(good.image)].result()
+            self._last_good = good.image, prepared, good.part
 
     def _still_works(self) -> bool:
-        """Whether the model takes what it took before, so that it was the images' fault after all."""
-        if self._known is None:
+        """Whether the model takes what it took before, so that the images were to blame after all."""
+        if self._last_good is None:
             return False
-        item, prepared, part = self._known
-        again = self._device.submit(compute, self.work, [item], [prepared], part, size=1)
-        self._await([again])
-        if isinstance(again.result().made[0].result, Failed):
+        image, prepared, part = self._last_good
+        retry = self._device.submit(compute_batch, self.job_kind, [image], [prepared], part, size=1)
+        self._await([retry])
+        if isinstance(retry.result().outcomes[0].result, Failed):
             return False
-        self._broken.clear()
+        self._crashed_ids.clear()
         return True
 
-    def _all_broke(self, last: Broke) -> RunFailedError:
-        said = _("The model failed with each image it was given. %(reason)s The log below has the traceback.")
-        return RunFailedError(said % {"reason": last.reason}, last.where)
+    def _all_crashed(self, last: Crashed) -> RunFailedError:
+        message = _("The model failed with each image it was given. %(reason)s The log below has the traceback.")
+        return RunFailedError(message % {"reason": last.reason}, last.traceback)
 
     def _await(self, futures: Iterable[Future[Any]]) -> None:
-        """Until they are done; leases are renewed meanwhile, and what lies about is stored."""
+        """Wait for all of them; meanwhile renew leases and store outcomes."""
         rest = set(futures)
-        while rest := wait(rest, timeout=KEEP_EVERY_S).not_done:
+        while rest := wait(rest, timeout=STORE_EVERY_S).not_done:
             self._store_all()
-            self._renew()
+            self._renew_leases()
 
-    def _renew(self) -> None:
-        """Of all chunks at hand, also of one that waits for its turn while many small batches of another are stored."""
+    def _renew_leases(self) -> None:
+        """Renew all leases, also of a chunk that waits while many small batches of another are stored."""
         if time.monotonic() - self._renewed_at < chunks.RENEW_EVERY_S:
             return
         self._renewed_at = time.monotonic()
-        for held in list(self.feed.held):
+        for claimed in list(self.prefetcher.chunks):
             try:
-                chunks.extend(held.chunk, now=self.clock())
+                chunks.extend(claimed.chunk, now=self.clock())
             except LeaseLostError:
-                self._lose(held)
-        self._look()
+                self._mark_lost(claimed)
+        self._check_stopped()
 
-    def _look(self) -> None:
-        """Whether somebody paused or cancelled it."""
+    def _check_stopped(self) -> None:
+        """Notice if somebody paused or cancelled the run."""
         self._is_stopped = self._is_stopped or not Run.objects.filter(pk=self.run.pk, state__in=GOING).exists()
 
-    def _lose(self, held: Held) -> None:
-        log.info("Chunk %s went on elsewhere.", held.chunk.pk)
-        held.is_lost = True
-        self._let_go(held)
+    def _mark_lost(self, claimed: ClaimedChunk) -> None:
+        log.info("Chunk %s was continued by another worker.", claimed.chunk.pk)
+        claimed.is_lost = True
+        self._drop(claimed)
 
-    def _let_go(self, held: Held) -> None:
-        # One of which nothing was to be made never came among those that are fed from.
-        if held in self.feed.held:
-            self.feed.held.remove(held)
+    def _drop(self, claimed: ClaimedChunk) -> None:
+        # A chunk with nothing left to make never reached the prefetcher.
+        if claimed in self.prefetcher.chunks:
+            self.prefetcher.chunks.remove(claimed)
 
     def _store_all(self) -> None:
-        for held in list(self.feed.held):
-            if held.unstored or not held.left:
-                self._store(held)
+        for claimed in list(self.prefetcher.chunks):
+            if claimed.unstored or not claimed.parts_left:
+                self._store(claimed)
 
-    def _store(self, held: Held) -> None:
-        """Keep what was made of a chunk, and close it where it is whole."""
-        if held.is_lost:
+    def _store(self, claimed: ClaimedChunk) -> None:
+        """Store the outcomes of a chunk, and close it if it is complete."""
+        if claimed.is_lost:
             return
-        is_whole = not held.left
-        made = held.unstored if is_whole else self._to_store(held)
-        if is_whole and not self._has_worked:
-            broke = [one.result for one in made if isinstance(one.result, Broke)]
-            if broke:
-                raise self._all_broke(broke[-1])
+        is_complete = not claimed.parts_left
+        outcomes = claimed.unstored if is_complete else self._storable(claimed)
+        if is_complete and not self._has_succeeded:
+            crashes = [outcome.result for outcome in outcomes if isinstance(outcome.result, Crashed)]
+            if crashes:
+                raise self._all_crashed(crashes[-1])
         self._stored_at = time.monotonic()
-        if not made and not is_whole:
-            self._look()
+        if not outcomes and not is_complete:
+            self._check_stopped()
             return
         try:
-            self._is_stopped = not self._store_surely(held, made, is_whole=is_whole) or self._is_stopped
+            is_going = self._store_with_retries(claimed, outcomes, is_complete=is_complete)
         except LeaseLostError:
-            self._lose(held)
+            self._mark_lost(claimed)
             return
-        stored = {id(one) for one in made}
-        held.unstored = [one for one in held.unstored if id(one) not in stored]
-        held.reasons.update(one.result.reason for one in made if isinstance(one.result, Failed))
-        held.where = held.where or next((one.result.where for one in made if isinstance(one.result, Broke)), "")
-        if is_whole:
-            self._has_moved = True
-            self._tell_failures(held)
-            self._let_go(held)
+        self._is_stopped = self._is_stopped or not is_going
+        stored = {id(outcome) for outcome in outcomes}
+        claimed.unstored = [outcome for outcome in claimed.unstored if id(outcome) not in stored]
+        failures = [outcome.result for outcome in outcomes if isinstance(outcome.result, Failed)]
+        claimed.reasons.update(failure.reason for failure in failures)
+        tracebacks = (failure.traceback for failure in failures if isinstance(failure, Crashed))
+        claimed.traceback = claimed.traceback or next(tracebacks, "")
+        if is_complete:
+            self._has_progressed = True
+            self._log_failures(claimed)
+            self._drop(claimed)
 
-    def _to_store(self, held: Held) -> list[Made]:
-        # At the end of a slice what there is, or a chunk that takes longer than that would be begun again for ever.
-        if self.work.is_kept_whole and not held.is_careful and not self._is_over():
-            return [one for one in held.unstored if one.item.refused]
-        # Who broke in a row waits until it is known whether it was the images' fault.
-        return [one for one in held.unstored if not (isinstance(one.result, Broke) and self._broken)]
+    def _storable(self, claimed: ClaimedChunk) -> list[Outcome]:
+        # At the end of a slice everything is stored: a chunk that takes longer would start anew for ever.
+        if self.job_kind.stores_whole_chunks and not claimed.is_suspect and not self._is_over():
+            return [outcome for outcome in claimed.unstored if outcome.image.refused]
+        # Crashes in a row wait until it is known whether the images are to blame.
+        return [
+            outcome for outcome in claimed.unstored if not (isinstance(outcome.result, Crashed) and self._crashed_ids)
+        ]
 
-    def _store_surely(self, held: Held, made: Sequence[Made], *, is_whole: bool) -> bool:
-        before = held.chunk.lease_until, held.chunk.attempts
-        for tries_left in reversed(range(TRIES)):
+    def _store_with_retries(self, claimed: ClaimedChunk, outcomes: Sequence[Outcome], *, is_complete: bool) -> bool:
+        before = claimed.chunk.lease_until, claimed.chunk.attempts
+        for attempts_left in reversed(range(STORE_ATTEMPTS)):
             try:
-                return self._store_once(held, made, is_whole=is_whole)
+                return self._store_once(claimed, outcomes, is_complete=is_complete)
             except (IntegrityError, OperationalError):
-                # Another run was at the same captions, or the database was away for a moment.
-                held.chunk.lease_until, held.chunk.attempts = before
-                if not tries_left:
+                # Another run stored the same captions, or the database was away for a moment.
+                claimed.chunk.lease_until, claimed.chunk.attempts = before
+                if not attempts_left:
                     raise
                 connection.close_if_unusable_or_obsolete()
                 time.sleep(RETRY_AFTER_S)
         raise AssertionError("not reached")
 
-    def _store_once(self, held: Held, made: Sequence[Made], *, is_whole: bool) -> bool:
-        """Returns whether the run is to go on."""
+    def _store_once(self, claimed: ClaimedChunk, outcomes: Sequence[Outcome], *, is_complete: bool) -> bool:
+        """Store the outcomes in one transaction; returns whether the run is to continue."""
         now = self.clock()
-        good = [one for one in made if not isinstance(one.result, Failed)]
-        bad = [one for one in made if isinstance(one.result, Failed) and one.part != self.work.first]
-        counted = sum(one.part != self.work.first for one in good)
+        first_part = self.job_kind.first_part
+        good = [outcome for outcome in outcomes if not isinstance(outcome.result, Failed)]
+        failed = [o for o in outcomes if isinstance(o.result, Failed) and o.part != first_part]
+        counted = sum(outcome.part != first_part for outcome in good)
         with transaction.atomic():
-            chunks.stored(held.chunk, now=now, is_whole=is_whole)
-            done = self.work.keep(held.chunk, good, now=now) if good or is_whole else 0
+            chunks.record_stored(claimed.chunk, now=now, is_complete=is_complete)
+            done = self.job_kind.store(claimed.chunk, good, now=now) if good or is_complete else 0
             RunFailure.objects.bulk_create(
                 RunFailure(
                     run=self.run,
-                    image_id=one.item.image_id,
-                    language_id=None if one.part == WHOLE else one.part,
-                    reason=printable(one.result.reason),
+                    image_id=outcome.image.image_id,
+                    language_id=None if outcome.part == WHOLE else outcome.part,
+                    reason=printable(outcome.result.reason),
                     at=now,
                 )
-                for one in bad
+                for outcome in failed
             )
-            found = Run.objects.filter(pk=self.run.pk)
-            found.update(
+            run = Run.objects.filter(pk=self.run.pk)
+            run.update(
                 done=F("done") + done,
-                failed=F("failed") + len(bad),
+                failed=F("failed") + len(failed),
                 already=F("already") + counted - done,
                 state=Case(When(state=RunState.QUEUED, then=Value(RunState.RUNNING)), default=F("state")),
             )
-            is_going = found.filter(state__in=GOING).exists()
+            is_going = run.filter(state__in=GOING).exists()
         meter.note(made=done)
         return is_going
 
-    def _tell_failures(self, held: Held) -> None:
-        if not held.reasons:
+    def _log_failures(self, claimed: ClaimedChunk) -> None:
+        if not claimed.reasons:
             return
-        count = held.reasons.total()
-        said = ngettext("%(count)s failed: %(reasons)s", "%(count)s failed: %(reasons)s", count)
-        reasons = "; ".join(f"{reason} ({number})" for reason, number in held.reasons.most_common(3))
-        self._say(said % {"count": count, "reasons": reasons}, is_warning=True, traceback=held.where)
+        count = claimed.reasons.total()
+        message = ngettext("%(count)s failed: %(reasons)s", "%(count)s failed: %(reasons)s", count)
+        reasons = "; ".join(f"{reason} ({number})" for reason, number in claimed.reasons.most_common(3))
+        message %= {"count": count, "reasons": reasons}
+        self._log_event(message, is_warning=True, traceback=claimed.traceback)
 
-    def _drop_what_broke(self) -> None:
-        for held in self.feed.held:
-            kept = [one for one in held.unstored if not isinstance(one.result, Broke)]
-            held.left += len(held.unstored) - len(kept)
-            held.unstored = kept
+    def _drop_crashed(self) -> None:
+        for claimed in self.prefetcher.chunks:
+            others = [outcome for outcome in claimed.unstored if not isinstance(outcome.result, Crashed)]
+            claimed.parts_left += len(claimed.unstored) - len(others)
+            claimed.unstored = others
 
     def _release_all(self) -> None:
-        for held in self.feed.held:
+        for claimed in self.prefetcher.chunks:
             try:
-                chunks.release(held.chunk)
+                chunks.release(claimed.chunk)
             except DatabaseError:
-                # Its lease runs out by itself.
-                log.exception("Chunk %s could not be given back.", held.chunk.pk)
+                # Its lease expires by itself.
+                log.exception("Chunk %s could not be released.", claimed.chunk.pk)
 
-    def _say(self, message: str, *, is_warning: bool = False, traceback: str = "") -> None:
-        progress.say(
+    def _log_event(self, message: str, *, is_warning: bool = False, traceback: str = "") -> None:
+        progress.log_event(
             run=self.run,
             message=message,
             worker=self.worker,

@@ -1,4 +1,4 @@
-"""Originals as models see them: upright, RGB, no larger than needed; decoded in threads, ahead of the device."""
+"""Decode originals as models see them: upright, RGB and no larger than needed."""
 
 from __future__ import annotations
 
@@ -10,28 +10,18 @@ from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
 from images.rules.derive import upright
-from inference.services.job_kind import PendingImage
 
 LARGE_PIXELS = 16_000_000
 _large = threading.Lock()
-"""One large picture is decoded at a time: eight of 80 million pixels would take GB."""
+"""Large images are decoded one at a time: eight of 80 million pixels would take gigabytes."""
 
 
 class UnreadableImageError(Exception):
-    """The picture cannot be read, and why."""
+    """The image cannot be read; the message says why."""
 
 
-def picture_of(item: PendingImage, *, side: int | None) -> Pillow.Image:
-    """
-    Raises
-    ------
-    UnreadableImageError
-    """
-    return read_picture(item.picture, side=side, pixels=item.pixels)
-
-
-def read_picture(name: str, *, side: int | None, pixels: int) -> Pillow.Image:
-    """The picture of that name in storage; its shorter side is made as small as `side`.
+def read_image(name: str, *, side: int | None, pixels: int) -> Pillow.Image:
+    """Read the image of that name in storage, and reduce its shorter side to `side`.
 
     Raises
     ------

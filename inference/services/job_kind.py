@@ -1,4 +1,4 @@
-"""What a kind of work agrees to, so that runs of it are cut up, shared, stored and taken up again like all others."""
+"""The interface of a job kind: what a run makes. The executor shares, stores and resumes runs of every kind alike."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from inference.backends.captioners import Failed
 from inference.models import Chunk, Run
 
 WHOLE = ""
-"""The only part of an item that has no languages."""
+"""The only part of an image that has no languages."""
 
 
 @dataclass(frozen=True)
 class PendingImage:
-    """An image of a chunk, with what is still to be made of it.
+    """An image of a chunk, with what is still to be made for it.
 
     Attributes
     ----------
@@ -26,52 +26,51 @@ class PendingImage:
         SHA-256 of the original file.
     parts : tuple of str
         What is to be made: language tags, or `WHOLE`.
-    picture : str
-        Name in storage of what is to be read for it; "" where no picture is looked at.
+    original : str
+        Name of the original in storage; "" where the model needs no pixels.
     pixels : int
-        Of that picture.
+        Of the original.
     text : str
-        What is worked on where it is no picture.
+        The input where it is a text.
     refused : str
-        Why nothing can be made of it: it fails alone, unseen by the model.
+        Why nothing can be made for it. The image fails alone, and the model never sees it.
     """
 
     image_id: int
     key: str
     parts: tuple[str, ...] = (WHOLE,)
-    picture: str = ""
+    original: str = ""
     pixels: int = 0
     text: str = ""
     refused: str = ""
 
 
 @dataclass(frozen=True)
-class Made:
-    item: PendingImage
+class Outcome:
+    """What was made for one part of an image, or why it failed."""
+
+    image: PendingImage
     part: str
     result: Any
 
 
-class Work(Protocol):
-    """What is made in a run. All but `prepare` and `compute` is called by one thread, which may ask the database."""
+class JobKind(Protocol):
+    """What a run makes. One thread calls all methods but `prepare` and `compute`; it may use the database."""
 
     side: int | None
-    """Pixels to which the shorter side of pictures may be made smaller; None: as they are. Known once it is loaded."""
+    """Pixels to which the shorter side of images may be reduced; None: full size. Known after `load`."""
 
     batch_size: int
-    """How many images at once it starts with. Known once it is loaded."""
+    """How many images per batch it starts with. Known after `load`."""
 
-    first: str | None
-    """A part that is stored before others of the same image are computed, and fails them all where it fails."""
+    first_part: str | None
+    """A part that is stored before the others of the same image are computed. If it fails, they all fail."""
 
-    is_kept_whole: bool
-    """Whether what is made of a chunk is stored together at its end, and not batch by batch."""
-
-    unit: str
-    """What is counted, for the log: "captions"."""
+    stores_whole_chunks: bool
+    """Whether the results of a chunk are stored together at its end, rather than batch by batch."""
 
     def load(self) -> Mapping[str, str]:
-        """Get the model ready, and say what it is.
+        """Load the model and describe it.
 
         Raises
         ------
@@ -79,25 +78,25 @@ class Work(Protocol):
         inference.backends.encoders.EncoderSettingsError
         """
 
-    def missing(self, chunk: Chunk) -> list[PendingImage]:
-        """What of the chunk is neither stored nor failed."""
+    def pending(self, chunk: Chunk) -> list[PendingImage]:
+        """List the images of the chunk that are neither stored nor failed."""
 
-    def prepare(self, item: PendingImage, picture: Pillow.Image | None) -> Any:
-        """Make an item ready for the model. Called in threads, ahead of it."""
+    def prepare(self, image: PendingImage, decoded: Pillow.Image | None) -> Any:
+        """Prepare an image for the model. Called in threads, ahead of `compute`."""
 
-    def compute(self, items: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
-        """The `part` of each item. Called beside the thread that has the database.
+    def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
+        """Compute `part` for each image. Called in another thread than the one with the database.
 
         Raises
         ------
         inference.backends.captioners.OutOfMemoryError
         """
 
-    def keep(self, chunk: Chunk, made: Sequence[Made], *, now: datetime) -> int:
-        """Store what was made, in a transaction of the chunk that is undone if the chunk is another worker's by now.
+    def store(self, chunk: Chunk, outcomes: Sequence[Outcome], *, now: datetime) -> int:
+        """Store results. Runs in a transaction that is rolled back if another worker has the chunk by now.
 
-        Returns how many of them count as done: what another run stored in the meantime does not, nor does `first`.
+        Returns how many count as done: not those that another run has stored in the meantime, nor `first_part`.
         """
 
-    def whole(self, run: Run) -> None:
-        """All chunks are done. May be called twice."""
+    def finish(self, run: Run) -> None:
+        """Complete the run after its last chunk. May be called twice."""

@@ -1,6 +1,6 @@
-"""A batch put through a model, beside the thread that has the database.
+"""Put a batch through the model, in another thread than the one with the database.
 
-What is too large is halved; what is broken fails alone.
+A batch that does not fit in memory is halved; an image with which the model crashes fails alone.
 """
 
 from __future__ import annotations
@@ -15,37 +15,39 @@ from django.utils.translation import gettext as _
 
 from inference.backends.captioners import BackendDownError, BackendSettingsError, Failed, OutOfMemoryError
 from inference.backends.encoders import EncoderSettingsError, ExtraMissingError
-from inference.services.job_kind import Made, PendingImage, Work
+from inference.services.job_kind import JobKind, Outcome, PendingImage
 from inference.services.worker_status import meter
 
 log = logging.getLogger(__name__)
 
-OF_THE_WHOLE_RUN = (BackendSettingsError, BackendDownError, ExtraMissingError, EncoderSettingsError)
-"""What no image is to blame for."""
+RUN_ERRORS = (BackendSettingsError, BackendDownError, ExtraMissingError, EncoderSettingsError)
+"""Errors that end the run: no image is to blame."""
 
 
 @dataclass(frozen=True)
-class Broke(Failed):
-    """The backend raised something with this image alone. If it does so with all, it is not the image's fault."""
+class Crashed(Failed):
+    """The backend raised an exception with this image alone. If it does so with all, no image is to blame."""
 
-    where: str = ""
+    traceback: str = ""
 
 
-def where_it_broke(error: BaseException) -> str:
-    """The traceback for the run's log, without the message, which may have an image's caption in it."""
+def traceback_of(error: BaseException) -> str:
+    """Format the traceback for the run's log, without the message, which may contain a caption."""
     frames = traceback.format_tb(error.__traceback__)
     return "".join([*frames, type(error).__name__])
 
 
 @dataclass(frozen=True)
-class Computed:
-    """`size` is that of the largest batch that fitted, which is what the next ones are to have."""
+class BatchResult:
+    """`size` is the size of the largest batch that fitted, and so of the next ones."""
 
-    made: list[Made]
+    outcomes: list[Outcome]
     size: int
 
 
-def compute(work: Work, items: Sequence[PendingImage], prepared: Sequence[Any], part: str, *, size: int) -> Computed:
+def compute_batch(
+    job_kind: JobKind, images: Sequence[PendingImage], prepared: Sequence[Any], part: str, *, size: int
+) -> BatchResult:
     """
     Raises
     ------
@@ -53,45 +55,49 @@ def compute(work: Work, items: Sequence[PendingImage], prepared: Sequence[Any], 
     """
     size_before = size
     results: list[Any] = []
-    while len(results) < len(items):
+    while len(results) < len(images):
         chosen = slice(len(results), len(results) + size)
         try:
             with meter.computing():
-                found = _results(work, items[chosen], prepared[chosen], part)
+                fitting = _results(job_kind, images[chosen], prepared[chosen], part)
         except OutOfMemoryError:
-            if len(items[chosen]) > 1:
-                size = len(items[chosen]) // 2
+            if len(images[chosen]) > 1:
+                size = len(images[chosen]) // 2
                 continue
             # It was this one image: the others fit as before.
-            found, size = [_too_large()], size_before
-        results += found
-    made = [Made(item, part, result) for item, result in zip(items, results, strict=True)]
-    return Computed(made, size)
+            fitting, size = [_too_large()], size_before
+        results += fitting
+    outcomes = [Outcome(image, part, result) for image, result in zip(images, results, strict=True)]
+    return BatchResult(outcomes, size)
 
 
-def _results(work: Work, items: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any]:
+def _results(job_kind: JobKind, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any]:
     try:
-        found = work.compute(items, prepared, part)
-        if len(found) != len(items):
-            raise ValueError(f"{len(found)} results for {len(items)} images")
-        return list(found)
-    except (OutOfMemoryError, *OF_THE_WHOLE_RUN):
+        results = job_kind.compute(images, prepared, part)
+        if len(results) != len(images):
+            raise ValueError(f"{len(results)} results for {len(images)} images")
+        return list(results)
+    except (OutOfMemoryError, *RUN_ERRORS):
         raise
     except Exception as error:
-        if len(items) == 1:
-            log.exception("Image %s, %s", items[0].key, part)
-            said = _("The model failed with it (%(error)s).") % {"error": type(error).__name__}
-            return [Broke(said, where_it_broke(error))]
-    return [result for item, one in zip(items, prepared, strict=True) for result in _alone(work, item, one, part)]
+        if len(images) == 1:
+            log.exception("Image %s, %s", images[0].key, part)
+            reason = _("The model failed with it (%(error)s).") % {"error": type(error).__name__}
+            return [Crashed(reason, traceback_of(error))]
+    return [
+        result
+        for image, one_prepared in zip(images, prepared, strict=True)
+        for result in _result_alone(job_kind, image, one_prepared, part)
+    ]
 
 
-def _alone(work: Work, item: PendingImage, prepared: Any, part: str) -> list[Any]:
+def _result_alone(job_kind: JobKind, image: PendingImage, prepared: Any, part: str) -> list[Any]:
     try:
-        return _results(work, [item], [prepared], part)
+        return _results(job_kind, [image], [prepared], part)
     except OutOfMemoryError:
         return [_too_large()]
 
 
 def _too_large() -> Failed:
-    # If it does so with all, something else has taken the memory.
-    return Broke(_("Memory ran out with this image alone."))
+    # A crash and not a plain failure: if every image is too large, something else has taken the memory.
+    return Crashed(_("Memory ran out with this image alone."))

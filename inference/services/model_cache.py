@@ -1,4 +1,4 @@
-"""Models loaded in this process, kept for the next call: loading takes minutes. One at a time, for memory."""
+"""Keep the loaded model for the next call, because loading takes minutes. One at a time, to save memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from inference.backends.captioners import Backend, Captioner, Spec, Translation,
 from inference.backends.encoders import EncoderBackend
 from inference.models import CaptioningModel, Encoder, Translator
 
-_kept: dict[str, Any] = {}
+_cache: dict[str, Any] = {}
 
 
 def spec_of(model: CaptioningModel) -> Spec:
@@ -26,7 +26,7 @@ def translator_spec_of(translator: Translator) -> Spec:
 def backend_of(
     model: CaptioningModel | None, encoder: Encoder | None = None
 ) -> Backend | TranslatorBackend | EncoderBackend:
-    """What computes: the encoder's backend where there is one, else that of the model, or of its translator.
+    """Return the backend that computes: the encoder's if there is one, else the translator's or the model's.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def captioner(model: CaptioningModel) -> Captioner:
     inference.backends.captioners.BackendSettingsError, inference.backends.encoders.ExtraMissingError
     """
     key = ("captions", model.backend, model.source, model.options, model.is_pivot)
-    return kept(key, lambda: registry.backend_named(model.backend).load(spec_of(model)))
+    return cached(key, lambda: registry.backend_named(model.backend).load(spec_of(model)))
 
 
 def translation(translator: Translator) -> Translation:
@@ -57,22 +57,22 @@ def translation(translator: Translator) -> Translation:
     inference.backends.captioners.BackendSettingsError, inference.backends.encoders.ExtraMissingError
     """
     key = ("translation", translator.backend, translator.source, translator.options)
-    return kept(key, lambda: registry.translator_named(translator.backend).load(translator_spec_of(translator)))
+    return cached(key, lambda: registry.translator_named(translator.backend).load(translator_spec_of(translator)))
 
 
-def kept(about: Any, load: Callable[[], Any]) -> Any:
-    """What `load` gave the last time with the same `about`; what was loaded for another is closed before."""
-    key = json.dumps(about, sort_keys=True)
-    if key not in _kept:
-        drop()
-        _kept[key] = load()
-    return _kept[key]
+def cached(description: Any, load: Callable[[], Any]) -> Any:
+    """Return what `load` returned for the same `description`; if it has to load, close the cached model first."""
+    key = json.dumps(description, sort_keys=True)
+    if key not in _cache:
+        clear()
+        _cache[key] = load()
+    return _cache[key]
 
 
-def drop() -> None:
-    """Give back the memory of what is loaded."""
-    while _kept:
-        _key, loaded = _kept.popitem()
+def clear() -> None:
+    """Close the cached model and free its memory."""
+    while _cache:
+        _key, loaded = _cache.popitem()
         close: Callable[[], None] | None = getattr(loaded, "close", None)
         if close is not None:
             close()

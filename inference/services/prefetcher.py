@@ -1,4 +1,4 @@
-"""The images of a run in groups, prepared ahead in threads: across the borders of chunks, with bounded memory."""
+"""Read and prepare images ahead of the model: in threads, across chunks, with bounded memory."""
 
 from __future__ import annotations
 
@@ -14,96 +14,100 @@ from django.utils.translation import gettext as _
 
 from inference.backends.captioners import Failed
 from inference.models import Chunk
-from inference.services.image_reading import UnreadableImageError, picture_of
-from inference.services.job_kind import Made, PendingImage, Work
-from inference.services.model_batches import Broke, where_it_broke
+from inference.services.image_reading import UnreadableImageError, read_image
+from inference.services.job_kind import JobKind, Outcome, PendingImage
+from inference.services.model_batches import Crashed, traceback_of
 
 log = logging.getLogger(__name__)
 
 THREADS = min(8, os.cpu_count() or 2)
-GROUPS_AHEAD = 2
-"""Prepared while the device computes: one to go on with at once, and one in case it takes long to read."""
+BATCHES_AHEAD = 2
+"""Prepared while the device computes: one to start at once, and one in case reading takes long."""
 
 
 @dataclass(eq=False)
-class Held:
-    """A chunk in this worker's hands."""
+class ClaimedChunk:
+    """A chunk that this worker has claimed."""
 
     chunk: Chunk
-    items: deque[PendingImage]
-    left: int
-    """Parts of its items that are not through."""
-    is_careful: bool = False
-    """One image at a time, stored at once: a batch of this chunk ended a worker, and one image may be to blame."""
-    unstored: list[Made] = field(default_factory=list)
+    images: deque[PendingImage]
+    parts_left: int
+    """Parts of its images that have no outcome yet."""
+    is_suspect: bool = False
+    """An earlier worker died in this chunk, and one image may be to blame: they run and are stored one at a time."""
+    unstored: list[Outcome] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
-    where: str = ""
-    """The traceback of the first image with which the model broke."""
+    traceback: str = ""
+    """Of the first image with which the model crashed."""
     is_lost: bool = False
 
 
 @dataclass(eq=False)
-class Group:
-    """Images that are computed together, part by part, while what was prepared of them is at hand."""
+class ImageBatch:
+    """Images that are computed together, part by part, while their prepared inputs are in memory."""
 
-    held: Held
-    items: list[PendingImage]
+    claimed: ClaimedChunk
+    images: list[PendingImage]
     prepared: list[Future[Any]]
 
 
-class Feed:
-    """Groups of at most `size` images, from the chunks that `claim` gives."""
+class Prefetcher:
+    """Batches of at most `batch_size` images, from the chunks that `claim` returns."""
 
-    def __init__(self, work: Work, threads: ThreadPoolExecutor, claim: Callable[[], Held | None]) -> None:
-        self._work, self._threads, self._claim = work, threads, claim
-        self._ahead: deque[Group] = deque()
-        self._is_dry = False
-        self.held: list[Held] = []
-        self.size = 1
+    def __init__(
+        self, job_kind: JobKind, threads: ThreadPoolExecutor, claim: Callable[[], ClaimedChunk | None]
+    ) -> None:
+        self._job_kind, self._threads, self._claim = job_kind, threads, claim
+        self._ahead: deque[ImageBatch] = deque()
+        self._is_exhausted = False
+        self.chunks: list[ClaimedChunk] = []
+        self.batch_size = 1
 
-    def groups(self) -> Iterator[Group]:
+    def batches(self) -> Iterator[ImageBatch]:
         while True:
             self._fill()
             if not self._ahead:
                 return
-            group = self._ahead.popleft()
-            if not group.held.is_lost:
-                if not group.held.is_careful:
+            batch = self._ahead.popleft()
+            if not batch.claimed.is_lost:
+                if not batch.claimed.is_suspect:
                     self._fill()
-                yield group
+                yield batch
 
     def _fill(self) -> None:
-        while len(self._ahead) < GROUPS_AHEAD and (held := self._with_items()) is not None:
-            if held.is_careful and self._ahead:
+        while len(self._ahead) < BATCHES_AHEAD and (claimed := self._chunk_with_images()) is not None:
+            if claimed.is_suspect and self._ahead:
                 return
-            size = 1 if held.is_careful else self.size
-            items = [held.items.popleft() for _ in range(min(size, len(held.items)))]
-            self._ahead.append(Group(held, items, [self._threads.submit(self._prepare, item) for item in items]))
+            size = 1 if claimed.is_suspect else self.batch_size
+            images = [claimed.images.popleft() for _ in range(min(size, len(claimed.images)))]
+            prepared = [self._threads.submit(self._prepare, image) for image in images]
+            self._ahead.append(ImageBatch(claimed, images, prepared))
 
-    def _with_items(self) -> Held | None:
-        for held in self.held:
-            if held.items and not held.is_lost:
-                return held
-        # While an image is looked for that ends workers, no other chunk is in hand that could be blamed for it.
-        if self._is_dry or any(held.is_careful for held in self.held):
+    def _chunk_with_images(self) -> ClaimedChunk | None:
+        for claimed in self.chunks:
+            if claimed.images and not claimed.is_lost:
+                return claimed
+        # A suspect chunk is worked on alone, so that no other one can be blamed if this worker dies, too.
+        if self._is_exhausted or any(claimed.is_suspect for claimed in self.chunks):
             return None
-        held_next = self._claim()
-        if held_next is None:
-            self._is_dry = True
+        next_chunk = self._claim()
+        if next_chunk is None:
+            self._is_exhausted = True
         else:
-            self.held.append(held_next)
-        return held_next
+            self.chunks.append(next_chunk)
+        return next_chunk
 
-    def _prepare(self, item: PendingImage) -> Any:
-        """In a thread of the pool; what cannot be prepared fails alone."""
-        if item.refused:
-            return Failed(item.refused)
+    def _prepare(self, image: PendingImage) -> Any:
+        """Read and prepare one image, in a thread of the pool; if that fails, it fails alone."""
+        if image.refused:
+            return Failed(image.refused)
         try:
-            picture = picture_of(item, side=self._work.side) if item.picture else None
-            return self._work.prepare(item, picture)
-        except UnreadableImageError as broken:
-            return Failed(str(broken))
+            side = self._job_kind.side
+            decoded = read_image(image.original, side=side, pixels=image.pixels) if image.original else None
+            return self._job_kind.prepare(image, decoded)
+        except UnreadableImageError as unreadable:
+            return Failed(str(unreadable))
         except Exception as error:
-            log.exception("Image %s", item.key)
-            said = _("The model cannot take it (%(error)s).") % {"error": type(error).__name__}
-            return Broke(said, where_it_broke(error))
+            log.exception("Image %s", image.key)
+            reason = _("The model cannot take it (%(error)s).") % {"error": type(error).__name__}
+            return Crashed(reason, traceback_of(error))

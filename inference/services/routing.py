@@ -1,4 +1,4 @@
-"""Who does what: a queue is shared by all workers that listen to it, whatever is installed where they run."""
+"""Route messages to workers that have PyTorch: all workers of a queue share it, whatever is installed there."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from inference.services import model_cache, trials, worker_status
 
 
 def is_run_for_another(*, run_id: int, now: datetime) -> bool:
-    """Whether this process lacks PyTorch for a run that goes on, while a worker listens that has it."""
-    found = Run.objects.select_related("model__translator", "encoder")
-    run = found.filter(pk=run_id, state__in=GOING).first()
+    """Whether the run needs PyTorch, which this process lacks and another listening worker has."""
+    runs = Run.objects.select_related("model__translator", "encoder")
+    run = runs.filter(pk=run_id, state__in=GOING).first()
     if run is None or not _lacks_pytorch(run.model, run.encoder):
         return False
-    return worker_status.listening(queue=run.queue, now=now, with_pytorch=True) > 0
+    return worker_status.count_listening(queue=run.queue, now=now, with_pytorch=True) > 0
 
 
 def is_trial_for_another(*, trial_id: int, now: datetime) -> bool:
-    """The same of a trial."""
+    """Whether the same is true of a trial."""
     trial = Trial.objects.select_related("model__translator").filter(pk=trial_id, state__in=trials.OPEN).first()
     if trial is None or not _lacks_pytorch(trial.model):
         return False
-    return worker_status.listening(queue=trials.queue_of(trial_id), now=now, with_pytorch=True) > 0
+    return worker_status.count_listening(queue=trials.queue_of(trial_id), now=now, with_pytorch=True) > 0
 
 
 def _lacks_pytorch(model: CaptioningModel | None, encoder: Encoder | None = None) -> bool:
-    """Whether it is needed and not installed here."""
+    """Whether PyTorch is needed and not installed here."""
     try:
         return registry.PYTORCH in registry.missing_modules(model_cache.backend_of(model, encoder))
     except BackendSettingsError:
-        # Whoever comes to it says so.
+        # The worker that executes it reports the error.
         return False

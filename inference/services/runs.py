@@ -33,7 +33,7 @@ from inference.rules.runs import chunks_of, unpack_ids, variant_name
 from inference.services import chunks, encoders, worker_status
 from inference.services.captioning import ENGLISH
 from inference.services.model_cache import backend_of, spec_of, translator_spec_of
-from inference.services.progress import say
+from inference.services.progress import log_event
 from languages.models import Language
 from people.models import Project, User
 from people.services.ownership import change_owner, check_parts, is_name_taken
@@ -95,7 +95,7 @@ def start(
         counts = {"images": len(image_ids), "languages": len(tags), "total": total, "already": already}
         said = _("Images: %(images)s. Languages: %(languages)s. Captions: %(total)s, of which %(already)s are there.")
         for message in [said % counts, *notes]:
-            say(run=run, message=message, now=now)
+            log_event(run=run, message=message, now=now)
     return run
 
 
@@ -139,7 +139,7 @@ def start_embeddings(
         EmbeddingSet.objects.create(
             encoder=encoder, run=run, captions_of=captions_of, language=language, precision=precision, created_at=now
         )
-        say(run=run, message=_("Vectors of %(count)s images.") % {"count": len(image_ids)}, now=now)
+        log_event(run=run, message=_("Vectors of %(count)s images.") % {"count": len(image_ids)}, now=now)
     return run
 
 
@@ -333,7 +333,7 @@ def retry(*, run: Run, now: datetime) -> int:
         Run.objects.filter(pk=found.pk).update(
             state=RunState.QUEUED, error="", finished_at=None, nudged_at=None, failed=F("failed") - count
         )
-        say(run=found, message=_("%(count)s that failed are tried again.") % {"count": count}, now=now)
+        log_event(run=found, message=_("%(count)s that failed are tried again.") % {"count": count}, now=now)
     run.refresh_from_db()
     return count
 
@@ -344,7 +344,7 @@ def _turn(run: Run, *, to: RunState, frm: Sequence[str], message: str, now: date
         found = Run.objects.filter(pk=run.pk, state__in=frm)
         if not found.update(state=to, error="", finished_at=finished_at, nudged_at=None):
             raise RunRefusedError(_("It has come to another state in the meantime. Look at it again."))
-        say(run=run, message=message, now=now)
+        log_event(run=run, message=message, now=now)
     run.refresh_from_db()
 
 
@@ -374,4 +374,4 @@ def workers_wanted(*, run: Run, now: datetime) -> int:
     except BackendSettingsError:
         with_pytorch = False
     # Where none can, one says what is missing.
-    return min(free, max(1, worker_status.listening(queue=run.queue, now=now, with_pytorch=with_pytorch)))
+    return min(free, max(1, worker_status.count_listening(queue=run.queue, now=now, with_pytorch=with_pytorch)))

@@ -22,7 +22,14 @@ from images.models import Image, JobState
 from images.rules.pictures import ImageRefusedError, inspect
 from images.services import files
 from images.services.images import sha256_of
-from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, OutOfMemoryError, Said
+from inference.backends.captioners import (
+    BackendSettingsError,
+    Captioner,
+    Decoding,
+    Failed,
+    GeneratedCaption,
+    OutOfMemoryError,
+)
 from inference.models import IMPORTED, CaptioningModel, ModelCaption, Trial
 from inference.selectors.likeness import is_like_one_assigned
 from inference.services import model_cache, worker_status
@@ -30,8 +37,8 @@ from inference.services.captioning import ENGLISH, checked
 from inference.services.chunks import LEASE, NUDGE_AFTER, RENEW_EVERY_S, LeaseLostError
 from inference.services.device import Device
 from inference.services.executor import Clock
-from inference.services.image_reading import UnreadableImageError, read_picture
-from inference.services.model_batches import OF_THE_WHOLE_RUN
+from inference.services.image_reading import UnreadableImageError, read_image
+from inference.services.model_batches import RUN_ERRORS
 from inference.services.runs import RunRefusedError, check_runnable
 from languages.models import Language
 from people.models import User
@@ -128,7 +135,7 @@ def run_trial(*, trial_id: int, worker: str, clock: Clock) -> None:
     with translation.override(trial.created_by.interface_language or settings.LANGUAGE_CODE):
         try:
             _finish(trial, now=clock(), results=_results(trial, clock))
-        except OF_THE_WHOLE_RUN as reason:
+        except RUN_ERRORS as reason:
             _finish(trial, now=clock(), error=str(reason))
         except UnreadableImageError as reason:
             _finish(trial, now=clock(), error=str(reason))
@@ -192,11 +199,11 @@ class _Try:
         made = self._translated(tags) if self.model.translator is not None else self._captioned(self.model, tags)
         return {tag: _stored(one) for tag, one in made.items()}
 
-    def _captioned(self, model: CaptioningModel, tags: list[str]) -> dict[str, Said | Failed]:
+    def _captioned(self, model: CaptioningModel, tags: list[str]) -> dict[str, GeneratedCaption | Failed]:
         captioner: Captioner = model_cache.captioner(model)
         picture = None
         if captioner.side is not None:
-            picture = read_picture(self.name, side=captioner.side, pixels=self.pixels)
+            picture = read_image(self.name, side=captioner.side, pixels=self.pixels)
         prepared, keys = [captioner.prepare(picture)], [self.key]
         held = None
         if model.is_pivot and self.decoding.is_consistent:
@@ -204,20 +211,20 @@ class _Try:
             if isinstance(stabiliser, Failed):
                 return dict.fromkeys(tags, stabiliser)
             held = [stabiliser]
-        made: dict[str, Said | Failed] = {}
+        made: dict[str, GeneratedCaption | Failed] = {}
         for tag in tags:
             (said,) = captioner.caption(prepared, keys=keys, language=tag, decoding=self.decoding, stabilisers=held)
             made[tag] = checked(said)
         return made
 
-    def _translated(self, tags: list[str]) -> dict[str, Said | Failed]:
+    def _translated(self, tags: list[str]) -> dict[str, GeneratedCaption | Failed]:
         english = self.english or self._english_now()
         assert self.model.translator is not None
         translator = model_cache.translation(self.model.translator)
-        made: dict[str, Said | Failed] = {}
+        made: dict[str, GeneratedCaption | Failed] = {}
         for tag in tags:
             if tag == ENGLISH:
-                made[tag] = Said(english)
+                made[tag] = GeneratedCaption(english)
                 continue
             (said,) = translator.translate([english], keys=[self.key], language=tag, decoding=self.decoding)
             made[tag] = checked(said)
@@ -234,7 +241,7 @@ class _Try:
         return said.text
 
 
-def _stored(made: Said | Failed) -> dict[str, str]:
+def _stored(made: GeneratedCaption | Failed) -> dict[str, str]:
     if isinstance(made, Failed):
         return {"error": printable(made.reason)}
     return {"text": made.text, "stabiliser": made.stabiliser}

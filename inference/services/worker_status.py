@@ -1,4 +1,4 @@
-"""Worker processes, as they say of themselves every quarter of a minute: what they are, and how busy."""
+"""What worker processes report about themselves every 15 seconds: queues, device, software, memory and throughput."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from inference.models import Run, Worker
 from inference.selectors.workers import NO_PYTORCH
 
 DEFAULT, GPU = "default", "gpu"
-"""Queues: that of all other work, and that of what wants a device."""
+"""Queues: `gpu` for work that a device speeds up, `default` for all other work."""
 
-BEAT_EVERY_S = 15.0
-NEWS_EVERY_S = 2.0
-"""Where it is at another run than it said."""
+REPORT_EVERY_S = 15.0
+REPORT_NEW_RUN_AFTER_S = 2.0
+"""If it has begun another run than the one it reported."""
 
 FRESH = timedelta(seconds=45)
-"""Who said nothing for longer is not counted on."""
+"""A worker whose last report is older does not count as listening."""
 
-FORGOTTEN_AFTER = timedelta(days=1)
+DELETED_AFTER = timedelta(days=1)
 MINUTE_S = 60.0
 THREADS_VARIABLE = "OMP_NUM_THREADS"
 
 
-def name() -> str:
+def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def prepare_process(*, processes: int) -> None:
-    """Have models on the CPU find what they need, in a process that forks off so many, or that computes itself if 1.
+    """Set up memory and threads for models on the CPU, in a process that forks `processes` workers or, if 1, computes.
 
-    To be called before it has threads. Of several processes each computes on its part of the cores: on all of them,
-    each would wait for all others. PyTorch reads how many when it is imported; what the operator says stays.
+    Call it before the process has threads. Each of several processes gets its share of the cores: on all of them, each
+    would wait for all others. PyTorch reads the number when it is imported; a number set by the operator stays.
     """
     share_one_arena()
     if processes > 1:
@@ -51,31 +51,31 @@ def prepare_process(*, processes: int) -> None:
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """Count the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Meter:
-    """What this process made over the last minute, and which part of it the device was busy."""
+    """Measures what this process made in the last minute, and how busy the device was."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.reset()
 
     def reset(self) -> None:
-        self._notes: deque[tuple[float, int]] = deque()
+        self._made: deque[tuple[float, int]] = deque()
         self._spans: deque[tuple[float, float]] = deque()
         self._computing_since: float | None = None
         self._began: float | None = None
         self.busy_s = 0.0
-        self._beat_at = float("-inf")
-        self._beat_of: int | None = None
+        self._reported_at = float("-inf")
+        self._reported_run_id: int | None = None
         self.run_id: int | None = None
 
     def begin(self, run_id: int) -> None:
         with self._lock:
             if self.run_id != run_id:
-                self._notes.clear()
+                self._made.clear()
                 self._spans.clear()
                 self._began = time.monotonic()
             self.run_id = run_id
@@ -85,11 +85,11 @@ class Meter:
 
     def note(self, *, made: int) -> None:
         with self._lock:
-            self._notes.append((time.monotonic(), made))
+            self._made.append((time.monotonic(), made))
 
     @contextmanager
     def computing(self) -> Iterator[None]:
-        """The device is at it meanwhile."""
+        """Count the time within as time in which the device is busy."""
         with self._lock:
             began = self._computing_since = time.monotonic()
         try:
@@ -101,38 +101,38 @@ class Meter:
                 self.busy_s += time.monotonic() - began
 
     def figures(self) -> tuple[float | None, float | None]:
-        """Made per second, and the share of the time that the device was busy; None while nothing is run."""
+        """Return results per second and the device's busy share; None while there is no run."""
         with self._lock:
             now = time.monotonic()
             since = now - MINUTE_S
-            while self._notes and self._notes[0][0] < since:
-                self._notes.popleft()
+            while self._made and self._made[0][0] < since:
+                self._made.popleft()
             while self._spans and self._spans[0][1] < since:
                 self._spans.popleft()
             if self.run_id is None or self._began is None:
                 return None, None
             # A batch may take longer than the minute.
-            at_it = [] if self._computing_since is None else [(self._computing_since, now)]
+            current = [] if self._computing_since is None else [(self._computing_since, now)]
             since = max(since, self._began)
-            busy_s = sum(max(0.0, ended - max(began, since)) for began, ended in [*self._spans, *at_it])
+            busy_s = sum(max(0.0, ended - max(began, since)) for began, ended in [*self._spans, *current])
             span_s = max(now - since, 1e-3)
-            return sum(made for _at, made in self._notes) / span_s, min(1.0, busy_s / span_s)
+            return sum(made for _at, made in self._made) / span_s, min(1.0, busy_s / span_s)
 
     def is_due(self) -> bool:
-        """Whether it is time to say something again; the next time is counted from here."""
+        """Whether it is time for the next report; if so, start counting anew."""
         with self._lock:
-            since_s = time.monotonic() - self._beat_at
-            if since_s < (BEAT_EVERY_S if self._beat_of == self.run_id else NEWS_EVERY_S):
+            since_s = time.monotonic() - self._reported_at
+            if since_s < (REPORT_EVERY_S if self._reported_run_id == self.run_id else REPORT_NEW_RUN_AFTER_S):
                 return False
-            self._beat_at, self._beat_of = time.monotonic(), self.run_id
+            self._reported_at, self._reported_run_id = time.monotonic(), self.run_id
             return True
 
 
 meter = Meter()
 
 
-def beat(*, worker: str, queues: Iterable[str], now: datetime) -> None:
-    """Write what this process is and does into its row."""
+def report(*, worker: str, queues: Iterable[str], now: datetime) -> None:
+    """Write this process's report into its row."""
     rate, busy = meter.figures()
     device, used, total = _device()
     run = Run.objects.filter(pk=meter.run_id).first() if meter.run_id is not None else None
@@ -151,17 +151,17 @@ def beat(*, worker: str, queues: Iterable[str], now: datetime) -> None:
     Worker.objects.update_or_create(name=worker, defaults=values, create_defaults=values | {"started_at": now})
 
 
-def leave(*, worker: str) -> None:
-    """The process ends in order."""
+def sign_off(*, worker: str) -> None:
+    """Delete the row of a process that ends in order."""
     Worker.objects.filter(name=worker).delete()
 
 
-def forget_the_silent(*, now: datetime) -> int:
-    return Worker.objects.filter(seen_at__lt=now - FORGOTTEN_AFTER).delete()[0]
+def delete_silent(*, now: datetime) -> int:
+    return Worker.objects.filter(seen_at__lt=now - DELETED_AFTER).delete()[0]
 
 
-def listening(*, queue: str, now: datetime, with_pytorch: bool = False) -> int:
-    """How many workers that take from `queue` were heard of lately: all, or those that have PyTorch."""
+def count_listening(*, queue: str, now: datetime, with_pytorch: bool = False) -> int:
+    """Count the workers that take from `queue` and have reported lately: all, or those that have PyTorch."""
     fresh = Worker.objects.filter(seen_at__gte=now - FRESH)
     if with_pytorch:
         fresh = fresh.exclude(software__startswith=NO_PYTORCH)
@@ -169,27 +169,27 @@ def listening(*, queue: str, now: datetime, with_pytorch: bool = False) -> int:
 
 
 def software() -> str:
-    """Versions by the packages' own notes: to import PyTorch takes seconds and memory."""
+    """Read versions from the packages' metadata: importing PyTorch takes seconds and memory."""
     try:
-        found = f"PyTorch {version('torch')}"
+        versions = f"PyTorch {version('torch')}"
     except PackageNotFoundError:
         return NO_PYTORCH
     with suppress(PackageNotFoundError):
-        found += f", transformers {version('transformers')}"
-    return found
+        versions += f", transformers {version('transformers')}"
+    return versions
 
 
 def _device() -> tuple[str, int | None, int | None]:
-    """What it computes on, and the bytes used and there on a GPU. PyTorch is asked only where it is loaded anyway."""
+    """Return the device's name, and a GPU's bytes used and in total. PyTorch is only asked if it is loaded already."""
     torch = sys.modules.get("torch")
-    # Half imported, it has no such thing yet.
+    # While PyTorch is being imported, it has no `cuda` yet.
     cuda = getattr(torch, "cuda", None)
     if cuda is not None and hasattr(cuda, "is_available") and cuda.is_available():
         try:
             free, total = cuda.mem_get_info()
             return str(cuda.get_device_name()), total - free, total
         except RuntimeError as error:
-            # A device that has failed fails whatever is asked of it; the worker is there all the same.
+            # A failed device answers nothing; the worker itself still reports.
             return f"GPU: {type(error).__name__}", None, None
     return f"CPU, {os.cpu_count()} × {platform.machine()}", None, None
 

@@ -85,7 +85,7 @@ def queue_elsewhere(*, pass_id: int, now: datetime) -> str:
     found = Pass.objects.filter(pk=pass_id).select_related("scoring__encoder", "scoring__english_encoder").first()
     named = [found.scoring.encoder, found.scoring.english_encoder] if found else []
     queues = [queue for one in named if one is not None and (queue := queue_of(one)) != worker_status.DEFAULT]
-    return next((queue for queue in queues if worker_status.listening(queue=queue, now=now)), "")
+    return next((queue for queue in queues if worker_status.count_listening(queue=queue, now=now)), "")
 
 
 def claim(*, pass_id: int, now: datetime) -> Pass | None:

@@ -16,8 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from images.models import Collection
 from inference import tasks
 from inference.models import CaptioningModel, ModelCaption, Run, RunFailure, RunState
-from inference.services.executor import work_on
-from inference.services.works import work_of
+from inference.services.executor import execute_run
 from people.models import Role, User
 from tests.browser.annotator import barriers, make_pictures, sign_in
 from tests.factories import make_collection
@@ -59,7 +58,7 @@ def working(run: Run, monkeypatch: pytest.MonkeyPatch, *, after: int) -> Iterato
 
     def work() -> bool:
         try:
-            return work_on(run_id=run.pk, work_of=work_of, worker="lab:1", clock=timezone.now)
+            return execute_run(run_id=run.pk, worker="lab:1", clock=timezone.now)
         finally:
             connections.close_all()
 

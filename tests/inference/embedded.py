@@ -19,9 +19,8 @@ from inference.backends.encoders import EncoderSettingsError, Subject
 from inference.models import EmbeddingSet, Encoder, Precision, Run, RunState
 from inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, digest_of
 from inference.services import model_cache
-from inference.services.executor import work_on
+from inference.services.executor import execute_run
 from inference.services.runs import start_embeddings
-from inference.services.works import work_of
 from tests.factories import NOW, make_collection
 
 COLOURS = ("red", "green", "blue", "white", "black", "orange", "purple", "grey")
@@ -74,7 +73,7 @@ PATH = "tests.inference.embedded:MeanColoursBackend"
 def offer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have there be a backend that needs no weights, and nothing loaded."""
     monkeypatch.setattr(registry, "ENCODERS", (*registry.ENCODERS, PATH))
-    model_cache.drop()
+    model_cache.clear()
 
 
 def make_encoder(name: str = "Colours", **fields: Any) -> Encoder:
@@ -109,7 +108,7 @@ def begin(encoder: Encoder, collection: Collection, *, precision: str = Precisio
 def work(run: Run, *, later: timedelta = timedelta()) -> EmbeddingSet:
     """Work on the run until nothing is left of it; the clock goes on by a second each time it is looked at."""
     moments = iter(NOW + later + timedelta(seconds=second) for second in range(100_000))
-    while work_on(run_id=run.pk, work_of=work_of, worker="worker", clock=lambda: next(moments)):
+    while execute_run(run_id=run.pk, worker="worker", clock=lambda: next(moments)):
         pass
     run.refresh_from_db()
     return EmbeddingSet.objects.select_related("run", "encoder").get(run=run)

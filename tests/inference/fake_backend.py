@@ -10,7 +10,14 @@ from typing import Any
 from PIL import Image
 
 from inference.backends import registry
-from inference.backends.captioners import BackendSettingsError, Decoding, Failed, OutOfMemoryError, Said, Spec
+from inference.backends.captioners import (
+    BackendSettingsError,
+    Decoding,
+    Failed,
+    GeneratedCaption,
+    OutOfMemoryError,
+    Spec,
+)
 from languages.registry import LANGUAGES
 
 PATH = "tests.inference.fake_backend:FakeBackend"
@@ -55,14 +62,14 @@ class FakeCaptioner:
         language: str,
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
-    ) -> list[Said | Failed]:
+    ) -> list[GeneratedCaption | Failed]:
         assert self._lock.acquire(blocking=False), "called by two threads at a time"
         try:
             self._go(keys, language)
         finally:
             self._lock.release()
         held = stabilisers or [f"own {language} stabiliser" if self.spec.is_pivot else "" for _ in keys]
-        return [Said(self._words(key, language), said) for key, said in zip(keys, held, strict=True)]
+        return [GeneratedCaption(self._words(key, language), said) for key, said in zip(keys, held, strict=True)]
 
     def _words(self, key: str, language: str) -> str:
         return f"{language} caption of {key[:8]}".ljust(self.options.get("characters", 0), ".")
@@ -105,8 +112,8 @@ class FakeTranslation:
 
     def translate(
         self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
-    ) -> list[Said | Failed]:
-        return [Said(f"{language} of {text}") for text in texts]
+    ) -> list[GeneratedCaption | Failed]:
+        return [GeneratedCaption(f"{language} of {text}") for text in texts]
 
     def close(self) -> None:
         return None

@@ -17,9 +17,8 @@ from inference.backends import registry
 from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel, ModelCaption, Run, Translator
 from inference.services import model_cache, runs
-from inference.services.executor import work_on
+from inference.services.executor import execute_run
 from inference.services.worker_status import meter
-from inference.services.works import work_of
 from tests.factories import NOW, make_collection, make_language
 from tests.inference import fake_backend
 
@@ -30,10 +29,10 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(registry, "OWN_BACKENDS", (*registry.OWN_BACKENDS, fake_backend.PATH))
     monkeypatch.setattr(registry, "OWN_TRANSLATORS", (*registry.OWN_TRANSLATORS, fake_backend.TRANSLATOR))
     monkeypatch.setattr(fake_backend.FakeCaptioner, "before", None)
-    model_cache.drop()
+    model_cache.clear()
     meter.reset()
     yield
-    model_cache.drop()
+    model_cache.clear()
 
 
 def make_model(name: str = "Fake", *, is_pivot: bool = False, source: str = "", **options: Any) -> CaptioningModel:
@@ -79,7 +78,7 @@ def before(monkeypatch: pytest.MonkeyPatch, does: Callable[[Sequence[str], str],
 
 def go(run: Run, *, at: datetime = NOW, worker: str = "one:1", **about: Any) -> Run:
     """Work on the run until nothing is left for this worker; the clock stands still."""
-    work_on(run_id=run.pk, work_of=work_of, worker=worker, clock=lambda: at, **about)
+    execute_run(run_id=run.pk, worker=worker, clock=lambda: at, **about)
     run.refresh_from_db()
     return run
 

@@ -16,9 +16,9 @@ def hurry() -> None:
 
     chunks.LEASE = timedelta(seconds=LEASE_S)
     chunks.RENEW_EVERY_S = 0.4
-    executor.KEEP_EVERY_S = 0.05
+    executor.STORE_EVERY_S = 0.05
     tasks.SHORT_SLICE_S = 0.7
-    heartbeat.LOOK_EVERY_S = 0.1
+    heartbeat.CHECK_EVERY_S = 0.1
 
 
 @app.on_after_finalize.connect

@@ -51,7 +51,7 @@ def test_an_interrupted_command_keeps_what_is_stored_and_leaves_nothing_to_worke
     make_model("Fake")
     collection = make_collection(20)
     about = (collection.slug, "--model", "Fake", "--languages", "de")
-    monkeypatch.setattr(executor, "KEEP_EVERY_S", 0.0)
+    monkeypatch.setattr(executor, "STORE_EVERY_S", 0.0)
     batches: list[int] = []
 
     def interrupt(keys: object, _language: str) -> None:

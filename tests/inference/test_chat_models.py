@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from inference.backends.captioners import BackendSettingsError, Decoding, Failed, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, Failed, GeneratedCaption, Spec
 from inference.backends.chat import ChatBackend, prompt_of
 from tests.inference import tiny_models
 from tests.torch_extra import needs_torch
@@ -62,7 +62,7 @@ def captions(captioner, decoding=SHORT, *, chosen=range(5), language="en", stabi
         decoding=decoding,
         stabilisers=None if stabilisers is None else [stabilisers[one] for one in chosen],
     )
-    return [one.text if isinstance(one, Said) else one.reason for one in found]
+    return [one.text if isinstance(one, GeneratedCaption) else one.reason for one in found]
 
 
 DECODINGS = {
@@ -173,8 +173,8 @@ def test_a_pivot_models_answer_is_split(models):
 
     for text, one in zip(free, found, strict=True):
         stabiliser, is_there, caption = text.partition(f" {separator} ")
-        assert one == Said(caption, stabiliser) if is_there else isinstance(one, Failed)
-    assert any(isinstance(one, Said) for one in found)
+        assert one == GeneratedCaption(caption, stabiliser) if is_there else isinstance(one, Failed)
+    assert any(isinstance(one, GeneratedCaption) for one in found)
 
 
 @needs_torch

@@ -267,7 +267,7 @@ def test_after_a_worker_was_killed_another_makes_each_vector_exactly_once(monkey
             os._exit(1)
     try:
         wait_for(mark)
-        time.sleep(2 * executor.KEEP_EVERY_S)
+        time.sleep(2 * executor.STORE_EVERY_S)
     finally:
         os.kill(worker, signal.SIGKILL)
         os.waitpid(worker, 0)

@@ -12,7 +12,14 @@ import pytest
 from PIL import Image, ImageFilter
 
 from inference.backends import generation
-from inference.backends.captioners import BackendSettingsError, Decoding, Failed, OutOfMemoryError, Said, Spec
+from inference.backends.captioners import (
+    BackendSettingsError,
+    Decoding,
+    Failed,
+    GeneratedCaption,
+    OutOfMemoryError,
+    Spec,
+)
 from inference.backends.encoder_decoder import EncoderDecoderBackend
 from tests.inference import tiny_models
 from tests.torch_extra import needs_torch
@@ -76,7 +83,7 @@ def captions(captioner, decoding=SHORT, *, chosen=range(5), language="en", stabi
         decoding=decoding,
         stabilisers=None if stabilisers is None else [stabilisers[one] for one in chosen],
     )
-    return [one.text if isinstance(one, Said) else one.reason for one in found]
+    return [one.text if isinstance(one, GeneratedCaption) else one.reason for one in found]
 
 
 def longest(captions: list[str]) -> int:
@@ -279,10 +286,10 @@ def asked(captioner, language, stabilisers=None):
 
 @needs_torch
 def test_a_pivot_models_output_is_split_at_the_separator_of_the_language(chain):
-    assert asked(pivot(), "de") == [Said("ein hund", "a dog")] * 2
-    assert asked(pivot(), "fr") == [Said("une maison", "red house")] * 2
-    assert asked(pivot(separators={"fr": "<fr>"}), "fr", ["a dog"] * 2) == [Said("une maison", "a dog")] * 2
-    assert asked(pivot(separators={"de": " dog <de> "}), "de") == [Said("ein hund", "a")] * 2
+    assert asked(pivot(), "de") == [GeneratedCaption("ein hund", "a dog")] * 2
+    assert asked(pivot(), "fr") == [GeneratedCaption("une maison", "red house")] * 2
+    assert asked(pivot(separators={"fr": "<fr>"}), "fr", ["a dog"] * 2) == [GeneratedCaption("une maison", "a dog")] * 2
+    assert asked(pivot(separators={"de": " dog <de> "}), "de") == [GeneratedCaption("ein hund", "a")] * 2
 
 
 @needs_torch
@@ -301,10 +308,10 @@ def test_a_stabiliser_is_decoded_without_a_language_and_then_held_fixed(chain):
     assert captioner.stabilise(prepared, keys=["a", "b"], decoding=SHORT) == ["a dog"] * 2
     # Of several lengths in one batch: what is held fixed is what stands before the separator.
     assert asked(captioner, "fr", ["a dog", "a house red dog"]) == [
-        Said("une maison", "a dog"),
-        Said("une maison", "a house red dog"),
+        GeneratedCaption("une maison", "a dog"),
+        GeneratedCaption("une maison", "a house red dog"),
     ]
-    assert asked(captioner, "de", ["a dog", "red house"])[1] == Said("ein hund", "red house")
+    assert asked(captioner, "de", ["a dog", "red house"])[1] == GeneratedCaption("ein hund", "red house")
 
 
 @needs_torch
@@ -317,8 +324,11 @@ def test_separators_that_are_special_tokens_are_seen_although_they_are_no_text(c
     tokenizer.save_pretrained(special)
     captioner = BACKEND.load(Spec("special", "special", PIVOT, is_pivot=True))
 
-    assert asked(captioner, "de") == [Said("ein hund", "a dog")] * 2
-    assert asked(captioner, "fr", ["a", "a dog"]) == [Said("une maison", "a"), Said("une maison", "a dog")]
+    assert asked(captioner, "de") == [GeneratedCaption("ein hund", "a dog")] * 2
+    assert asked(captioner, "fr", ["a", "a dog"]) == [
+        GeneratedCaption("une maison", "a"),
+        GeneratedCaption("une maison", "a dog"),
+    ]
 
 
 @needs_torch
@@ -348,6 +358,6 @@ def test_only_models_registered_as_pivots_have_stabilisers(tiny):
 
 
 def test_text_is_in_nfc_on_one_line_and_ends_with_a_whole_character():
-    said = generation.said
-    assert said(" un cafe\u0301\n noir \ufffd\ufffd") == Said("un café noir")
-    assert isinstance(said(" \n\ufffd"), Failed)
+    cleaned = generation.caption_or_failure
+    assert cleaned(" un cafe\u0301\n noir \ufffd\ufffd") == GeneratedCaption("un café noir")
+    assert isinstance(cleaned(" \n\ufffd"), Failed)

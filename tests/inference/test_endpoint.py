@@ -21,7 +21,7 @@ from inference.backends.captioners import (
     Captioner,
     Decoding,
     Failed,
-    Said,
+    GeneratedCaption,
     Spec,
 )
 from inference.backends.endpoint import IN_A_ROW, EndpointBackend, EndpointTranslatorBackend, seed_of
@@ -74,13 +74,15 @@ def load(backend: EndpointBackend) -> Iterator[Any]:
         captioner.close()
 
 
-def ask(captioner: Captioner, *, images: int = 1, language: str = "en", **decoding: Any) -> list[Said | Failed]:
+def ask(
+    captioner: Captioner, *, images: int = 1, language: str = "en", **decoding: Any
+) -> list[GeneratedCaption | Failed]:
     prepared = [captioner.prepare(RED)] * images
     keys = [f"{number:064x}" for number in range(images)]
     return captioner.caption(prepared, keys=keys, language=language, decoding=Decoding(**decoding))
 
 
-def reason(result: Said | Failed) -> str:
+def reason(result: GeneratedCaption | Failed) -> str:
     assert isinstance(result, Failed)
     return result.reason
 
@@ -90,7 +92,7 @@ def test_a_picture_goes_as_a_jpeg_in_a_vision_message_and_its_caption_comes_back
 
     captioner = load(side=32, detail="low", extra={"top_k": 5})
 
-    assert ask(captioner, language="de", max_tokens=60) == [Said("Eine rote T\u00fcr.")]
+    assert ask(captioner, language="de", max_tokens=60) == [GeneratedCaption("Eine rote T\u00fcr.")]
     asked = server.asked[0]
     content = asked.body["messages"][0]["content"]
     assert asked.headers["Content-Type"] == "application/json"
@@ -240,7 +242,7 @@ def test_rubbish_fails_its_image_alone_and_the_reason_has_no_words_of_the_captio
 
     first, second, third = ask(load(concurrency=1), images=3)
 
-    assert (first, third) == (Said("A red door."), Said("A green door."))
+    assert (first, third) == (GeneratedCaption("A red door."), GeneratedCaption("A green door."))
     assert re.search(said, reason(second))
     assert "heron" not in reason(second)
     assert len(server.asked) == 3
@@ -252,7 +254,7 @@ def test_an_answer_in_parts_and_one_that_is_cut_and_wanted_so_are_taken(server, 
 
     captioner = load(keep_cut=True)
 
-    assert [ask(captioner), ask(captioner)] == [[Said("A red door.")], [Said("A red")]]
+    assert [ask(captioner), ask(captioner)] == [[GeneratedCaption("A red door.")], [GeneratedCaption("A red")]]
 
 
 def test_reasons_are_in_the_language_of_whoever_started_the_run(server, load):
@@ -310,7 +312,7 @@ def test_after_a_breakdown_a_batch_on_its_way_is_not_asked_and_a_later_one_is(se
 
     fake_time.wait(1)
 
-    assert ask(captioner) == [Said("A red door.")]
+    assert ask(captioner) == [GeneratedCaption("A red door.")]
 
 
 def test_nobody_there_at_all_stops_the_batch_with_a_sentence_without_the_address(settings, load, fake_time):
@@ -348,7 +350,7 @@ def test_neither_key_nor_words_are_in_logs_descriptions_or_refusals(server, load
 
     said, failed = ask(captioner, images=2)
 
-    assert said == Said(WORDS)
+    assert said == GeneratedCaption(WORDS)
     assert "… may not x" in reason(failed)
     assert len(reason(failed)) < 300
     everything = f"{caplog.text} {captioner.describe()} {failed!r} {captioner!r} {vars(captioner)!r}"
@@ -372,7 +374,7 @@ def test_captions_are_translated_by_the_prompt_of_the_language(server, translati
 
     found = translating.translate([f"{WORDS} {{tag}}"], keys=["k"], language="de", decoding=Decoding())
 
-    assert found == [Said("Ein Reiher.")]
+    assert found == [GeneratedCaption("Ein Reiher.")]
     assert server.asked[0].body["messages"][0]["content"].startswith("Translate this caption of a picture from English")
     assert "into German (language code de)" in server.asked[0].prompt
 

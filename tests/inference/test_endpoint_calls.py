@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from inference.backends.captioners import BackendDownError, Captioner, Decoding, Failed, Said, Spec
+from inference.backends.captioners import BackendDownError, Captioner, Decoding, Failed, GeneratedCaption, Spec
 from inference.backends.endpoint import EndpointBackend
 from inference.backends.endpoint_calls import Gate
 from tests.inference.fake_endpoint import HANGS_S, KEY, Answer, FakeEndpoint, FakeTime
@@ -51,7 +51,7 @@ def load(server: FakeEndpoint, fake_time: FakeTime, settings: Any) -> Iterator[A
         captioner.close()
 
 
-def ask(captioner: Captioner, *, images: int = 1) -> list[Said | Failed]:
+def ask(captioner: Captioner, *, images: int = 1) -> list[GeneratedCaption | Failed]:
     keys = [str(number) for number in range(images)]
     return captioner.caption(["data:image/jpeg;base64,AA=="] * images, keys=keys, language="en", decoding=Decoding())
 
@@ -60,7 +60,7 @@ def ask(captioner: Captioner, *, images: int = 1) -> list[Said | Failed]:
 def test_an_answer_that_may_be_better_next_time_is_asked_for_again(server, load, fake_time, status):
     server.answers = [Answer(body=BUSY, status=status)] * 2
 
-    assert ask(load()) == [Said("A red door.")]
+    assert ask(load()) == [GeneratedCaption("A red door.")]
     assert len(server.asked) == 3
     # Twice as long each time, by chance up to half of it less.
     assert len(fake_time.waits) == 2
@@ -71,7 +71,7 @@ def test_an_answer_that_may_be_better_next_time_is_asked_for_again(server, load,
 def test_a_broken_connection_is_made_anew(server, load, answer):
     server.answers = [answer]
 
-    assert ask(load()) == [Said("A red door.")]
+    assert ask(load()) == [GeneratedCaption("A red door.")]
     assert len(server.asked) == 2
 
 
@@ -103,7 +103,7 @@ def test_pauses_differ_by_chance_so_that_workers_do_not_come_back_together(serve
 def test_as_long_is_waited_as_the_server_asks_for(server, load, fake_time):
     server.answers = [Answer(body=BUSY, status=429, headers={"Retry-After": "37"})]
 
-    assert ask(load()) == [Said("A red door.")]
+    assert ask(load()) == [GeneratedCaption("A red door.")]
     assert fake_time.waits == [37]
 
 
@@ -111,14 +111,14 @@ def test_a_date_to_come_back_at_is_understood_too(server, load, fake_time):
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
     server.answers = [Answer(body=BUSY, status=503, headers={"Retry-After": later})]
 
-    assert ask(load()) == [Said("A red door.")]
+    assert ask(load()) == [GeneratedCaption("A red door.")]
     assert 40 <= fake_time.now - 1000 <= 60
 
 
 def test_a_time_to_come_back_at_that_makes_no_sense_is_as_none(server, load, fake_time):
     server.answers = [Answer(body=BUSY, status=429, headers={"Retry-After": "soon"})]
 
-    assert ask(load()) == [Said("A red door.")]
+    assert ask(load()) == [GeneratedCaption("A red door.")]
     assert 0.5 <= fake_time.now - 1000 <= 1
 
 
@@ -145,7 +145,7 @@ def test_a_picture_that_a_server_breaks_on_fails_alone(server, load):
 
     first, second, third = ask(load(retries=2, concurrency=1), images=3)
 
-    assert (first, third) == (Said("One."), Said("Three."))
+    assert (first, third) == (GeneratedCaption("One."), GeneratedCaption("Three."))
     assert second == Failed("The endpoint “lab” fails (500, “Slow down”). It was asked 3 times.")
 
 
@@ -190,7 +190,7 @@ def test_answers_stand_in_the_order_of_their_images(server, load):
 
     found = captioner._asking.all(contents, keys=list(late), language="en", decoding=Decoding())
 
-    assert found == [Said("0"), Said("1"), Said("2")]
+    assert found == [GeneratedCaption("0"), GeneratedCaption("1"), GeneratedCaption("2")]
 
 
 def test_no_more_are_asked_a_minute_than_allowed(server, load, fake_time):

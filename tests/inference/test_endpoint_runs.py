@@ -29,9 +29,9 @@ def server(settings: Any) -> Iterator[FakeEndpoint]:
     endpoint = FakeEndpoint()
     settings.CAPTION_ENDPOINTS = {"lab": endpoint.address}
     settings.CAPTION_ENDPOINT_KEYS = {"lab": KEY}
-    model_cache.drop()
+    model_cache.clear()
     yield endpoint
-    model_cache.drop()
+    model_cache.clear()
     endpoint.close()
 
 
@@ -112,7 +112,7 @@ def test_an_endpoint_that_goes_away_ends_the_run_with_a_sentence_and_no_image_fa
 
     before = run.done
     # As in another worker, which has not found it down.
-    model_cache.drop()
+    model_cache.clear()
     server.always = lambda asked: Answer("A window.")
     runs.resume(run=run, now=LATER)
     go(run, at=LATER)
@@ -171,7 +171,7 @@ def test_english_captions_are_translated_by_the_endpoint(server):
 
 
 def test_palette_captions_a_collection_in_all_its_languages():
-    model_cache.drop()
+    model_cache.clear()
     collection = painted_collection(8)
     model = register_model(is_shared=True, name="Palette", backend="palette", by=None)
 

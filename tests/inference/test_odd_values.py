@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from inference.backends.captioners import BackendDownError, Failed, Said
+from inference.backends.captioners import BackendDownError, Failed, GeneratedCaption
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, Translator, Trial
 from inference.services import trials
 from inference.urls import urlpatterns
@@ -242,7 +242,7 @@ def test_what_a_backend_says_in_characters_that_cannot_be_kept_stops_no_run(fake
 
 
 def test_nor_does_what_it_says_when_it_is_down_or_tried(fake, monkeypatch):  # noqa: F811
-    def down(self: FakeCaptioner, *_what: object, **_about: object) -> list[Said | Failed]:
+    def down(self: FakeCaptioner, *_what: object, **_about: object) -> list[GeneratedCaption | Failed]:
         raise BackendDownError(BROKEN)
 
     monkeypatch.setattr(FakeCaptioner, "caption", down)

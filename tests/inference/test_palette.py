@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from inference.backends.captioners import BackendSettingsError, Decoding, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, GeneratedCaption, Spec
 from inference.backends.palette import PaletteBackend, look
 from inference.backends.palette_words import COLOURS, LANGUAGES, LIGHTS, SHAPES, sentence
 from languages.registry import LANGUAGES as REGISTERED
@@ -36,7 +36,7 @@ def said(image: Image.Image, language: str = "en", **decoding: Any) -> str:
         [captioner.prepare(image)], keys=["k"], language=language, decoding=Decoding(**decoding)
     )
     captioner.close()
-    assert isinstance(found, Said)
+    assert isinstance(found, GeneratedCaption)
     return found.text
 
 

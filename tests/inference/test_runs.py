@@ -238,7 +238,7 @@ def test_nothing_is_put_back_while_workers_are_at_it():
 def test_as_many_workers_are_told_as_there_are_and_have_something_to_do():
     run = make_run(20)
     for number, queues in enumerate(("gpu", "gpu", "default", "default,gpu"), start=1):
-        worker_status.beat(worker=f"host:{number}", queues=queues.split(","), now=NOW)
+        worker_status.report(worker=f"host:{number}", queues=queues.split(","), now=NOW)
     assert runs.workers_wanted(run=run, now=NOW) == 3
     assert runs.workers_wanted(run=make_run(1, model=make_model("small")), now=NOW) == 1
     assert runs.workers_wanted(run=run, now=LATER) == 1, "those who fell silent are not counted on"

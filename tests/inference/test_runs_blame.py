@@ -11,7 +11,7 @@ import pytest
 from inference.models import Run
 from inference.services import chunks, runs
 from inference.services.chunks import LEASE
-from inference.services.executor import BROKEN_LIMIT
+from inference.services.executor import CRASH_LIMIT
 from tests.factories import NOW
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.fake_runs import (
@@ -126,4 +126,4 @@ def test_a_model_that_stops_working_ends_the_run_and_no_image_is_blamed_for_it(m
     go(run)
     assert run.state == "done"
     assert run.done + run.failed == 40
-    assert run.failed < BROKEN_LIMIT
+    assert run.failed < CRASH_LIMIT

@@ -12,7 +12,7 @@ from django.utils import translation
 from PIL import Image as Pillow
 
 from images.models import Image
-from inference.backends.captioners import BackendDownError, OutOfMemoryError, Said
+from inference.backends.captioners import BackendDownError, GeneratedCaption, OutOfMemoryError
 from inference.models import Chunk, ModelCaption, RunState
 from inference.services import prefetcher, runs
 from inference.services.prefetcher import THREADS
@@ -140,7 +140,7 @@ def test_a_backend_that_is_down_ends_the_run_at_once_and_keeps_what_was_made(mon
 def test_what_is_no_caption_fails_with_the_reason_and_is_not_repeated(monkeypatch):
     said = iter(["", " fine ", "a\0b", "long " * 1000, "ﬁne"])
     monkeypatch.setattr(
-        FakeCaptioner, "caption", lambda _self, prepared, **_about: [Said(next(said)) for _one in prepared]
+        FakeCaptioner, "caption", lambda _self, prepared, **_about: [GeneratedCaption(next(said)) for _one in prepared]
     )
     run = go(make_run(5, languages=["de"]))
 
@@ -155,7 +155,7 @@ def test_what_is_no_caption_fails_with_the_reason_and_is_not_repeated(monkeypatc
 @pytest.mark.django_db
 def test_a_backend_that_gives_too_few_captions_breaks_and_none_goes_to_another_image(monkeypatch):
     monkeypatch.setattr(
-        FakeCaptioner, "caption", lambda _self, prepared, *, keys, **_about: [Said(key) for key in keys[1:]]
+        FakeCaptioner, "caption", lambda _self, prepared, *, keys, **_about: [GeneratedCaption(key) for key in keys[1:]]
     )
     run = go(make_run(5, languages=["de"]))
 
@@ -227,7 +227,7 @@ def test_a_picture_that_the_model_cannot_take_fails_alone(media, monkeypatch):
 
 @pytest.mark.django_db
 def test_a_model_that_wants_no_pixels_is_shown_none(monkeypatch):
-    monkeypatch.setattr("inference.services.prefetcher.picture_of", pytest.fail)
+    monkeypatch.setattr("inference.services.prefetcher.read_image", pytest.fail)
     check_complete(go(make_run(5)))
 
 
@@ -247,7 +247,7 @@ def test_pictures_are_prepared_ahead_of_the_device_but_never_all_of_them(monkeyp
     before(monkeypatch, note)
     check_complete(go(run))
 
-    most = (prefetcher.GROUPS_AHEAD + 2) * 4
+    most = (prefetcher.BATCHES_AHEAD + 2) * 4
     assert 4 <= max(ahead) <= most < 200
     assert sum(one >= 4 for one in ahead) > len(ahead) / 2, "the next batch is ready when one is done"
 

@@ -142,7 +142,7 @@ class TestRouting:
     @pytest.fixture
     def worked(self, monkeypatch) -> list[int]:
         found: list[int] = []
-        monkeypatch.setattr(executor, "work_on", lambda *, run_id, **_about: found.append(run_id))
+        monkeypatch.setattr(executor, "execute_run", lambda *, run_id, **_about: found.append(run_id))
         monkeypatch.setattr("inference.services.trials.run_trial", lambda *, trial_id, **_about: found.append(trial_id))
         return found
 
@@ -185,7 +185,7 @@ class TestRouting:
             task.run(row.pk)
             task.pop_request()
 
-        assert (expiries, worked) == (["2026-01-01T12:00:00+00:00", tasks.MESSAGE_LIVES_S], [])
+        assert (expiries, worked) == (["2026-01-01T12:00:00+00:00", tasks.MESSAGE_LIFETIME_S], [])
 
     @pytest.mark.parametrize("state", [RunState.PAUSED, RunState.DONE, RunState.FAILED, RunState.CANCELLED])
     def test_a_run_that_does_not_go_on_is_handed_to_nobody(self, sent, state):

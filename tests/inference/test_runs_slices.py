@@ -11,8 +11,7 @@ from inference.backends.captioners import OutOfMemoryError
 from inference.models import Run, RunState
 from inference.selectors.embeddings import EmbeddingsUnavailableError
 from inference.services import chunks, embedding_store, executor, model_cache, runs
-from inference.services.captioning import Captioning
-from inference.services.works import work_of
+from inference.services.captioning import CaptioningJob
 from tests.factories import NOW, make_collection
 from tests.inference import embedded
 from tests.inference.fake_backend import FakeBackend, FakeCaptioner
@@ -32,8 +31,8 @@ ENOUGH = 60
 def slices(run: Run, *, slice_s: float) -> int:
     """How many slices it takes, of which each begins with nothing in memory."""
     for count in range(1, ENOUGH):
-        model_cache.drop()
-        if not executor.work_on(run_id=run.pk, work_of=work_of, worker="one:1", clock=lambda: NOW, slice_s=slice_s):
+        model_cache.clear()
+        if not executor.execute_run(run_id=run.pk, worker="one:1", clock=lambda: NOW, slice_s=slice_s):
             return count
     pytest.fail(f"not done in {ENOUGH} slices: {counts(run)}")
 
@@ -67,7 +66,7 @@ def test_vectors_of_a_chunk_that_takes_longer_than_a_slice_come_to_an_end(monkey
 @pytest.mark.usefixtures("media")
 def test_vectors_that_are_paused_are_so_within_a_batch_and_keep_what_was_computed(monkeypatch):
     run = begin_vectors(monkeypatch, images=8, batch_size=1)
-    monkeypatch.setattr(executor, "KEEP_EVERY_S", 0.0)
+    monkeypatch.setattr(executor, "STORE_EVERY_S", 0.0)
     features_of = embedded.MeanColours.features_of
     computed: list[int] = []
 
@@ -76,14 +75,14 @@ def test_vectors_that_are_paused_are_so_within_a_batch_and_keep_what_was_compute
         return features_of(self, prepared)
 
     monkeypatch.setattr(embedded.MeanColours, "features_of", noting)
-    stored = executor._Shift._store
+    stored = executor.Executor._store
 
-    def pausing(shift: Any, held: Any) -> None:
-        if len(computed) >= 2 and shift.run.state != RunState.PAUSED:
-            runs.pause(run=shift.run, now=NOW)
-        stored(shift, held)
+    def pausing(self: Any, claimed: Any) -> None:
+        if len(computed) >= 2 and self.run.state != RunState.PAUSED:
+            runs.pause(run=self.run, now=NOW)
+        stored(self, claimed)
 
-    monkeypatch.setattr(executor._Shift, "_store", pausing)
+    monkeypatch.setattr(executor.Executor, "_store", pausing)
     go(run)
 
     assert run.state == RunState.PAUSED
@@ -139,7 +138,7 @@ def test_a_chunk_that_could_not_be_looked_at_is_returned(monkeypatch):
         raise OSError("the disk is away")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Captioning, "missing", break_down)
+        patch.setattr(CaptioningJob, "pending", break_down)
         with pytest.raises(OSError, match="is away"):
             go(run)
     assert not run.chunks.exclude(state="queued").exists()

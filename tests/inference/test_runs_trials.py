@@ -164,21 +164,21 @@ def test_a_worker_says_what_it_is_and_is_forgotten_after_a_day(monkeypatch):
     worker_status.meter.begin(run.pk)
     with worker_status.meter.computing():
         worker_status.meter.note(made=30)
-    worker_status.beat(worker="host:1", queues=["gpu", "default"], now=NOW)
+    worker_status.report(worker="host:1", queues=["gpu", "default"], now=NOW)
     worker_status.meter.end()
     row = Worker.objects.get()
     assert (row.queues, row.run, row.started_at, row.seen_at) == ("default,gpu", run, NOW, NOW)
     assert row.rate > 0
     assert 0 < row.device_busy <= 1
 
-    worker_status.beat(worker="host:1", queues=["gpu"], now=LATER)
+    worker_status.report(worker="host:1", queues=["gpu"], now=LATER)
     row.refresh_from_db()
     assert (row.run, row.rate, row.started_at, row.seen_at) == (None, None, NOW, LATER)
-    assert worker_status.listening(queue="gpu", now=LATER) == 1
-    assert worker_status.listening(queue="default", now=LATER) == 0
+    assert worker_status.count_listening(queue="gpu", now=LATER) == 1
+    assert worker_status.count_listening(queue="default", now=LATER) == 0
 
-    assert worker_status.forget_the_silent(now=LATER + timedelta(hours=23)) == 0
-    assert worker_status.forget_the_silent(now=LATER + timedelta(hours=25)) == 1
+    assert worker_status.delete_silent(now=LATER + timedelta(hours=23)) == 0
+    assert worker_status.delete_silent(now=LATER + timedelta(hours=25)) == 1
 
 
 def test_what_is_not_installed_is_said_and_nothing_is_imported_to_find_out(monkeypatch):

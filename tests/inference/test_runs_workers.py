@@ -13,7 +13,6 @@ from inference.backends.captioners import Decoding
 from inference.models import ModelCaption, Run, RunState
 from inference.services import chunks, executor, model_cache, runs
 from inference.services.chunks import LEASE
-from inference.services.works import work_of
 from tests.concurrency import together
 from tests.factories import NOW, make_collection
 from tests.inference.fake_backend import FakeCaptioner
@@ -34,16 +33,16 @@ from tests.inference.fake_runs import (
 @pytest.fixture
 def go_overtaken(monkeypatch: pytest.MonkeyPatch) -> Callable[[Run], Run]:
     """Work on a run that another worker takes over, and finishes, before anything is stored."""
-    stored = executor._Shift._store_once
+    stored = executor.Executor._store_once
 
     def going(run: Run) -> Run:
-        def after_it_was_taken_over(shift: Any, held: Any, made: Any, **about: Any) -> Any:
+        def after_it_was_taken_over(self: Any, claimed: Any, outcomes: Any, **about: Any) -> Any:
             with monkeypatch.context() as patch:
-                patch.setattr(executor._Shift, "_store_once", stored)
+                patch.setattr(executor.Executor, "_store_once", stored)
                 go(run, at=LATER, worker="two:2")
-            return stored(shift, held, made, **about)
+            return stored(self, claimed, outcomes, **about)
 
-        monkeypatch.setattr(executor._Shift, "_store_once", after_it_was_taken_over)
+        monkeypatch.setattr(executor.Executor, "_store_once", after_it_was_taken_over)
         return go(run)
 
     return going
@@ -57,19 +56,19 @@ def each_with_a_model_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.django_db
 def test_pausing_takes_effect_within_a_batch_and_what_was_computed_is_kept(batch_sizes, monkeypatch):
-    monkeypatch.setattr(executor, "KEEP_EVERY_S", 0.0)
+    monkeypatch.setattr(executor, "STORE_EVERY_S", 0.0)
     run = make_run(40, model=make_model(batch_size=4), languages=["de"])
     paused_at: list[int] = []
-    stored = executor._Shift._store_once
+    stored = executor.Executor._store_once
 
-    def pause_after_the_third(shift: Any, held: Any, made: Any, **about: Any) -> Any:
-        answer = stored(shift, held, made, **about)
+    def pause_after_the_third(self: Any, claimed: Any, outcomes: Any, **about: Any) -> Any:
+        answer = stored(self, claimed, outcomes, **about)
         if not paused_at and len(ModelCaption.objects.all()) >= 12:
             runs.pause(run=run, now=NOW)
             paused_at.append(len(batch_sizes))
         return answer
 
-    monkeypatch.setattr(executor._Shift, "_store_once", pause_after_the_third)
+    monkeypatch.setattr(executor.Executor, "_store_once", pause_after_the_third)
     go(run)
 
     assert run.state == RunState.PAUSED
@@ -87,7 +86,7 @@ def test_pausing_takes_effect_within_a_batch_and_what_was_computed_is_kept(batch
 def test_a_worker_ends_after_its_slice_and_is_told_that_there_is_more():
     run = make_run(40, languages=["de"])
 
-    assert executor.work_on(run_id=run.pk, work_of=work_of, worker="w", clock=lambda: NOW, slice_s=0.0)
+    assert executor.execute_run(run_id=run.pk, worker="w", clock=lambda: NOW, slice_s=0.0)
     assert not run.chunks.filter(state="running").exists()
     check_complete(go(run))
 
@@ -104,7 +103,7 @@ def test_the_model_stays_loaded_for_the_next_slice(monkeypatch):
     monkeypatch.setattr(FakeCaptioner, "__init__", counted)
     run = make_run(20)
     for _ in range(3):
-        executor.work_on(run_id=run.pk, work_of=work_of, worker="one:1", clock=lambda: NOW, slice_s=0.0)
+        executor.execute_run(run_id=run.pk, worker="one:1", clock=lambda: NOW, slice_s=0.0)
     go(run)
 
     assert len(loaded) == 1
@@ -114,7 +113,7 @@ def test_the_model_stays_loaded_for_the_next_slice(monkeypatch):
 @pytest.mark.django_db
 def test_the_leases_are_renewed_while_the_device_computes(monkeypatch):
     monkeypatch.setattr(chunks, "RENEW_EVERY_S", 0.01)
-    monkeypatch.setattr(executor, "KEEP_EVERY_S", 0.01)
+    monkeypatch.setattr(executor, "STORE_EVERY_S", 0.01)
     run = make_run(3, languages=["de"])
     leases: set[Any] = set()
 
@@ -128,7 +127,7 @@ def test_the_leases_are_renewed_while_the_device_computes(monkeypatch):
             time.sleep(0.01)
 
     before(monkeypatch, take_long)
-    executor.work_on(run_id=run.pk, work_of=work_of, worker="one:1", clock=noting)
+    executor.execute_run(run_id=run.pk, worker="one:1", clock=noting)
 
     assert len(leases) >= 5
     check_complete(run)
@@ -144,7 +143,7 @@ def test_the_lease_of_a_chunk_that_waits_is_renewed_while_small_batches_of_anoth
         waiting.append(run.chunks.get(position=2).lease_until)
         return NOW
 
-    executor.work_on(run_id=run.pk, work_of=work_of, worker="one:1", clock=noting)
+    executor.execute_run(run_id=run.pk, worker="one:1", clock=noting)
 
     check_complete(run)
     assert len({lease for lease in waiting if lease}) >= 8
@@ -173,7 +172,7 @@ def test_who_lost_the_lease_stores_nothing_and_counts_nothing(go_overtaken):
 
 def stored_without_a_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it would be if nobody looked whose chunk it is, and captions that are there were left as they are."""
-    monkeypatch.setattr(chunks, "stored", lambda chunk, *, now, is_whole: None)
+    monkeypatch.setattr(chunks, "record_stored", lambda chunk, *, now, is_complete: None)
     monkeypatch.setattr("inference.services.captioning.keep_captions", lambda _model, _run, made, *, now: len(made))
 
 
@@ -193,7 +192,7 @@ def test_several_workers_share_a_run_and_make_nothing_twice():
     run = make_run(120, model=make_model(sleep_s=0.001), languages=["de", "fr"])
 
     def work(worker: str) -> None:
-        executor.work_on(run_id=run.pk, work_of=work_of, worker=worker, clock=lambda: NOW)
+        executor.execute_run(run_id=run.pk, worker=worker, clock=lambda: NOW)
 
     together(work, ["a:1", "b:2", "c:3"])
 
@@ -232,7 +231,7 @@ def test_two_runs_that_make_the_same_captions_at_once_keep_one_of_each():
     Run.objects.filter(pk=first.pk).update(state="queued")
 
     def work(run: Run) -> None:
-        executor.work_on(run_id=run.pk, work_of=work_of, worker=f"w:{run.pk}", clock=lambda: NOW)
+        executor.execute_run(run_id=run.pk, worker=f"w:{run.pk}", clock=lambda: NOW)
 
     together(work, [first, second])
 
@@ -292,14 +291,14 @@ def test_an_image_that_ends_every_worker_is_left_out_in_the_end(monkeypatch):
 def test_storing_is_tried_again_where_the_database_was_away_for_a_moment(monkeypatch):
     monkeypatch.setattr(executor, "RETRY_AFTER_S", 0.0)
     run = make_run(8, languages=["de"])
-    stored = executor._Shift._store_once
+    stored = executor.Executor._store_once
     fails = iter([True, False, True, False])
 
-    def once_in_a_while(shift: Any, held: Any, made: Any, **about: Any) -> Any:
-        answer = stored(shift, held, made, **about) if not next(fails, False) else None
+    def once_in_a_while(self: Any, claimed: Any, outcomes: Any, **about: Any) -> Any:
+        answer = stored(self, claimed, outcomes, **about) if not next(fails, False) else None
         if answer is None:
             raise OperationalError("database is locked")
         return answer
 
-    monkeypatch.setattr(executor._Shift, "_store_once", once_in_a_while)
+    monkeypatch.setattr(executor.Executor, "_store_once", once_in_a_while)
     check_complete(go(run))

@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from inference.backends import language_codes
-from inference.backends.captioners import BackendSettingsError, Decoding, Failed, OutOfMemoryError, Said, Spec
+from inference.backends.captioners import (
+    BackendSettingsError,
+    Decoding,
+    Failed,
+    GeneratedCaption,
+    OutOfMemoryError,
+    Spec,
+)
 from inference.backends.seq2seq import Seq2SeqBackend
 from tests.inference import tiny_models
 from tests.torch_extra import needs_torch
@@ -63,7 +70,7 @@ def translations(translator, decoding=SHORT, *, chosen=range(5), language="de") 
     found = translator.translate(
         [TEXTS[one] for one in chosen], keys=[KEYS[one] for one in chosen], language=language, decoding=decoding
     )
-    return [one.text if isinstance(one, Said) else one.reason for one in found]
+    return [one.text if isinstance(one, GeneratedCaption) else one.reason for one in found]
 
 
 DECODINGS = {
@@ -127,7 +134,7 @@ def test_nothing_is_not_translated_and_the_others_are(models):
 
     found = translator.translate(["a dog runs", " ", ""], keys=["a", "b", "c"], language="de", decoding=SHORT)
 
-    assert isinstance(found[0], Said)
+    assert isinstance(found[0], GeneratedCaption)
     assert all(isinstance(one, Failed) and "nothing to translate" in one.reason for one in found[1:])
     assert translator.translate([""], keys=["a"], language="de", decoding=SHORT) == found[2:]
 

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from inference.backends import transformer_files
-from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Said, Spec
+from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, GeneratedCaption, Spec
 from inference.backends.encoder_decoder import EncoderDecoderBackend
 from inference.backends.encoders import ExtraMissingError
 from tests.inference import tiny_models
@@ -42,7 +42,7 @@ def models(settings, folder) -> Path:
 def caption(captioner: Captioner) -> str:
     prepared = [captioner.prepare(Image.new("RGB", (50, 40), "red"))]
     (said,) = captioner.caption(prepared, keys=["a"], language="en", decoding=Decoding(max_tokens=8))
-    assert isinstance(said, Said)
+    assert isinstance(said, GeneratedCaption)
     return said.text
 
 

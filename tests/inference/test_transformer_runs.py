@@ -11,7 +11,7 @@ from django.core.files.storage import default_storage
 from PIL import Image as Pillow
 
 from inference.backends import registry
-from inference.backends.captioners import Decoding, Said, Spec
+from inference.backends.captioners import Decoding, GeneratedCaption, Spec
 from inference.models import ModelCaption, Run, Stabiliser
 from inference.services import model_cache, runs
 from inference.services.models import register_model, register_translated_model, register_translator
@@ -49,9 +49,9 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture
 def models(settings, folder):
     settings.MODELS_FOLDER = folder
-    model_cache.drop()
+    model_cache.clear()
     yield
-    model_cache.drop()
+    model_cache.clear()
 
 
 def begin(model, collection, *tags, **decoding) -> Run:
@@ -93,7 +93,7 @@ def test_what_is_stored_is_what_the_model_says_of_each_picture_alone(backend, na
         with default_storage.open(caption.image.original) as file:
             prepared = [alone.prepare(Pillow.open(file).convert("RGB"))]
         (said,) = alone.caption(prepared, keys=[caption.image.sha256], language=caption.language_id, decoding=SHORT)
-        assert isinstance(said, Said)
+        assert isinstance(said, GeneratedCaption)
         assert caption.text == said.text
     assert "parameters" in log_of(run)
     assert "float32" in log_of(run)

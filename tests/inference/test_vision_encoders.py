@@ -251,7 +251,7 @@ def test_a_run_stores_the_same_features_that_the_model_gives(models, media):
 @needs_torch
 @pytest.mark.django_db
 def test_a_run_and_the_command_for_files_give_the_same_features(media, tmp_path):
-    model_cache.drop()
+    model_cache.clear()
     collection = painted_collection(3)
     encoder = make_encoder(backend="mobilenet")
     made = make_set(encoder, collection)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from inference.backends.captioners import Said, Spec
+from inference.backends.captioners import GeneratedCaption, Spec
 from tests.inference import tiny_watchers
 from tests.inference.test_chat_models import BACKEND, KEYS, SHORT, pictures
 
@@ -46,5 +46,5 @@ def test_a_model_says_what_its_makers_code_says_whatever_else_is_in_the_batch(fo
     prepared = [captioner.prepare(picture) for picture in pictures()]
     found = captioner.caption(prepared, keys=KEYS, language="en", decoding=SHORT)
 
-    assert [one.text if isinstance(one, Said) else one.reason for one in found] == expected
+    assert [one.text if isinstance(one, GeneratedCaption) else one.reason for one in found] == expected
     assert len(set(expected)) >= 3

@@ -16,7 +16,6 @@ from inference.models import GOING, CaptioningModel, Run, RunState
 from inference.services import executor, runs, worker_status
 from inference.services.heartbeat import heartbeat
 from inference.services.runs import RunRefusedError
-from inference.services.works import work_of
 from languages.models import Language
 from people.management.arguments import PROJECT_HELP, named, project_of
 from people.permissions import usable_in
@@ -80,9 +79,7 @@ class Command(BaseCommand):
     def _work(self, run: Run) -> None:
         told = self._tell(run, 0)
         while run.state in GOING:
-            executor.work_on(
-                run_id=run.pk, work_of=work_of, worker=worker_status.name(), clock=timezone.now, slice_s=SLICE_S
-            )
+            executor.execute_run(run_id=run.pk, worker=worker_status.worker_name(), clock=timezone.now, slice_s=SLICE_S)
             run.refresh_from_db()
             told = self._tell(run, told)
             if run.state in GOING and not run.chunks.filter(state=JobState.QUEUED).exists():

@@ -13,9 +13,8 @@ from inference.backends.encoders import EncoderSettingsError
 from inference.backends.mobilenet import NAME as MOBILENET
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, Precision, Run, RunState
 from inference.services import encoders, worker_status
-from inference.services.executor import work_on
+from inference.services.executor import execute_run
 from inference.services.runs import RunRefusedError, start_embeddings
-from inference.services.works import work_of
 from languages.models import Language
 from people.management.arguments import PROJECT_HELP, named, project_of
 from people.models import Project
@@ -64,9 +63,9 @@ class Command(BaseCommand):
         self._work(run)
 
     def _work(self, run: Run) -> None:
-        worker = worker_status.name()
+        worker = worker_status.worker_name()
         while True:
-            has_more = work_on(run_id=run.pk, work_of=work_of, worker=worker, clock=timezone.now, slice_s=TOLD_EVERY_S)
+            has_more = execute_run(run_id=run.pk, worker=worker, clock=timezone.now, slice_s=TOLD_EVERY_S)
             run.refresh_from_db()
             self.stdout.write(f"{run.done + run.failed:,} of {run.total:,}")
             if not has_more:
