@@ -41,8 +41,8 @@ class Scale(models.IntegerChoices):
 
 
 class EqualCaptions(models.TextChoices):
-    SHOWN = "shown", _("Shown to raters like any other pair")
-    SIMILAR = "similar", _("Counted as SIMILAR without being shown")
+    SHOWN = "shown", _("Show them to raters like any other pair")
+    SIMILAR = "similar", _("Count them as SIMILAR without showing them")
 
 
 class Comparison(models.Model):
@@ -163,7 +163,7 @@ class JudgingBatch(models.Model):
 class Kind(models.TextChoices):
     PAIR = "pair", _("Pair")
     GOLD = "gold", _("Gold pair")
-    REPEAT = "repeat", _("Repeat with sides swapped")
+    REPEAT = "repeat", _("Repeat, sides swapped")
 
 
 class Judgement(models.Model):
@@ -226,8 +226,8 @@ class Judgement(models.Model):
 
 class RaterState(models.TextChoices):
     PAUSED = "paused", _("Paused")
-    RESTORED = "restored", _("Goes on")
-    EXCLUDED = "excluded", _("Left out")
+    RESTORED = "restored", _("Restored")
+    EXCLUDED = "excluded", _("Excluded")
     WITHDRAWN = "withdrawn", _("Consent withdrawn")
 
 

@@ -35,7 +35,7 @@ class CollectionForm(forms.Form):
         to_field_name="slug",
         empty_label=_("Choose…"),
         help_text=_("Which images are to be described."),
-        error_messages={"invalid_choice": _("There is no such collection any more. Choose another.")},
+        error_messages={"invalid_choice": _("This collection no longer exists. Choose another one.")},
     )
 
     def __init__(self, *args: Any, collections: QuerySet[Collection], **kwargs: Any) -> None:

@@ -57,9 +57,9 @@ class ProgressPage:
 def columns() -> list[Column[RoundProgress]]:
     return [
         Column("language", _("Language"), lambda row: row.round.language.name.casefold(), is_number=False),
-        Column("wanted", _("Wanted"), lambda row: row.wanted),
+        Column("wanted", _("Required"), lambda row: row.wanted),
         Column("done", _("Done"), lambda row: row.done),
-        Column("assigned", _("In hand"), lambda row: row.assigned),
+        Column("assigned", _("Assigned"), lambda row: row.assigned),
         Column("open", _("Free"), lambda row: row.open),
         Column("expired", _("Expired batches"), lambda row: row.expired),
         Column("late", _("Late"), lambda row: row.late),

@@ -154,7 +154,9 @@ class SeasonForm(TextsForm):
                 required=False,
                 empty_label=_now("Not played in this language"),
                 initial=chosen.get(tag, first),
-                error_messages={"invalid_choice": _now("There are no such vectors of this language any more.")},
+                error_messages={
+                    "invalid_choice": _now("These word vectors no longer exist for this language. Choose others.")
+                },
             )
         if season is not None:
             self._offer_both("starts", season.starts_at, season.time_zone)
@@ -167,7 +169,7 @@ class SeasonForm(TextsForm):
         if found is None:
             ending = "/" + asked.casefold().replace(" ", "_")
             close = [zone for name, zone in named.items() if name.endswith(ending)]
-            text = _now("There is no time zone of this name. Choose one from the list, such as %(example)s.")
+            text = _now("Unknown time zone. Choose one from the list, for example %(example)s.")
             raise forms.ValidationError(text % {"example": close[0] if close else "Europe/Berlin"})
         return found
 
@@ -206,10 +208,10 @@ class SeasonForm(TextsForm):
 
     def _offer(self, which: str, first: datetime, second: datetime, time_zone: str) -> None:
         field = self.fields[f"{which}_which"]
-        labels = (_now("The first time it comes, %(utc)s UTC"), _now("The second time it comes, %(utc)s UTC"))
+        labels = (_now("The first time, %(utc)s UTC"), _now("The second time, %(utc)s UTC"))
         said = [label % {"utc": at.strftime("%H:%M")} for label, at in zip(labels, (first, second), strict=True)]
         field.choices = list(zip((FIRST, SECOND), said, strict=True))  # type: ignore[attr-defined]
-        field.label = _now("The clock shows this time twice in %(zone)s. Which one is meant?") % {"zone": time_zone}
+        field.label = _now("Clocks in %(zone)s show this time twice. Which one do you mean?") % {"zone": time_zone}
         self.twice.add(which)
 
     def terms(self) -> Terms:

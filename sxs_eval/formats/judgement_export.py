@@ -72,7 +72,7 @@ NUMBERS = ("choice", "seconds", "instructions_version", "position")
 """Columns that hold null, not an empty text, where nothing is known."""
 EQUAL = "equal"
 """The kind of a row that nobody judged."""
-WHY_NOT = {"excluded": "left out", "paused": "paused"}
+WHY_NOT = {"excluded": "excluded", "paused": "paused"}
 
 
 class Layout(TextChoices):

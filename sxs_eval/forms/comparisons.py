@@ -36,8 +36,8 @@ class CollectionForm(forms.Form):
         queryset=Collection.objects.none(),
         to_field_name="slug",
         empty_label=_("Choose…"),
-        help_text=_("Whose images the captions are of."),
-        error_messages={"invalid_choice": _("There is no such collection any more. Choose another.")},
+        help_text=_("The captions describe the images of this collection."),
+        error_messages={"invalid_choice": _("This collection no longer exists. Choose another one.")},
     )
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
@@ -53,13 +53,13 @@ class ModelsForm(forms.Form):
         label=_("Base model"),
         queryset=CaptioningModel.objects.none(),
         empty_label=_("Choose…"),
-        help_text=_("What the other one is measured against."),
+        help_text=_("The test model is measured against this one."),
     )
     test = forms.ModelChoiceField(
         label=_("Test model"),
         queryset=CaptioningModel.objects.none(),
         empty_label=_("Choose…"),
-        help_text=_("A gain above zero means that raters find its captions better than those of the base model."),
+        help_text=_("A gain above zero means that raters prefer its captions to those of the base model."),
     )
 
     def __init__(
@@ -81,7 +81,7 @@ class ModelsForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if cleaned.get("base") and cleaned.get("base") == cleaned.get("test"):
-            self.add_error("test", _now("A model cannot be compared with itself: choose another one."))
+            self.add_error("test", _now("A model cannot be compared with itself. Choose another one."))
         return cleaned
 
 
@@ -93,18 +93,18 @@ class _Judging(BatchesForm):
         min_value=1,
         max_value=HIGHEST_REPLICATION,
         initial=3,
-        help_text=_("Each a different person. The method uses 3."),
+        help_text=_("Each pair is judged by this many different people. The method uses 3."),
     )
     batch_size = batch_size_field(
         label=_("Pairs per batch"),
         initial=20,
-        help_text=_("How many one person takes at a time. Attention items come on top."),
+        help_text=_("How many a rater takes at a time. Attention items are added to these."),
     )
     hold_h = hold_field(
         initial=4,
         help_text=_(
-            "After that time without work on it what is not judged goes to somebody else. Whoever is at work gets "
-            "more time."
+            "After this time without an answer, the pairs that are not judged go to somebody else. Each answer "
+            "extends the deadline."
         ),
     )
     gold_percent = forms.IntegerField(
@@ -113,8 +113,9 @@ class _Judging(BatchesForm):
         max_value=MOST_ATTENTION_PERCENT,
         initial=0,
         help_text=_(
-            "Pairs of which it is known which caption is better. They are never counted, and show who does not look. "
-            "Where you import none, they are drawn: a caption of the image against one of another image."
+            "Pairs where the better caption is known. They never count, and show which raters do not pay "
+            "attention. If you import none, they are drawn at random: a caption of the image against one of "
+            "another image."
         ),
     )
     repeat_percent = forms.IntegerField(
@@ -122,23 +123,23 @@ class _Judging(BatchesForm):
         min_value=0,
         max_value=MOST_ATTENTION_PERCENT,
         initial=0,
-        help_text=_("Pairs that a rater sees a second time with the sides swapped. The second answer is not counted."),
+        help_text=_("Pairs that a rater sees a second time with the sides swapped. The second answer does not count."),
     )
     checks_before_pause = forms.IntegerField(
-        label=_("Attention items before anybody is paused"),
+        label=_("Attention items before a rater can be paused"),
         min_value=1,
         max_value=MOST_CHECKS,
         initial=5,
-        help_text=_("Gold pairs and repeats together, so that one slip stops nobody."),
+        help_text=_("Gold pairs and repeats together. More of them make a pause after a single slip less likely."),
     )
     failures_percent = forms.IntegerField(
-        label=_("Paused above this many failures in 100"),
+        label=_("Pause a rater above this many failures in 100"),
         min_value=0,
         max_value=100,
         initial=40,
         help_text=_(
-            "Whoever is paused gets no more pairs, and their judgements do not count, until a manager has looked at "
-            "it. With 100 nobody is paused."
+            "A paused rater gets no more pairs, and their judgements do not count until a manager decides. "
+            "With 100, nobody is paused."
         ),
     )
 
@@ -152,22 +153,22 @@ class ComparisonForm(_Judging):
     """The third step: in which languages, over which images, and how."""
 
     subset = forms.IntegerField(
-        label=_("How many images"),
+        label=_("Number of images"),
         min_value=1,
         required=False,
-        help_text=_("Leave it empty for the whole collection. A smaller number is drawn at random by the seed."),
+        help_text=_("Leave empty for the whole collection. Otherwise this many are drawn at random with the seed."),
     )
     seed = forms.IntegerField(
         label=_("Seed"),
         min_value=0,
         max_value=LARGEST_SEED,
-        help_text=_("Comparisons with the same seed and number of images are over the same images."),
+        help_text=_("Comparisons with the same seed and number of images use the same images."),
     )
     scale = forms.TypedChoiceField(
         label=_("Scale"), choices=Scale.choices, coerce=int, initial=Scale.SEVEN, widget=forms.RadioSelect
     )
     equal_captions = forms.ChoiceField(
-        label=_("Pairs whose captions are equal"),
+        label=_("Pairs with equal captions"),
         choices=EqualCaptions.choices,
         initial=EqualCaptions.SHOWN,
         widget=forms.RadioSelect,
@@ -207,7 +208,7 @@ class ComparisonForm(_Judging):
     def clean_subset(self) -> int | None:
         subset: int | None = self.cleaned_data["subset"]
         if subset is not None and subset > self.images:
-            text = _now("The collection has %(images)d images only. Leave it empty for all of them.")
+            text = _now("The collection has only %(images)d images. Leave this empty to use all of them.")
             raise forms.ValidationError(text % {"images": self.images})
         return subset
 
@@ -258,7 +259,8 @@ class SettingsForm(_Judging):
         super().__init__(data, initial=initial)
         self.comparison = comparison
         self.fields["replication"].help_text = _(
-            "Each a different person. Lowering it takes nothing away that is judged or in hand."
+            "Each pair is judged by this many different people. A lower number does not affect pairs that are "
+            "judged or assigned."
         )
 
     def settings(self) -> PoolSettings:
@@ -278,18 +280,16 @@ class GoldFileForm(forms.Form):
     file = forms.FileField(
         label=_("File"),
         help_text=_(
-            "One JSON object on each line with “image” (key, file name or SHA-256), “better” and “worse”: two captions "
-            "in the language of the comparison."
+            "One JSON object per line with “image” (key, file name or SHA-256), “better” and “worse”: two "
+            "captions in the language of the comparison."
         ),
     )
-    only_these = forms.BooleanField(
-        label=_("Use only these: switch off the gold pairs that are there now"), required=False
-    )
+    only_these = forms.BooleanField(label=_("Use only these: switch off all existing gold pairs"), required=False)
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if file.size > LARGEST_GOLD_FILE:
-            text = _now("The file has more than %(limit)d MB. Send it in several parts.")
+            text = _now("The file is larger than %(limit)d MB. Upload it in several parts.")
             raise forms.ValidationError(text % {"limit": LARGEST_GOLD_FILE // 2**20})
         return file
 
@@ -300,7 +300,7 @@ class DecisionForm(forms.Form):
     RESTORE, EXCLUDE = "restore", "exclude"
 
     decision = forms.ChoiceField(
-        choices=[(RESTORE, _("Goes on")), (EXCLUDE, _("Left out"))],
+        choices=[(RESTORE, _("Restore")), (EXCLUDE, _("Exclude"))],
         error_messages={
             "required": _("Choose one of the two buttons."),
             "invalid_choice": _("Choose one of the two buttons."),
@@ -311,13 +311,13 @@ class DecisionForm(forms.Form):
         required=False,
         max_length=LONGEST_NOTE,
         widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
-        help_text=_("Why. Only managers see it."),
+        help_text=_("Your reason. Required to exclude a rater. Only managers can see it."),
     )
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if cleaned.get("decision") == self.EXCLUDE and "note" in cleaned and not cleaned["note"]:
-            self.add_error("note", _now("Say why this rater is left out, for whoever asks later."))
+            self.add_error("note", _now("Enter a reason for excluding this rater."))
         return cleaned
 
 

@@ -92,11 +92,11 @@ class PlanForm(forms.Form):
         queryset=Collection.objects.none(),
         to_field_name="slug",
         empty_label=_("Choose…"),
-        help_text=_("Whose images the captions are of."),
-        error_messages={"invalid_choice": _("There is no such collection any more. Choose another.")},
+        help_text=_("The captions describe the images of this collection."),
+        error_messages={"invalid_choice": _("This collection no longer exists. Choose another one.")},
     )
     subset = forms.IntegerField(
-        label=_("How many images"),
+        label=_("Number of images"),
         min_value=1,
         required=False,
         initial=planning.IMAGES,
@@ -140,7 +140,7 @@ class PlanForm(forms.Form):
     def _pace_help(self) -> str:
         values = {"seconds": floatformat(self.measured.seconds), "number": self.measured.judgements}
         if not self.measured.judgements:
-            text = _now("Empty: %(seconds)s are assumed, as there are too few judgements in this project to measure.")
+            text = _now("Leave empty to assume %(seconds)s, because this project has too few judgements to measure it.")
             return text % values
         text = ngettext(
             "Empty: %(seconds)s, the median of %(number)d judgement in this project.",
@@ -187,7 +187,7 @@ class PlanForm(forms.Form):
         if "scores" not in cleaned:
             return cleaned
         if not cleaned["scores"].strip():
-            self.add_error("scores", _now("Paste the scores here, or choose a file with them."))
+            self.add_error("scores", _now("Paste the scores here, or choose a file."))
             return cleaned
         sets = [name for name in cleaned.get("sets", "").split(",") if name.strip()]
         try:

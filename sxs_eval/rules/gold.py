@@ -32,10 +32,10 @@ def gold_line(value: Any) -> GoldLine:
         With why, for who made the file.
     """
     if not isinstance(value, dict):
-        raise GoldPairError(_("Not a JSON object with “image”, “better” and “worse”."))
+        raise GoldPairError(_("This line is not a JSON object with “image”, “better” and “worse”."))
     better, worse = (_caption(value, name) for name in ("better", "worse"))
     if are_equal(better.text, worse.text):
-        raise GoldPairError(_("Both captions are the same, so neither is the better one."))
+        raise GoldPairError(_("Both captions are the same, so neither can be the better one."))
     return GoldLine(better.reference, better.text, worse.text)
 
 

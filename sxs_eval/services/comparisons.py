@@ -84,7 +84,7 @@ def create_comparison(
         The two models are one.
     """
     if base == test:
-        raise ComparisonError(_("A model cannot be compared with itself: choose another base or test model."))
+        raise ComparisonError(_("A model cannot be compared with itself. Choose another base or test model."))
     with transaction.atomic():
         if not Instructions.objects.filter(project=project).exists():
             Instructions.objects.create(project=project, version=1, body=defaults.instructions(), created_by=by)

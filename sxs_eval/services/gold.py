@@ -95,11 +95,11 @@ def _only(images: Sequence[Image]) -> Image | None:
 def _problem(line: GoldLine, images: Sequence[Image], there: dict[int, tuple[str, str]]) -> str:
     name = {"name": line.reference}
     if not images:
-        return _("“%(name)s”: no image of the collection has this key, file name or SHA-256.") % name
+        return _("No image in the collection has the key, file name or SHA-256 “%(name)s”.") % name
     if len(images) > 1:
-        return _("“%(name)s” may be several images of the collection. Name it by its key.") % name
+        return _("Several images in the collection match “%(name)s”. Use the key instead.") % name
     if there.get(images[0].pk, (line.better, line.worse)) != (line.better, line.worse):
-        return _("“%(name)s” has another gold pair already. Each image can have one.") % name
+        return _("“%(name)s” already has a different gold pair. Each image can have only one.") % name
     return ""
 
 

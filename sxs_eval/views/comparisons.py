@@ -122,7 +122,7 @@ def pairs_add(request: HttpRequest, slug: str, comparison_id: int) -> HttpRespon
     comparison = comparison_for(request.user, slug, comparison_id)
     services.ask_for_missing_pairs(comparison_ids=[comparison.pk])
     tasks.nudge_filling([comparison.pk])
-    messages.success(request, _("New captions are being looked for; the numbers change within seconds."))
+    messages.success(request, _("Looking for new captions. The numbers below will change within seconds."))
     return redirect("sxs_eval:comparison-list", slug)
 
 
@@ -154,9 +154,9 @@ def _progress(request: HttpRequest, slug: str) -> dict[str, object]:
 
 def _say_what_was_made(request: HttpRequest, made: Sequence[Comparison], already: Sequence[Language]) -> None:
     if made:
-        messages.success(request, _("The pairs are being made; the table below fills within seconds."))
+        messages.success(request, _("The pairs are being created. The table below will fill within seconds."))
     if already:
-        text = _("There already, with the same seed, and left as it is: %(languages)s.")
+        text = _("Not created, because comparisons with the same seed already exist: %(languages)s.")
         messages.info(request, text % {"languages": ", ".join(language.name for language in already)})
 
 
@@ -164,15 +164,15 @@ def _say_what_is_short(request: HttpRequest, form: ComparisonForm) -> None:
     wanted = form.cleaned_data["subset"] or form.images
     short = [row for row in form.chosen() if row.images < wanted]
     if short:
-        text = _("Fewer than %(wanted)d images are described by both models, so that there are fewer pairs: %(rows)s.")
+        text = _("There are fewer than %(wanted)d pairs, because both models describe fewer images: %(rows)s.")
         rows = ", ".join(f"{row.language.name} ({row.images})" for row in short)
         messages.warning(request, text % {"wanted": wanted, "rows": rows})
 
 
 def _say_what_stays_above(request: HttpRequest, comparison: Comparison, above: int) -> None:
     text = ngettext(
-        "%(language)s: %(number)d pair keeps more places, as more people than that judged it or are at it.",
-        "%(language)s: %(number)d pairs keep more places, as more people than that judged them or are at them.",
+        "%(language)s: %(number)d pair keeps more places, because more people have judged it or are judging it.",
+        "%(language)s: %(number)d pairs keep more places, because more people have judged them or are judging them.",
         above,
     )
     if above:

@@ -64,7 +64,7 @@ def _chosen(project: Project, comparison: str) -> list[Comparison]:
     if not comparison:
         return list(found.order_by("pk"))
     if not comparison.isascii() or not comparison.isdigit() or len(comparison) > 18:
-        raise Http404(_("There is no such comparison in this project."))
+        raise Http404(_("This project has no such comparison."))
     return [get_object_or_404(found, pk=comparison)]
 
 

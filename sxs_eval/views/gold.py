@@ -45,7 +45,7 @@ def gold_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpRespon
 def gold_change(request: HttpRequest, slug: str, comparison_id: int, gold_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id)
     if not GoldPair.objects.filter(comparison=comparison, pk=gold_id).exists():
-        raise Http404(_("There is no such gold pair in this comparison."))
+        raise Http404(_("This comparison has no such gold pair."))
     services.use_gold_pair(comparison=comparison, gold_id=gold_id, is_used=request.POST.get("is_used") == "1")
     page = request.POST.get("page", "")
     query = f"?page={page}" if page.isascii() and page.isdigit() else ""
@@ -55,8 +55,8 @@ def gold_change(request: HttpRequest, slug: str, comparison_id: int, gold_id: in
 def _refused(request: HttpRequest, comparison: Comparison) -> HttpResponse:
     messages.error(
         request,
-        _("You have a batch with pictures of this comparison to finish yourself, and the page says what models wrote "
-          "about them. Hand that batch in first, or ask somebody else to look."),
+        _("You have a batch with images of this comparison, and this page shows what models wrote about them. "
+          "Submit that batch first, or ask somebody else."),
     )  # fmt: skip
     return redirect("sxs_eval:comparison-list", comparison.project.slug)
 
@@ -92,8 +92,8 @@ def _page(
 
 def _say_what_was_added(request: HttpRequest, outcome: services.GoldImport) -> None:
     text = ngettext(
-        "%(number)d gold pair was added, %(already)d were there already.",
-        "%(number)d gold pairs were added, %(already)d were there already.",
+        "%(number)d gold pair was added. %(already)d were already there.",
+        "%(number)d gold pairs were added. %(already)d were already there.",
         outcome.added,
     )
     messages.success(request, text % {"number": outcome.added, "already": outcome.already})

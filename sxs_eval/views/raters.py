@@ -49,8 +49,8 @@ def _page(
     if has_assigned_pictures(user_of(request), [comparison]):
         messages.error(
             request,
-            _("You have a batch with pictures of this comparison to finish yourself, and the page says what models "
-              "wrote about them. Hand that batch in first, or ask another manager to look."),
+            _("You have a batch with images of this comparison, and this page shows what models wrote about "
+              "them. Submit that batch first, or ask another manager."),
         )  # fmt: skip
         return redirect("sxs_eval:comparison-list", comparison.project.slug)
     rows = raters_of(comparison)
@@ -68,8 +68,8 @@ def _exclude(request: HttpRequest, comparison: Comparison, rater: User, note: st
         comparison=comparison, rater=rater, note=note, by=user_of(request), now=timezone.now()
     )
     text = ngettext(
-        "%(name)s is left out. %(number)d judgement is kept but not counted; somebody else judges that pair.",
-        "%(name)s is left out. %(number)d judgements are kept but not counted; others judge those pairs.",
+        "%(name)s is excluded. %(number)d judgement is kept but does not count. Another rater judges that pair.",
+        "%(name)s is excluded. %(number)d judgements are kept but do not count. Other raters judge those pairs.",
         freed,
     )
     messages.success(request, text % {"name": rater.username, "number": freed})
@@ -81,11 +81,11 @@ def _restore(request: HttpRequest, comparison: Comparison, rater: User, note: st
             comparison=comparison, rater=rater, note=note, by=user_of(request), now=timezone.now()
         )
     except RaterStatus.DoesNotExist:
-        messages.info(request, _("%(name)s was not paused and simply goes on.") % {"name": rater.username})
+        messages.info(request, _("%(name)s was not paused, so nothing has changed.") % {"name": rater.username})
         return
     if standing.state in LEFT_OUT:
-        text = _("%(name)s was left out before and stays so: others have been given those pairs.")
+        text = _("%(name)s stays excluded: the pairs have already been reassigned to other raters.")
         messages.warning(request, text % {"name": rater.username})
     else:
-        text = _("%(name)s goes on; all judgements count again, and the failures up to now are forgiven.")
+        text = _("%(name)s is restored. All judgements count again, and failures so far are forgiven.")
         messages.success(request, text % {"name": rater.username})

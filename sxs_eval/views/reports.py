@@ -80,8 +80,8 @@ def results_show(request: HttpRequest, slug: str) -> HttpResponse:
 
 def captions_are_closed() -> str:
     return _(
-        "You have a batch with pictures of this project to finish yourself, and here it says what the models wrote "
-        "about them. Hand that batch in first, or ask somebody else."
+        "You have a batch with images of this project, and this page shows what models wrote about them. "
+        "Submit that batch first, or ask somebody else."
     )
 
 

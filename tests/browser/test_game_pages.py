@@ -256,7 +256,7 @@ def test_a_nickname_is_changed_and_the_end_of_the_season_is_seen(live_server: An
     expect(page.locator(".winner--1")).to_contain_text("Ana the Owl")
     expect(page.locator(".winner--2")).to_contain_text("Bob")
     expect(page.locator("tr.is-me")).to_contain_text("100")
-    expect(page.locator(".board__me")).to_contain_text("number 1 of 2")
+    expect(page.locator(".board__me")).to_contain_text("rank is 1 of 2")
 
 
 def test_who_has_no_rank_is_told_why(table: Table, page: Page) -> None:

@@ -37,7 +37,7 @@ def propose(page: Page, address: str, project: Project, scores: Path) -> None:
     page.goto(f"{address}/projects/{project.slug}/plan/")
     page.get_by_label("File with the scores").set_input_files(scores)
     page.get_by_label("Collection").select_option(index=1)
-    page.get_by_label("How many images").fill("2")
+    page.get_by_label("Number of images").fill("2")
     page.get_by_label("Gold pairs").fill("50")
     page.get_by_role("button", name="Propose comparisons").click()
 
@@ -60,7 +60,7 @@ def test_costs_follow_the_ticks_and_what_is_ticked_is_made(
     expect_totals(page, "2", "12", "6", "0.1")
     page.get_by_role("checkbox", name="Alpha against Beta").uncheck()
     expect_totals(page, "1", "6", "3", "0.1")
-    page.get_by_role("button", name="Create what is ticked").click()
+    page.get_by_role("button", name="Create selected comparisons").click()
 
     expect(page).to_have_url(f"{live_server.url}/projects/lions/comparisons/")
     [made] = Comparison.objects.all()
@@ -81,7 +81,7 @@ def test_without_javascript_the_same_is_made_and_nothing_is_wider_than_the_scree
     box = page.locator("table").first.bounding_box()
     assert box is not None
     assert box["x"] + box["width"] <= width
-    page.get_by_role("button", name="Create what is ticked").click()
+    page.get_by_role("button", name="Create selected comparisons").click()
     expect(page).to_have_url(f"{live_server.url}/projects/lions/comparisons/")
     assert Comparison.objects.get().base.name == "Beta"
     context.close()

@@ -192,7 +192,7 @@ class TestRows:
                 reasons.setdefault(row["rater"], set()).add(row["why_not"])
         assert [reasons[pseudonym(comparison.project, person)] for person in people] == [
             {"paused"},
-            {"left out"},
+            {"excluded"},
             {"", "late"},
         ]
 

@@ -62,7 +62,7 @@ def test_a_file_that_cannot_be_used_is_told(manager, project, collection, conten
         ({"small": "-1"}, "greater than or equal to 0"),
         ({"sets": "a, b"}, "There is no column “a” with scores"),
         ({"subset": "5"}, "The collection has 4 images only."),
-        ({"collection": "gone"}, "There is no such collection any more."),
+        ({"collection": "gone"}, "This collection no longer exists."),
         ({"replication": "0"}, "greater than or equal to 1"),
     ],
 )
@@ -105,7 +105,7 @@ def test_hours_are_reckoned_with_the_median_pace_of_the_project_where_it_is_meas
     assert measured_pace(make_project()) == Pace(20.0)
     page = manager.post(page_of(project), form_of(collection))
     assert page.context["ticked"].hours == pytest.approx((18 + 4) * 10.5 / 3600)
-    assert f"That is the median of {FEWEST_TIMED} judgements in this project." in page.content.decode()
+    assert f"This is the median of {FEWEST_TIMED} judgements in this project." in page.content.decode()
     given = manager.post(page_of(project), form_of(collection, pace="36"))
     assert given.context["ticked"].hours == pytest.approx((18 + 4) / 100)
 

@@ -54,7 +54,7 @@ def test_managers_and_researchers_see_the_thresholds_and_the_core_languages(proj
     assert page.status_code == 200
     assert 'value="zh, en, hi, es"' in page.content.decode()
     assert re.search(r'name="small" value="1"', page.content.decode())
-    assert "20 are assumed" in page.content.decode()
+    assert "assume 20" in page.content.decode()
 
 
 def test_the_proposal_says_why_with_both_differences_and_what_it_costs(manager, project, collection):
@@ -176,7 +176,7 @@ def test_a_comparison_of_the_same_images_is_there_already_whichever_model_is_the
 
     assert (row.existing == existing) == is_there
     assert is_ticked != is_there
-    assert ("There already" in page.content.decode()) == (is_there or changed == {"language": "zh"})
+    assert ("Already exists" in page.content.decode()) == (is_there or changed == {"language": "zh"})
 
 
 def test_of_a_whole_collection_another_seed_is_no_other_comparison(manager, project, collection, models):

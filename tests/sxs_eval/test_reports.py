@@ -253,7 +253,7 @@ class TestUndefined:
         judge_all(comparison, make_rater(comparison), dict.fromkeys(keys_of(comparison), 3))
         client.force_login(comparison.project.created_by)
         text = text_of(client.get(address("comparison-show", comparison)))
-        assert "ΔSxS +100.0 No interval: All images" in text
+        assert "ΔSxS +100.0 No confidence interval: All images" in text
 
     @pytest.mark.parametrize("images", [0, 1])
     def test_nan_stands_nowhere(self, client, images):
@@ -328,7 +328,7 @@ class TestPairs:
         make_annotator_of(elsewhere, manager)
         annotating.take_batch(round=elsewhere, annotator=manager, now=NOW, rng=Random(1))
         response = reader.get(address(name, comparison), follow=True)
-        assert "You have a batch with pictures of this project to finish yourself" in text_of(response)
+        assert "You have a batch with images of this project" in text_of(response)
         assert "base caption" not in response.content.decode()
         assert reader.get(address("comparison-show", comparison)).status_code == 200
 

@@ -60,13 +60,13 @@ class TestPages:
 
     def test_the_managers_page_says_which_rule_and_what_was_found(self, scripted, manager):
         page = manager.get(reverse("sxs_eval:rater-list", args=["lions", scripted.pk])).content.decode()
-        assert page.count("like a script") == 1
+        assert page.count("looks scripted") == 1
         assert str(Rule.FAST.label) in page
 
     def test_the_report_says_how_many_and_who(self, scripted, manager):
         page = manager.get(reverse("sxs_eval:comparison-show", args=["lions", scripted.pk])).content.decode()
         assert "The answers of 1 rater look like those of a script." in page
-        assert page.count("like a script</span>") == 1
+        assert page.count("looks scripted</span>") == 1
 
     def test_it_goes_by_the_clock_of_the_server(self, scripted):
         ((_rater, broken),) = scripted_raters(scripted).items()

@@ -118,7 +118,7 @@ class TestWhoSeesThePages:
         batches.take_batch(round=round, annotator=writer, now=timezone.now(), rng=Random(1))
         response = client_of(writer).get(path_of(name, comparison), follow=True)
         assert response.redirect_chain[0][0] == path_of("comparison-list", comparison)
-        assert "to finish yourself" in response.content.decode()
+        assert "You have a batch with images of this" in response.content.decode()
         assert not re.search("(base|test) caption of", response.content.decode())
 
 

@@ -74,7 +74,7 @@ class TestCreatingInTheBrowser:
     def test_the_form_sent_twice_makes_it_once(self, manager, project, path, answers):
         manager.post(path, answers)
         page = manager.post(path, answers, follow=True).content.decode()
-        assert "There already, with the same seed, and left as it is: German, Bengali." in page
+        assert "Not created, because comparisons with the same seed already exist: German, Bengali." in page
         assert project.comparisons.filter(base__name="blip").count() == 2
 
     def test_a_seed_is_drawn_anew_each_time_and_can_be_changed(self, manager, path):
@@ -86,7 +86,7 @@ class TestCreatingInTheBrowser:
         counts = {choice.coverage.language.tag: choice.coverage.images for choice in form.choices()}
         assert list(counts.items()) == [("de", 4), ("bn", 2)]
         page = manager.get(path).content.decode()
-        assert "French" in page[page.index("No image is described by both models in:") :]
+        assert "French" in page[page.index("No image has captions by both models in:") :]
         assert "language-fr" not in page
 
     def test_a_language_without_images_is_not_taken_even_if_sent(self, manager, project, path, answers):
@@ -98,23 +98,23 @@ class TestCreatingInTheBrowser:
         other = make_captioner(collection, language="fr")
         asked = {"collection": collection.slug, "base": models[0].pk, "test": other.pk}
         page = manager.get(path_of_create(project), asked).content.decode()
-        assert "No image of this collection is described by both models in any language." in page
+        assert "No image in this collection has captions by both models in the same language." in page
         assert 'name="seed"' not in page
 
     def test_what_is_compared_already_is_said(self, manager, path, answers):
         manager.post(path, answers)
-        assert manager.get(path).content.decode().count("compared already") == 2
+        assert manager.get(path).content.decode().count("already compared") == 2
 
     def test_languages_with_fewer_images_than_wanted_are_said_afterwards(self, manager, path, answers):
         page = manager.post(path, answers | {"subset": "3"}, follow=True).content.decode()
-        assert "Fewer than 3 images are described by both models" in page
+        assert "There are fewer than 3 pairs, because both models describe fewer images" in page
         assert "Bengali (2)" in page
         assert "German (4)" not in page
 
     @pytest.mark.parametrize(
         ("changes", "field", "error"),
         [
-            ({"subset": "5"}, "subset", "has 4 images only"),
+            ({"subset": "5"}, "subset", "has only 4 images"),
             ({"subset": "0"}, "subset", "greater than or equal to 1"),
             ({"seed": ""}, "seed", "This field is required"),
             ({"seed": "-1"}, "seed", "greater than or equal to 0"),
@@ -168,4 +168,4 @@ class TestCreatingInTheBrowser:
 
     def test_a_collection_that_is_not_there_is_said(self, manager, project):
         page = manager.get(path_of_create(project), {"collection": "none"}).content.decode()
-        assert "There is no such collection any more" in page
+        assert "This collection no longer exists" in page

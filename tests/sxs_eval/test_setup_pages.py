@@ -79,14 +79,14 @@ class TestTheListOfComparisons:
         )
         row = next(row for row in project_progress(project, now=NOW).comparisons if row.comparison == made)
         assert (row.pairs, row.unseen, row.wanted) == (0, 3, 0)
-        assert "and 3 equal" in manager.get(reverse("sxs_eval:comparison-list", args=["lions"])).content.decode()
+        assert "plus 3 equal" in manager.get(reverse("sxs_eval:comparison-list", args=["lions"])).content.decode()
 
     def test_paused_raters_are_a_notice_with_the_way_to_them_for_managers(self, manager, researcher, comparison):
         RaterStatus.objects.create(comparison=comparison, person=make_rater(comparison))
         path = path_of("comparison-list", comparison)
         assert "1 rater failed too many attention items" in manager.get(path).content.decode()
         page = researcher.get(path).content.decode()
-        assert "A manager of the project has to look at it" in page
+        assert "A manager of the project must review this" in page
         assert "1 rater paused" in researcher.get(path_of("evaluation-list", comparison)).content.decode()
 
     def test_evaluations_cost_the_same_however_many_comparisons_there_are(self, manager, comparison):
@@ -170,7 +170,7 @@ class TestGoldPairs:
     def test_both_captions_are_shown_with_which_is_better(self, manager, comparison, gold):
         page = manager.get(path_of("gold-list", comparison)).content.decode()
         assert page.index(gold.better) < page.index(gold.worse)
-        assert "Not answered yet." in page
+        assert "No answers yet." in page
 
     def test_one_is_switched_off_and_on_again(self, researcher, comparison, gold):
         path = reverse("sxs_eval:gold-change", args=["lions", comparison.pk, gold.pk])
@@ -207,14 +207,14 @@ class TestGoldPairs:
         key = next(entry.key for entry in comparison.collection.entries.all() if entry.image_id != drawn.image_id)
         line = f'{{"image": "{key}", "better": "Ein Hund", "worse": "Ein Boot"}}'
         page = self.send(manager, comparison, line, only_these="on").content.decode()
-        assert "1 gold pair was added, 0 were there already" in page
+        assert "1 gold pair was added. 0 were already there" in page
         own = comparison.gold_pairs.get(better="Ein Hund", worse="Ein Boot")
         assert own.image.entries.get().key == key
         assert own.is_used
         drawn.refresh_from_db()
         assert not drawn.is_used
         again = self.send(manager, comparison, line).content.decode()
-        assert "0 gold pairs were added, 1 were there already" in again
+        assert "0 gold pairs were added. 1 were already there" in again
 
     def test_lines_that_cannot_be_taken_are_named_one_by_one_and_the_others_are_taken(self, manager, comparison):
         comparison.gold_pairs.all().delete()
@@ -234,13 +234,13 @@ class TestGoldPairs:
         assert page.status_code == 422
         text = page.content.decode()
         for problem in (
-            "Line 2: “nowhere”: no image of the collection has this key",
+            "Line 2: No image in the collection has the key, file name or SHA-256 “nowhere”",
             "Line 3: worse: There is no caption.",
             "Line 4: Both captions are the same",
             "Line 5: Names no image",
             "Line 6:",
-            f"Line 7: “{first}” has another gold pair already",
-            "Line 8: Not a JSON object with “image”, “better” and “worse”.",
+            f"Line 7: “{first}” already has a different gold pair",
+            "Line 8: This line is not a JSON object with “image”, “better” and “worse”.",
         ):
             assert problem in text, problem
         assert "Line 1:" not in text
@@ -249,7 +249,7 @@ class TestGoldPairs:
     def test_a_picture_of_another_collection_is_not_taken(self, manager, comparison):
         other = make_collection(1).entries.get()
         line = f'{{"image": "{other.key}", "better": "Ein Hund", "worse": "Ein Boot"}}'
-        assert "no image of the collection" in self.send(manager, comparison, line).content.decode()
+        assert "No image in the collection" in self.send(manager, comparison, line).content.decode()
 
     def test_a_file_without_one_good_line_switches_nothing_off(self, manager, comparison, gold):
         self.send(manager, comparison, "not json", only_these="on")
