@@ -2,3 +2,5 @@
 
 What has no value for some data raises `UndefinedFigureError`, which says why; nothing here returns NaN.
 """
+
+__version__ = "0.1.0"

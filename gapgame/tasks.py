@@ -10,12 +10,12 @@ from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
 
+from crosslens_metrics.formats.word_vectors import WordVectorFileError
 from gapgame.models import Season
 from gapgame.services import closing, item_imports, marking
 from images.models import ImportKind
 from images.services import jobs
 from images.tasks import ask_for_sizes
-from inference.rules.word_vectors import WordVectorFileError
 from inference.services.word_vectors import import_packaged
 
 logger = logging.getLogger(__name__)

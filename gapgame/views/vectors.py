@@ -11,10 +11,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from crosslens_metrics.formats.word_vectors import WordVectorFileError
 from gapgame import tasks
 from gapgame.permissions import READERS
 from inference.models import WordVectorSet
-from inference.rules.word_vectors import GLOVE, USE_MULTILINGUAL, WordVectorFileError
+from inference.rules.word_vectors import GLOVE, USE_MULTILINGUAL
 from inference.services.word_vectors import import_packaged
 from languages.models import Language
 from people.models import Role

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from pathlib import Path
 
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors, read_named_vectors
-from crosslens_metrics.word_vectors import (
-    MANIFEST,
-    MalformedTableError,
-    TableWriter,
-    Vectors,
-    open_table,
-    read_manifest,
-)
+from crosslens_metrics.formats.word_vectors import WordVectorFileError, vectors_in
+from crosslens_metrics.word_vectors import MalformedTableError, Vectors
 from inference.models import WordVectorSet
-from inference.rules.word_vectors import PACKAGED, WordVectorFileError
+from inference.rules.word_vectors import PACKAGED
 from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
 from inference.services.word_vectors import import_packaged
 from languages.models import Language
@@ -40,28 +31,11 @@ def word_vectors(given: str, *, language: str, copy_to: Path) -> Vectors | None:
     """
     if given == NO_VECTORS:
         return None
-    path = Path(given)
     try:
-        if path.is_file():
-            return _of_file(path, language=language, folder=copy_to)
-        if (path / MANIFEST).is_file():
-            return open_table(path)
-        return vectors_of(_signature(given, language))
+        found = vectors_in(Path(given), language=language, copy_to=copy_to)
+        return vectors_of(_signature(given, language)) if found is None else found
     except (WordVectorFileError, WordVectorsUnavailableError, MalformedTableError) as refused:
         raise CommandError(str(refused)) from refused
-
-
-def named_vectors(path: Path, *, option: str) -> NamedVectors:
-    """The file of vectors that an option names.
-
-    Raises
-    ------
-    CommandError
-    """
-    try:
-        return read_named_vectors(path)
-    except MalformedVectorsError as error:
-        raise CommandError(f"{option}: {error}") from error
 
 
 def check_file_to_write(path: Path) -> None:
@@ -91,22 +65,3 @@ def _signature(given: str, language: str) -> str:
             f"Import them with import_word_vectors, or name packaged ones: {', '.join(PACKAGED)}."
         )
     return row.signature
-
-
-def _of_file(path: Path, *, language: str, folder: Path) -> Vectors:
-    # Loads gensim, which nothing but an import needs.
-    from inference.formats.word_vectors import copy_file, format_of
-
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".vectors-"))
-    try:
-        copy_file(
-            path, format_of(path), lambda dimensions: TableWriter(unfinished, dimensions=dimensions, language=language)
-        )
-        if not folder.exists():
-            unfinished.rename(folder)
-        elif read_manifest(folder).signature != read_manifest(unfinished).signature:
-            raise CommandError(f"{folder} holds other word vectors than {path}. Choose another folder.")
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-    return open_table(folder)

@@ -3,17 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
-
-
-class FileFormat(StrEnum):
-    WORD2VEC = "word2vec"
-    WORD2VEC_BINARY = "word2vec-binary"
-    GLOVE = "glove"
-
-
-class WordVectorFileError(Exception):
-    """Word vectors cannot be imported, and why."""
 
 
 @dataclass(frozen=True)

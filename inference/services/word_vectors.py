@@ -15,10 +15,11 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
+from crosslens_metrics.formats.word_vectors import FileFormat, WordVectorFileError, copy_file
 from crosslens_metrics.word_vectors import MalformedTableError, Manifest, TableWriter, check_table, read_manifest
 from inference.backends import use_multilingual
 from inference.models import VectorKind, WordVectorSet
-from inference.rules.word_vectors import GLOVE, PACKAGED, USE_MULTILINGUAL, FileFormat, WordVectorFileError
+from inference.rules.word_vectors import GLOVE, PACKAGED, USE_MULTILINGUAL
 from inference.selectors.word_vectors import WordVectorsUnavailableError, folder_of
 from languages.models import Language
 
@@ -43,9 +44,6 @@ def import_table(*, path: Path, name: str, language: Language, format: FileForma
     WordVectorFileError
         With the line of the file and the reason, or where the name belongs to other vectors.
     """
-    # Loads gensim, which nothing but an import needs.
-    from inference.formats.word_vectors import copy_file
-
     source = f"{path.name} ({format})"
     return _import(
         lambda writer_of: copy_file(path, format, writer_of), name=name, language=language, source=source, now=now
@@ -68,7 +66,7 @@ def import_packaged(*, name: str, now: datetime, language: Language | None = Non
     if packaged == USE_MULTILINGUAL:
         return _import_encoder(language=language, now=now)
     # Loads pyarrow.
-    from inference.formats.word_vectors import copy_glove
+    from inference.formats.packaged_vectors import copy_glove
 
     return _import(copy_glove, name=name, language=language, source=GLOVE.source, now=now)
 

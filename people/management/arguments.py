@@ -1,9 +1,7 @@
-"""Values of options: checked as they are read, or looked up."""
+"""Values of options that are looked up."""
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
-from collections.abc import Callable
 from typing import TypeVar
 
 from django.core.management.base import CommandError
@@ -16,19 +14,6 @@ from people.models import Owned, Project
 
 Thing = TypeVar("Thing", bound=Owned)
 PROJECT_HELP = "whom what is made belongs to, for it alone; without it, it is shared with all"
-
-
-def whole_number(least: int, most: int) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = least - 1
-        if not least <= value <= most:
-            raise ArgumentTypeError(f"must be a whole number from {least:,} to {most:,}, not {text}")
-        return value
-
-    return number
 
 
 def language_of(tag: str) -> Language:

@@ -10,13 +10,12 @@ from django.utils import timezone
 from PIL import Image
 
 from crosslens_metrics.formats.problems import FileProblemsError
+from crosslens_metrics.formats.word_vectors import FileFormat, format_of
 from images.models import Collection
 from images.services.imports import import_path
 from inference.formats.images import UnreadableImageError, pictures_in, read_collection, read_folder
 from inference.formats.pairs import read_pairs
-from inference.formats.word_vectors import format_of
 from inference.management.arguments import check_file_to_write, word_vectors
-from inference.rules.word_vectors import FileFormat
 
 
 def test_pairs_are_read_in_order_with_one_or_several_captions(tmp_path):

@@ -24,7 +24,7 @@ from crosslens_metrics.text import tokenise
 from crosslens_metrics.word_vectors import TableWriter, open_table
 from inference.backends.encoders import ExtraMissingError
 from inference.backends.mobilenet import MobileNet
-from inference.formats.word_vectors import copy_glove
+from inference.formats.packaged_vectors import copy_glove
 from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import CHECKPOINT, MANIFEST, WEIGHTS, Manifest
 from inference.projections.projector import open_projection

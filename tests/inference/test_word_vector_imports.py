@@ -17,10 +17,11 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 
+from crosslens_metrics.formats.word_vectors import FileFormat, WordVectorFileError
 from crosslens_metrics.word_vectors import MANIFEST, MATRIX
 from inference.backends import use_multilingual
 from inference.models import VectorKind, WordVectorSet
-from inference.rules.word_vectors import PACKAGED, FileFormat, WordVectorFileError
+from inference.rules.word_vectors import PACKAGED
 from inference.selectors.word_vectors import WordVectorsUnavailableError, folder_of, vectors_of
 from inference.services.word_vectors import check_vectors, import_packaged, import_table
 from languages.models import Language

@@ -26,6 +26,8 @@ sys.meta_path.insert(0, Absent())
 EVERY_MODULE = """
 import crosslens_metrics
 for module in pkgutil.walk_packages(crosslens_metrics.__path__, "crosslens_metrics."):
+    if module.name.endswith("__main__"):
+        continue
     importlib.import_module(module.name)
 """
 A_SCORE = """

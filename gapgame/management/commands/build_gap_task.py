@@ -9,10 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.commands.arguments import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.tasks import build_task
 from gapgame.rules.task import HELD_OUT_SPLIT, TEST, VALID, TooFewInstancesError
-from people.management.arguments import whole_number
 
 
 class Command(BaseCommand):

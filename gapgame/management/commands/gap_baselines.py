@@ -8,11 +8,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from crosslens_metrics.commands.arguments import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.baselines import predict
 from gapgame.rules.baselines import LONGEST_GRAM, Method
 from gapgame.rules.task import HELD_OUT, TEST
-from people.management.arguments import whole_number
 from tabular.downloads import write_whole
 
 

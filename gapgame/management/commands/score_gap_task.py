@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.commands.arguments import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.word_vectors import MalformedTableError, Vectors, open_table
 from gapgame.formats.predictions import read_filled
@@ -20,7 +21,6 @@ from gapgame.rules.figures import Undefined
 from gapgame.rules.task_scores import BesidePeople, TaskScores, score
 from gapgame.rules.turns import Rule
 from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
-from people.management.arguments import whole_number
 
 
 class Command(BaseCommand):

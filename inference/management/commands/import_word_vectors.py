@@ -9,8 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from crosslens_metrics.formats.word_vectors import FileFormat, WordVectorFileError
 from inference.models import WordVectorSet
-from inference.rules.word_vectors import PACKAGED, FileFormat, WordVectorFileError
+from inference.rules.word_vectors import PACKAGED
 from inference.selectors.word_vectors import WordVectorsUnavailableError
 from inference.services.word_vectors import ImportedVectors, check_vectors, import_packaged, import_table
 from languages.models import Language

@@ -8,16 +8,19 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from crosslens_metrics.commands.annotation_free import named_vectors
+from crosslens_metrics.commands.arguments import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
 from crosslens_metrics.text import Tokenizer, text_version, tokenise
 from inference.backends.encoders import ExtraMissingError
 from inference.formats.pairs import read_pairs
-from inference.management.arguments import NO_VECTORS, VECTORS_HELP, named_vectors, word_vectors
+from inference.management.arguments import NO_VECTORS, VECTORS_HELP, word_vectors
 from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import VECTORS
 from inference.projections.training import Task, train
-from people.management.arguments import language_of, whole_number
+from people.management.arguments import language_of
+from people.management.library import as_command_errors
 
 
 class Command(BaseCommand):
@@ -40,7 +43,8 @@ class Command(BaseCommand):
             raise CommandError(f"No spaces part the words of {language.tag}: give --tokenizer icu or characters.")
         tokenizer = options["tokenizer"] or Tokenizer.WHITESPACE
         config = Config(seed=options["seed"], epochs=options["epochs"])
-        images = named_vectors(features, option="--features")
+        with as_command_errors():
+            images = named_vectors(features, option="--features")
         try:
             images_of, captions = zip(*read_pairs(pairs), strict=True)
             task = Task(

@@ -2,71 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-from argparse import ArgumentParser, ArgumentTypeError
-from pathlib import Path
-from typing import Any
-
-from django.core.management.base import BaseCommand, CommandError
-
-from crosslens_metrics.formats.problems import FileRefusedError
-from crosslens_metrics.formats.tables import read_table
-from crosslens_metrics.reports.correlations import correlations_of
-from crosslens_metrics.reports.metric_agreement import RESAMPLES
-from people.management.arguments import whole_number
-from scoring.management.reports import write_report
+from crosslens_metrics.commands import correlate
+from people.management.library import LibraryCommand
 
 
-def group(text: str) -> tuple[str, list[str]]:
-    column, sign, values = text.partition("=")
-    # A value that holds a comma stands in quotation marks, as in the file.
-    apart = next(csv.reader([values], skipinitialspace=True), [])
-    named = list(dict.fromkeys(value.strip() for value in apart if value.strip()))
-    if not sign or not column.strip() or not named:
-        raise ArgumentTypeError(f"must be a column and its values, as in language=zh,en,hi,es, not {text}")
-    return column.strip(), named
-
-
-class Command(BaseCommand):
-    help = "Correlate automatic differences with people's: Pearson, Spearman, Kendall (tau-b) and Matthews."
-    requires_system_checks = ()
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "file", type=Path, metavar="FILE", help="one evaluation a row; docs/researchers.md tells more"
-        )
-        parser.add_argument("--human", required=True, metavar="COLUMN", help="people's gain")
-        parser.add_argument(
-            "--metric", required=True, nargs="+", action="extend", metavar="COLUMN", help="differences of a metric"
-        )
-        parser.add_argument(
-            "--no-flip", action="store_false", dest="flip", help="one point per evaluation, not both of m1-m2 and m2-m1"
-        )
-        parser.add_argument(
-            "--group", type=group, metavar="COLUMN=VALUE,...", help="also over these evaluations, and over the rest"
-        )
-        parser.add_argument("--skip-missing", action="store_true", help="leave out evaluations without a figure")
-        parser.add_argument("--digits", type=whole_number(1, 12), default=2, help="printed (default %(default)s)")
-        parser.add_argument(
-            "--resamples", type=whole_number(100, 100_000), default=RESAMPLES, help="of the bootstrap (default 10000)"
-        )
-        parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
-        parser.add_argument("--no-intervals", action="store_true", help="only the coefficients")
-        parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
-
-    def handle(self, *, file: Path, human: str, metric: list[str], for_programs: bool, **options: Any) -> None:
-        asked = [human, *metric, *([options["group"][0]] if options["group"] else [])]
-        try:
-            report = correlations_of(
-                read_table(file, asked=asked),
-                human=human,
-                metrics=metric,
-                group=options["group"],
-                flip=options["flip"],
-                skip_missing=options["skip_missing"],
-                resamples=None if options["no_intervals"] else options["resamples"],
-                seed=options["seed"],
-            )
-        except FileRefusedError as refused:
-            raise CommandError(f"{file}:\n{refused}") from refused
-        write_report(self.stdout, report, digits=options["digits"], for_programs=for_programs)
+class Command(LibraryCommand):
+    library = correlate

@@ -1,138 +1,25 @@
-"""`manage.py score_captions CANDIDATES REFERENCES`: automatic metrics of captions in files, without a database."""
+"""`manage.py score_captions CANDIDATES REFERENCES`: automatic metrics of captions in files."""
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser, ArgumentTypeError
-from contextlib import ExitStack
-from pathlib import Path
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
-from crosslens_metrics.document_frequencies import DocumentFrequencies
-from crosslens_metrics.formats.captions import candidates_in, references_in
-from crosslens_metrics.formats.pairs import ImagesDifferError, paired
-from crosslens_metrics.formats.problems import FileProblemsError
-from crosslens_metrics.java import ToolFailedError, ToolMissingError
-from crosslens_metrics.meteor import ELSEWHERE, UnknownLanguageError, program_language
-from crosslens_metrics.reports.scores import FileScores
-from crosslens_metrics.scoring import METRICS, MissingInputError, UnknownMetricError, metric_named, score
-from crosslens_metrics.undefined import UndefinedFigureError
-from crosslens_metrics.word_movers import SolverMissingError
-from people.management.arguments import whole_number
-from scoring.management.annotation_free import (
-    add_annotation_free_arguments,
-    check_given,
-    given_projections,
-    given_vectors,
-)
-from scoring.management.arguments import DEFAULT_LANGUAGE, add_text_arguments, language_tag
-
-DEFAULT_METRICS = ["cider", "cider-d", "bleu", "rouge-l"]
+from crosslens_metrics.commands import score_captions
+from inference.management.arguments import VECTORS_HELP, word_vectors
+from people.management.library import LibraryCommand, as_command_errors
 
 
-def metric_names(text: str) -> list[str]:
-    """Names parted by commas."""
-    names = [name.strip().lower() for name in text.split(",") if name.strip()]
-    for name in names:
-        try:
-            metric_named(name)
-        except UnknownMetricError as error:
-            raise ArgumentTypeError(f"{name!r} is none of {', '.join(METRICS)}") from error
-    if not names:
-        raise ArgumentTypeError("names no metric")
-    return names
+class Command(LibraryCommand):
+    """As in the library; `--vectors` may also name imported word vectors, which are looked up in the database."""
 
-
-def meteor_language(text: str) -> str:
-    """The tag of a language that METEOR has parameters for."""
-    tag = language_tag(text)
-    try:
-        program_language(tag)
-    except UnknownLanguageError as error:
-        raise ArgumentTypeError(str(error)) from error
-    return tag
-
-
-class Command(BaseCommand):
-    help = "Score captions in files against references: CIDEr, BLEU, ROUGE-L, METEOR, WMDRel and others."
-    requires_system_checks = ()
+    library = score_captions
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        known = ", ".join(METRICS)
-        parser.add_argument("candidates", type=Path, help="one caption for each image: COCO, JSON Lines or xm3600")
-        parser.add_argument("references", type=Path, help="one or more captions for each image, in any of these")
-        parser.add_argument(
-            "--metrics", type=metric_names, default=DEFAULT_METRICS, help=f"of {known}, parted by commas"
-        )
-        add_text_arguments(parser)
-        parser.add_argument("--frequencies", type=Path, metavar="FILE", help="for CIDEr, by document_frequencies")
-        parser.add_argument(
-            "--meteor-language",
-            type=meteor_language,
-            metavar="TAG",
-            help=f"whose parameters METEOR uses (default: the captions' own, or {ELSEWHERE} where it has none)",
-        )
-        add_annotation_free_arguments(parser)
-        parser.add_argument("--per-image", action="store_true", help="the values of each image too")
-        parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
-        parser.add_argument("--workers", type=whole_number(1, 64), default=1, help="processor cores (default 1)")
+        score_captions.add_arguments(parser, vectors_help=VECTORS_HELP)
 
-    def handle(
-        self, *, candidates: Path, references: Path, per_image: bool, for_programs: bool, **options: Any
-    ) -> None:
-        language: str | None = options["language"]
-        check_given(options["metrics"], options)
-        try:
-            ours, theirs = candidates_in(candidates, language=language), references_in(references, language=language)
-            language = _one_language(language, ours.language, theirs.language)
-            pairs = paired(ours.captions, theirs.captions)
-            with ExitStack() as stack:
-                scored = score(
-                    pairs.candidates,
-                    pairs.references,
-                    metrics=options["metrics"],
-                    tokenizer=options["tokenizer"],
-                    language=language,
-                    normalise=options["normalise"],
-                    frequencies=_frequencies(options["frequencies"]),
-                    workers=options["workers"],
-                    vectors=given_vectors(options, language=language, stack=stack),
-                    projections=given_projections(options, pairs.images),
-                    meteor_language=options["meteor_language"],
-                )
-        except (FileProblemsError, ImagesDifferError, ToolMissingError, ToolFailedError) as error:
-            raise CommandError(str(error)) from error
-        except (MissingInputError, SolverMissingError, UndefinedFigureError) as error:
-            raise CommandError(str(error)) from error
-        for note in dict.fromkeys(note for one in scored for note in one.notes):
-            self.stderr.write(note)
-        self._write(FileScores(pairs, scored), per_image=per_image, for_programs=for_programs)
-
-    def _write(self, found: FileScores, *, per_image: bool, for_programs: bool) -> None:
-        if for_programs:
-            figures = found.as_json(per_image=per_image)
-            self.stdout.write(json.dumps(figures, ensure_ascii=False, indent=2, allow_nan=False))
-            return
-        lines = list(found.lines())
-        if per_image:
-            lines += ["", *found.image_lines()]
-        self.stdout.write("\n".join(lines))
-
-
-def _one_language(asked: str | None, of_candidates: str | None, of_references: str | None) -> str:
-    if not asked and of_candidates and of_references and of_candidates != of_references:
-        raise CommandError(f"The candidates are in {of_candidates}, the references in {of_references}.")
-    return asked or of_references or of_candidates or DEFAULT_LANGUAGE
-
-
-def _frequencies(path: Path | None) -> DocumentFrequencies | None:
-    if path is None:
-        return None
-    try:
-        return DocumentFrequencies.load(path)
-    except OSError as error:
-        raise CommandError(f"The file {path} cannot be read: {error.strerror}.") from error
-    except ValueError as error:
-        raise CommandError(f"{path} holds no document frequencies that can be used: {error}") from error
+    def handle(self, **options: Any) -> None:
+        with as_command_errors():
+            score_captions.run(
+                Namespace(**options), write=self.stdout.write, note=self.stderr.write, open_vectors=word_vectors
+            )

@@ -10,8 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.commands.arguments import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
-from people.management.arguments import whole_number
 from sxs_eval.formats.judgement_files import read_judgements
 from sxs_eval.formats.reports import report_on
 

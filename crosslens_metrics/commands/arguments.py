@@ -1,13 +1,29 @@
-"""Options of commands about text."""
+"""Options that commands share."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
+from collections.abc import Callable
 
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from crosslens_metrics.text import NORMALISED_BY_DEFAULT, Tokenizer
 
 DEFAULT_LANGUAGE = "en"
+
+
+def whole_number(least: int, most: int) -> Callable[[str], int]:
+    """The type of an option that takes whole numbers from `least` to `most`."""
+
+    def number(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if not least <= value <= most:
+            raise ArgumentTypeError(f"must be a whole number from {least:,} to {most:,}, not {text}")
+        return value
+
+    return number
 
 
 def language_tag(text: str) -> str:

@@ -1,0 +1,68 @@
+"""`caption_stats FILE`: how many captions there are and how long they are, by language."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from crosslens_metrics.caption_stats import COLUMNS, CaptionStatistics, MalformedFileError, read_captions, statistics_of
+from crosslens_metrics.commands.running import CommandFailedError, Write
+
+HELP = "Say how many captions there are and how long they are, by language, as the published table does."
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help="a file in the layout of Crossmodal-3600")
+    add_json_argument(parser)
+
+
+def add_json_argument(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--json", action="store_true", dest="for_programs", help="write a list of objects instead of a table"
+    )
+
+
+def run(options: Namespace, *, write: Write, note: Write) -> None:
+    """Write the statistics of a file.
+
+    Raises
+    ------
+    CommandFailedError
+    """
+    write_statistics(write, statistics_in(options.file), for_programs=options.for_programs)
+
+
+def statistics_in(file: Path) -> Mapping[str, CaptionStatistics]:
+    """The statistics of a file by language.
+
+    Raises
+    ------
+    CommandFailedError
+    """
+    try:
+        with file.open("rb") as opened:
+            return statistics_of(read_captions(opened))
+    except MalformedFileError as error:
+        raise CommandFailedError(f"{file}, {error}") from error
+    except OSError as error:
+        raise CommandFailedError(f"The file {file} cannot be read: {error.strerror}.") from error
+
+
+def write_statistics(write: Write, found: Mapping[str, CaptionStatistics], *, for_programs: bool) -> None:
+    """Write a table, or a list of objects for programs."""
+    rows = [{"language": tag, **statistics.as_columns()} for tag, statistics in found.items()]
+    write(json.dumps(rows, indent=2) if for_programs else _as_table(rows))
+
+
+def _as_table(rows: Iterable[Mapping[str, Any]]) -> str:
+    lines = [COLUMNS, *(tuple("-" if row[name] is None else str(row[name]) for name in COLUMNS) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(COLUMNS))]
+    return "\n".join(
+        "  ".join(
+            [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
+        )
+        for line in lines
+    )

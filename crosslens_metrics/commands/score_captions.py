@@ -1,0 +1,133 @@
+"""`score_captions CANDIDATES REFERENCES`: automatic metrics of captions in files."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from contextlib import ExitStack
+from pathlib import Path
+
+from crosslens_metrics.commands.annotation_free import (
+    VECTORS_HELP,
+    OpenVectors,
+    add_annotation_free_arguments,
+    check_given,
+    given_projections,
+    given_vectors,
+    vectors_of_file,
+)
+from crosslens_metrics.commands.arguments import DEFAULT_LANGUAGE, add_text_arguments, language_tag, whole_number
+from crosslens_metrics.commands.running import CommandFailedError, Write, as_json
+from crosslens_metrics.document_frequencies import DocumentFrequencies
+from crosslens_metrics.formats.captions import candidates_in, references_in
+from crosslens_metrics.formats.pairs import ImagesDifferError, paired
+from crosslens_metrics.formats.problems import FileProblemsError
+from crosslens_metrics.java import ToolFailedError, ToolMissingError
+from crosslens_metrics.meteor import ELSEWHERE, UnknownLanguageError, program_language
+from crosslens_metrics.reports.scores import FileScores
+from crosslens_metrics.scoring import METRICS, MissingInputError, UnknownMetricError, metric_named, score
+from crosslens_metrics.undefined import UndefinedFigureError
+from crosslens_metrics.word_movers import SolverMissingError
+
+HELP = "Score captions in files against references: CIDEr, BLEU, ROUGE-L, METEOR, WMDRel and others."
+DEFAULT_METRICS = ["cider", "cider-d", "bleu", "rouge-l"]
+
+
+def metric_names(text: str) -> list[str]:
+    """Names parted by commas."""
+    names = [name.strip().lower() for name in text.split(",") if name.strip()]
+    for name in names:
+        try:
+            metric_named(name)
+        except UnknownMetricError as error:
+            raise ArgumentTypeError(f"{name!r} is none of {', '.join(METRICS)}") from error
+    if not names:
+        raise ArgumentTypeError("names no metric")
+    return names
+
+
+def meteor_language(text: str) -> str:
+    """The tag of a language that METEOR has parameters for."""
+    tag = language_tag(text)
+    try:
+        program_language(tag)
+    except UnknownLanguageError as error:
+        raise ArgumentTypeError(str(error)) from error
+    return tag
+
+
+def add_arguments(parser: ArgumentParser, *, vectors_help: str = VECTORS_HELP) -> None:
+    known = ", ".join(METRICS)
+    parser.add_argument("candidates", type=Path, help="one caption for each image: COCO, JSON Lines or xm3600")
+    parser.add_argument("references", type=Path, help="one or more captions for each image, in any of these")
+    parser.add_argument("--metrics", type=metric_names, default=DEFAULT_METRICS, help=f"of {known}, parted by commas")
+    add_text_arguments(parser)
+    parser.add_argument("--frequencies", type=Path, metavar="FILE", help="for CIDEr, by document_frequencies")
+    parser.add_argument(
+        "--meteor-language",
+        type=meteor_language,
+        metavar="TAG",
+        help=f"whose parameters METEOR uses (default: the captions' own, or {ELSEWHERE} where it has none)",
+    )
+    add_annotation_free_arguments(parser, vectors_help=vectors_help)
+    parser.add_argument("--per-image", action="store_true", help="the values of each image too")
+    parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
+    parser.add_argument("--workers", type=whole_number(1, 64), default=1, help="processor cores (default 1)")
+
+
+def run(options: Namespace, *, write: Write, note: Write, open_vectors: OpenVectors = vectors_of_file) -> None:
+    """Write the figures of the captions, and to `note` what should be known of them.
+
+    Raises
+    ------
+    CommandFailedError
+    """
+    language: str | None = options.language
+    check_given(options.metrics, options)
+    try:
+        ours = candidates_in(options.candidates, language=language)
+        theirs = references_in(options.references, language=language)
+        language = _one_language(language, ours.language, theirs.language)
+        pairs = paired(ours.captions, theirs.captions)
+        with ExitStack() as stack:
+            scored = score(
+                pairs.candidates,
+                pairs.references,
+                metrics=options.metrics,
+                tokenizer=options.tokenizer,
+                language=language,
+                normalise=options.normalise,
+                frequencies=_frequencies(options.frequencies),
+                workers=options.workers,
+                vectors=given_vectors(options, language=language, stack=stack, open_vectors=open_vectors),
+                projections=given_projections(options, pairs.images),
+                meteor_language=options.meteor_language,
+            )
+    except (FileProblemsError, ImagesDifferError, ToolMissingError, ToolFailedError) as error:
+        raise CommandFailedError(str(error)) from error
+    except (MissingInputError, SolverMissingError, UndefinedFigureError) as error:
+        raise CommandFailedError(str(error)) from error
+    for said in dict.fromkeys(said for one in scored for said in one.notes):
+        note(said)
+    found = FileScores(pairs, scored)
+    if options.for_programs:
+        write(as_json(found.as_json(per_image=options.per_image)))
+        return
+    for line in [*found.lines(), *(["", *found.image_lines()] if options.per_image else [])]:
+        write(line)
+
+
+def _one_language(asked: str | None, of_candidates: str | None, of_references: str | None) -> str:
+    if not asked and of_candidates and of_references and of_candidates != of_references:
+        raise CommandFailedError(f"The candidates are in {of_candidates}, the references in {of_references}.")
+    return asked or of_references or of_candidates or DEFAULT_LANGUAGE
+
+
+def _frequencies(path: Path | None) -> DocumentFrequencies | None:
+    if path is None:
+        return None
+    try:
+        return DocumentFrequencies.load(path)
+    except OSError as error:
+        raise CommandFailedError(f"The file {path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise CommandFailedError(f"{path} holds no document frequencies that can be used: {error}") from error
