@@ -13,13 +13,13 @@ class AnnotationConfig(AppConfig):
         from annotation.selectors.work import assigned_images
         from annotation.services import withdrawal
         from images.models import Collection
-        from inference import exposure
         from inference.models import CaptioningModel
+        from inference.selectors import assigned_work
         from people import personal_data
         from people.services.ownership import register
 
-        exposure.register("annotation", assigned_images, images_being_rated)
-        exposure.register(TO_REWRITE, images_to_rewrite)
+        assigned_work.register("annotation", assigned_images, images_being_rated)
+        assigned_work.register(TO_REWRITE, images_to_rewrite)
         personal_data.register(
             "annotation", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )

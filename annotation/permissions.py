@@ -24,7 +24,7 @@ from annotation.models import (
     RoundKind,
     VerificationBatch,
 )
-from inference import exposure
+from inference.selectors import assigned_work
 from languages.models import Language
 from people.models import Membership, Project, Role, User
 from people.permissions import project_for
@@ -39,7 +39,7 @@ from people.selectors.qualification import (
 # Who may rate what others wrote: those who may write, and those who were invited for nothing but judging.
 RATERS = (Role.ANNOTATOR, Role.RATER)
 TO_REWRITE = "annotation: anew"
-"""The kind of work that captions sent back are, to `exposure`: what was said about them is for their author to read."""
+"""The kind of work of captions sent back, for `assigned_work`: what was said about them is for their author to read."""
 RELEASE_READERS = (Role.MANAGER, Role.RESEARCHER)
 
 
@@ -122,7 +122,7 @@ def caption_sent_back_to(user: User | AnonymousUser, caption_id: int) -> Caption
 
 def readable_feedback(user: User) -> QuerySet[Feedback]:
     """What managers said to `user`, save on pictures that they have in hand: it may tell what others wrote."""
-    assigned = exposure.assigned(user, "caption__image", besides=TO_REWRITE)
+    assigned = assigned_work.is_assigned(user, "caption__image", besides=TO_REWRITE)
     return Feedback.objects.filter(Q(caption=None) | ~assigned, person=user)
 
 
@@ -134,7 +134,7 @@ def release_for(user: User | AnonymousUser, slug: str, number: int) -> Release:
 
 def has_assigned_pictures(user: User, project: Project) -> bool:
     """Whether `user`, in whatever project or kind of work, has yet to finish with pictures that `project` captions."""
-    assigned = exposure.assigned(user, "image")
+    assigned = assigned_work.is_assigned(user, "image")
     # Captions that came from a file have no task.
     tasks, from_files = CaptionTask.objects.filter(assigned), Caption.objects.filter(assigned, item=None)
     return any(found.filter(round__project=project).exists() for found in (tasks, from_files))

@@ -27,7 +27,7 @@ from crosslens_metrics.word_vectors import TableWriter
 from gapgame.models import Access, GapItem, ItemImage, ItemSet, Player, RepresentativeSource, Season, SeasonLanguage
 from images.models import Collection, Image, JobState
 from images.rules.sizes import sizes_of
-from images.services import files
+from images.services import file_storage
 from inference.models import VectorKind, WordVectorSet
 from languages.models import Language
 from people.models import Membership, Project, Role, User
@@ -76,7 +76,7 @@ def make_season(name: str, items: int, words: int) -> Season:
     Picture.effect_noise((640, 480), 40).convert("RGB").save(picture, "WEBP", quality=40)
     for image in images:
         for size in sizes_of(image.width, image.height):
-            files.put(files.size_name(image.public_id, size), picture.getvalue())
+            file_storage.put(file_storage.size_name(image.public_id, size), picture.getvalue())
     made = GapItem.objects.bulk_create(
         GapItem(
             item_set=item_set,

@@ -34,7 +34,7 @@ from django.utils import timezone
 from PIL import Image as Pillow
 
 from images.models import Collection, CollectionImage, Image, JobState
-from images.services import files
+from images.services import file_storage
 from inference.backends.captioners import Decoding, GeneratedCaption
 from inference.models import CaptioningModel, Run
 from inference.services import model_cache, runs, worker_status
@@ -187,7 +187,7 @@ def make_collection(name: str, contents: Sequence[bytes]) -> Collection:
     for content in contents:
         digest = sha256(content).hexdigest()
         if len(content) > 100:
-            files.put(f"originals/{digest}", content)
+            file_storage.put(f"originals/{digest}", content)
         images.append(
             Image(
                 sha256=digest,

@@ -11,11 +11,11 @@ class GapgameConfig(AppConfig):
         from gapgame.selectors.hand import assigned_images
         from gapgame.services import withdrawal
         from images.models import Collection
-        from inference import exposure
+        from inference.selectors import assigned_work
         from people import personal_data
         from people.services.ownership import register
 
-        exposure.register("gapgame", assigned_images)
+        assigned_work.register("gapgame", assigned_images)
         personal_data.register(
             "gapgame", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from prometheus_client.mmap_dict import MmapedDict
 
-from inference.rules.space import allocate
+from inference.rules.disk_space import allocate
 
 START_BYTES = 1 << 16
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from django.contrib.auth.models import AnonymousUser
 from django.shortcuts import get_object_or_404
 
-from inference import exposure
+from inference.selectors import assigned_work
 from people.models import Role, User
 from people.permissions import project_for
 from scoring.models import Reference, ReferenceSet, Scoring
@@ -33,4 +33,4 @@ def reference_set_for(user: User | AnonymousUser, slug: str, set_id: int, *roles
 def has_assigned_pictures(user: User, reference_sets: Iterable[ReferenceSet]) -> bool:
     """Whether `user` writes about or judges a picture of `reference_sets` right now: they must not read of it then."""
     of_sets = Reference.objects.filter(reference_set__in=list(reference_sets))
-    return of_sets.filter(exposure.assigned(user, "image")).exists()
+    return of_sets.filter(assigned_work.is_assigned(user, "image")).exists()

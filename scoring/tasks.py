@@ -12,27 +12,27 @@ from django.utils import timezone
 from images.models import ImportKind
 from images.services import jobs
 from scoring.models import OPEN_STATES, Pass, Scoring
-from scoring.services import passes, reference_imports, sweeping
+from scoring.services import reference_imports, scoring_passes, scoring_sweep
 
 
 @shared_task
 def run_pass(pass_id: int) -> None:
-    queue = passes.queue_elsewhere(pass_id=pass_id, now=timezone.now())
+    queue = scoring_passes.queue_elsewhere(pass_id=pass_id, now=timezone.now())
     if queue:
         run_pass.apply_async((pass_id,), queue=queue)
     else:
-        passes.run_pass(pass_id=pass_id, clock=timezone.now)
+        scoring_passes.run_pass(pass_id=pass_id, clock=timezone.now)
 
 
 @shared_task
 def sweep_passes() -> None:
-    for pass_id in sweeping.passes_waiting(now=timezone.now()):
+    for pass_id in scoring_sweep.passes_waiting(now=timezone.now()):
         run_pass.delay(pass_id)
 
 
 @shared_task
 def sweep_scorings() -> None:
-    for pass_id in sweeping.ask_where_changed(now=timezone.now()):
+    for pass_id in scoring_sweep.ask_where_changed(now=timezone.now()):
         run_pass.delay(pass_id)
 
 

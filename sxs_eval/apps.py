@@ -9,19 +9,19 @@ class SxsEvalConfig(AppConfig):
         from django.db.models import Q
 
         from images.models import Collection
-        from inference import exposure
         from inference.models import CaptioningModel
+        from inference.selectors import assigned_work
         from people import personal_data
         from people.services.ownership import register
-        from scoring import verdicts
+        from scoring.selectors import human_judgements
         from sxs_eval.models import Comparison
         from sxs_eval.selectors.data_export import data_export
-        from sxs_eval.selectors.verdicts import verdicts_of
+        from sxs_eval.selectors.human_judgements import human_judgements_of
         from sxs_eval.selectors.work import assigned_images, images_of_worse_captions
         from sxs_eval.services import withdrawal
 
-        exposure.register("sxs_eval", assigned_images, images_of_worse_captions)
-        verdicts.register("sxs_eval", verdicts_of)
+        assigned_work.register("sxs_eval", assigned_images, images_of_worse_captions)
+        human_judgements.register("sxs_eval", human_judgements_of)
         personal_data.register(
             "sxs_eval", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )

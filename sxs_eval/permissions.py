@@ -10,7 +10,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from inference import exposure
+from inference.selectors import assigned_work
 from people.models import Membership, Role, User
 from people.permissions import project_for
 from people.selectors.qualification import MissingRequirement, Work, missing_requirements_of, still_takes_part
@@ -62,7 +62,7 @@ def has_assigned_pictures(user: User, comparisons: list[Comparison]) -> bool:
     """Whether `user` writes about or judges a picture of `comparisons` right now: they must read no more of it then."""
     shown = ((Pair, "image"), (GoldPair, "image"), (GoldPair, "other_image"))
     return any(
-        kind.objects.filter(exposure.assigned(user, image), comparison__in=comparisons).exists()
+        kind.objects.filter(assigned_work.is_assigned(user, image), comparison__in=comparisons).exists()
         for kind, image in shown
     )
 

@@ -24,7 +24,7 @@ from people.permissions import may_start_projects
 from people.rules.roles import conflicting_roles
 from people.services.withdrawal import withdraw_consent
 from scoring.models import Pass
-from scoring.services.passes import run_pass
+from scoring.services.scoring_passes import run_pass
 from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, RaterStatus
 from sxs_eval.rules.figures import Undefined
 from sxs_eval.rules.judging import are_equal

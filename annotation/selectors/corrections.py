@@ -12,7 +12,7 @@ from annotation.models import Caption, CaptionItem, CaptionState, RoundState, Se
 from annotation.permissions import TO_REWRITE
 from annotation.rules import text_checks
 from images.selectors import Picture, picture_of
-from inference import exposure
+from inference.selectors import assigned_work
 from languages.models import Language
 from people.models import Membership, Project, Role, User
 
@@ -61,7 +61,9 @@ def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.CaptionPro
 def rewriting(caption: Caption, author: User) -> Rewriting:
     """What the page of one caption that was sent back shows its author."""
     last = caption.sent_back.latest("at")
-    is_hidden = Caption.objects.filter(exposure.assigned(author, "image", besides=TO_REWRITE), pk=caption.pk).exists()
+    is_hidden = Caption.objects.filter(
+        assigned_work.is_assigned(author, "image", besides=TO_REWRITE), pk=caption.pk
+    ).exists()
     return Rewriting(
         caption_id=caption.pk,
         project=caption.round.project,

@@ -23,7 +23,7 @@ from annotation.models import (
 )
 from annotation.permissions import TO_REWRITE, readable_feedback
 from images.models import CollectionImage
-from inference import exposure
+from inference.selectors import assigned_work
 from people.models import User
 from people.personal_data import Part
 
@@ -38,7 +38,9 @@ def _of_round(path: str) -> dict[str, F]:
 
 def data_export(person: User) -> Iterator[Part]:
     hidden = set(
-        CaptionItem.objects.filter(exposure.assigned(person, "image"), person=person).values_list("image", flat=True)
+        CaptionItem.objects.filter(assigned_work.is_assigned(person, "image"), person=person).values_list(
+            "image", flat=True
+        )
     )
     yield Part("batches", _("Batches of pictures that you took, to rate and to write about."), _batches(person))
     yield Part(
@@ -133,7 +135,7 @@ def _captions(person: User) -> QuerySet[Any, Any]:
 
 def _sent_back(person: User) -> QuerySet[Any, Any]:
     found = SentBack.objects.filter(caption__author=person).exclude(
-        exposure.assigned(person, "caption__image", besides=TO_REWRITE)
+        assigned_work.is_assigned(person, "caption__image", besides=TO_REWRITE)
     )
     return found.order_by("at", "pk").values(
         "note",

@@ -22,7 +22,7 @@ from annotation.models import (
 from annotation.rules.word_diff import Piece, word_diff
 from images.models import CollectionImage, Image
 from images.selectors import Picture, picture_of
-from inference import exposure
+from inference.selectors import assigned_work
 from languages.models import Language
 from people.models import Project, Role, User
 from people.rules.markdown import to_html
@@ -108,7 +108,7 @@ def _visible(guidelines: Guidelines, viewer: User) -> QuerySet[GuidelineExample]
         collection__entries__image=OuterRef("image"),
     ).exclude(Exists(Caption.objects.filter(round=OuterRef("pk"), image=OuterRef(OuterRef("image")), author=viewer)))
     examples = GuidelineExample.objects.filter(guidelines=guidelines)
-    return examples.exclude(exposure.assigned(viewer, "image")).exclude(Exists(to_come))
+    return examples.exclude(assigned_work.is_assigned(viewer, "image")).exclude(Exists(to_come))
 
 
 def _not_over() -> Q:

@@ -6,7 +6,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from annotation.models import CaptionItem, Round, RoundKind, RoundState, Stage, Verdict
 from annotation.selectors.verification import images_being_rated
-from inference import exposure
+from inference.selectors import assigned_work
 from people.models import User
 
 DECIDED_PILOT = (RoundState.ACCEPTED, RoundState.REJECTED)
@@ -36,5 +36,5 @@ def previously_seen(annotator: User, round: Round, *, besides_pilots: bool = Fal
         Q(Exists(written))
         | Q(Exists(rated))
         | Q(**{f"{image}__in": images_being_rated(annotator)})
-        | exposure.assigned(annotator, image, besides="annotation")
+        | assigned_work.is_assigned(annotator, image, besides="annotation")
     )

@@ -27,7 +27,7 @@ from annotation.permissions import RATERS, missing_requirements_of_rounds
 from annotation.selectors.work import LevelChoice, level_choices
 from images.models import CollectionImage
 from images.selectors import Picture, picture_of
-from inference import exposure
+from inference.selectors import assigned_work
 from languages.models import Language
 from people.models import Membership, Project, User
 from people.selectors.qualification import MissingRequirement
@@ -142,7 +142,7 @@ def not_for(rater: User) -> Q:
         Q(verification_task__caption__author=rater)
         | ~Q(verification_task__caption__state=CaptionState.COUNTED)
         | Q(**{f"{image}__in": images_to_write_about(rater)})
-        | exposure.assigned(rater, image, besides="annotation")
+        | assigned_work.is_assigned(rater, image, besides="annotation")
     )
 
 

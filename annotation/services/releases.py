@@ -23,7 +23,7 @@ from annotation.models import Release
 from annotation.selectors.releases import OPEN_STATES, lacking
 from annotation.services.release_changes import ReleaseNotPossibleError
 from images.models import JobState
-from images.services import files
+from images.services import file_storage
 from people.models import Project, User, WebhookEvent
 from people.services import audit_log, webhooks
 
@@ -227,10 +227,10 @@ def _build(release: Release, clock: Clock) -> None:
         for name in names:
             beat()
             with (folder / name).open("rb") as file:
-                files.put(f"{release.folder}/{name}", file)
+                file_storage.put(f"{release.folder}/{name}", file)
         beat()
         with archive.open("rb") as file:
-            files.put(release.archive, file)
+            file_storage.put(release.archive, file)
     _finish(release, now=clock())
 
 

@@ -30,7 +30,7 @@ from gapgame.services.items import is_closed
 from gapgame.services.representatives import Central
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
 from images.permissions import collections_in
-from images.services import files as storage
+from images.services import file_storage as storage
 from images.services import jobs
 from images.services.imports import FILE_NAMES, NOT_OF_ONE_FILE, keep_waiting, unexpected
 from images.services.jobs import Clock

@@ -19,8 +19,8 @@ from gapgame.rules.items import GapItemError, ImageReference
 from gapgame.rules.stripping import stripped, words_beside
 from gapgame.rules.words import is_named_in
 from images.models import Collection, CollectionImage, Image
+from images.rules.image_checks import ImageFacts, ImageRefusedError, check_name, inspect
 from images.rules.manifests import Attribution, inside
-from images.rules.pictures import ImageRefusedError, PictureFacts, check_name, inspect
 from images.services.collections import file_name_of, put_in
 from images.services.images import image_of, sha256_of, store_original
 from images.services.sources import Content, Entry, Problem, spooled
@@ -38,7 +38,7 @@ class Taken:
     """A picture that lies in storage and waits for its row. `facts` is None where there is a row already."""
 
     sha256: str
-    facts: PictureFacts | None
+    facts: ImageFacts | None
     size_bytes: int
     attribution: Attribution
     file_name: str

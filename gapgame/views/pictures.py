@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from gapgame.permissions import turn_shown_to
 from gapgame.selectors.play import image_at, served_size
-from images.services.files import read_size
+from images.services.file_storage import read_size
 from people.requests import user_of
 
 RETRY_AFTER_S = 5

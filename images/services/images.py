@@ -1,4 +1,4 @@
-"""Storing pictures by their content, and making the sizes that are served."""
+"""Store images by their content, and make the sizes that are served."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from django.db import transaction
 from django.db.models import F, Q
 
 from images.models import Image, JobState
-from images.rules.derive import derive
+from images.rules.image_checks import ImageFacts, check_name, inspect
 from images.rules.manifests import Attribution
-from images.rules.pictures import PictureFacts, check_name, inspect
-from images.services import files
+from images.rules.resizing import served_sizes
+from images.services import file_storage
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ def sha256_of(file: IO[bytes]) -> str:
     return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
-def store_original(file: IO[bytes], *, name: str, size_bytes: int) -> tuple[str, PictureFacts | None]:
+def store_original(file: IO[bytes], *, name: str, size_bytes: int) -> tuple[str, ImageFacts | None]:
     """Check the picture in `file` and keep its bytes; returns its sha256 and, where it is new, its facts.
 
     Raises
@@ -49,15 +49,15 @@ def store_original(file: IO[bytes], *, name: str, size_bytes: int) -> tuple[str,
     if Image.objects.filter(sha256=sha256).exists():
         return sha256, None
     facts = inspect(file, name=name, size_bytes=size_bytes)
-    stored = files.original_name(sha256)
+    stored = file_storage.original_name(sha256)
     if not default_storage.exists(stored):
         file.seek(0)
-        files.put(stored, file)
+        file_storage.put(stored, file)
     return sha256, facts
 
 
 def image_of(
-    *, sha256: str, facts: PictureFacts | None, attribution: Attribution, size_bytes: int, now: datetime
+    *, sha256: str, facts: ImageFacts | None, attribution: Attribution, size_bytes: int, now: datetime
 ) -> tuple[Image, bool]:
     """The one row of the picture, made where it is new; and whether it is. Call within a transaction.
 
@@ -69,7 +69,7 @@ def image_of(
         north, east = facts.position or (None, None)
         has_position = attribution.latitude is not None
         values = {
-            "original": files.original_name(sha256),
+            "original": file_storage.original_name(sha256),
             "format": facts.format,
             "bytes": size_bytes,
             "width": facts.width,
@@ -117,8 +117,8 @@ def make_sizes(*, image_id: int, now: datetime) -> None:
         image.save(update_fields=["sizes_state", "sizes_lease_until", "sizes_attempts"])
     try:
         with default_storage.open(image.original) as file:
-            for size, content in derive(file, kind=image.format):
-                files.put(files.size_name(image.public_id, size), content)
+            for size, content in served_sizes(file, kind=image.format):
+                file_storage.put(file_storage.size_name(image.public_id, size), content)
     except Exception as error:  # whatever it was, the other pictures wait, and the row tells
         log.exception("sizes of image %s", image_id)
         if image.sizes_attempts >= MAX_SIZES_ATTEMPTS:

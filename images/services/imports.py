@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileRefusedError
 from images.models import Collection, ImportJob, ImportKind, Outcome
-from images.rules.pictures import ImageRefusedError
-from images.services import files, jobs
+from images.rules.image_checks import ImageRefusedError
+from images.services import file_storage, jobs
 from images.services.collections import KeyTakenError, file_name_of, key_of, put_in
 from images.services.images import image_of, store_original
 from images.services.jobs import Clock
@@ -59,7 +59,7 @@ def keep_waiting(uploads: Iterable[UploadedFile[Any]]) -> tuple[str, list[str]]:
     names = []
     for position, upload in enumerate(uploads, start=1):
         upload.seek(0)
-        files.put(f"{folder}/{position}", upload)
+        file_storage.put(f"{folder}/{position}", upload)
         names.append((upload.name or str(position))[: jobs.NAME_CHARACTERS])
     return folder, names
 

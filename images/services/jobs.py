@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.records import printable
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
-from images.services import files
+from images.services import file_storage
 from people.models import Project
 
 Clock = Callable[[], datetime]
@@ -181,7 +181,7 @@ def finish(job: ImportJob, *, now: datetime, error: str = "") -> None:
     held = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
     state = JobState.FAILED if error else JobState.DONE
     if held.update(state=state, error=printable(error), lease_until=None, finished_at=now) and job.folder:
-        files.drop_folder(job.folder)
+        file_storage.drop_folder(job.folder)
 
 
 def jobs_waiting(*, kind: ImportKind, now: datetime) -> list[int]:

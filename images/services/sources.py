@@ -19,8 +19,8 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.problems import FileRefusedError
 from images.rules import limits, manifests
 from images.rules.archives import contents_of, is_hidden, open_zip
+from images.rules.image_checks import ImageRefusedError
 from images.rules.manifests import Attribution, BrokenLine, Line
-from images.rules.pictures import ImageRefusedError
 
 KEPT_IN_MEMORY_BYTES = 4 * limits.MEGABYTE
 UNPACKING_FAILED = (

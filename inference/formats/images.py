@@ -1,4 +1,4 @@
-"""Pictures for an encoder: those in a folder, or those of a collection, each with the name that its vector gets."""
+"""Read images for an encoder from a folder or a collection, each with the name that its vector gets."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from django.core.files.storage import default_storage
 from PIL import Image, UnidentifiedImageError
 
 from images.models import Collection
-from images.rules.derive import upright
+from images.rules.resizing import upright
 
 ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp"})
 
 
-class UnreadableImageError(Exception):
-    """A picture cannot be read; names it."""
+class ImageFileError(Exception):
+    """An image cannot be read; the message names it."""
 
 
 def pictures_in(folder: Path) -> list[str]:
-    """The pictures in a folder and the folders in it, by their path from there; hidden ones are left out."""
-    found = (path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file())
-    names = (path.relative_to(folder) for path in found)
+    """List the images in a folder and its subfolders by their relative path, without hidden ones."""
+    paths = (path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file())
+    names = (path.relative_to(folder) for path in paths)
     return sorted(name.as_posix() for name in names if not any(part.startswith(".") for part in name.parts))
 
 
 def read_folder(folder: Path, names: list[str]) -> Iterator[tuple[str, Image.Image]]:
-    """Each picture under its path.
+    """Read the images of a folder; yields each with its path.
 
     Raises
     ------
-    UnreadableImageError
+    ImageFileError
     """
     for name in names:
         with _opened(folder / name, name) as file:
@@ -39,25 +39,25 @@ def read_folder(folder: Path, names: list[str]) -> Iterator[tuple[str, Image.Ima
 
 
 def read_collection(collection: Collection) -> Iterator[tuple[str, Image.Image]]:
-    """Each picture of a collection under its key.
+    """Read the images of a collection; yields each with its key.
 
     Raises
     ------
-    UnreadableImageError
+    ImageFileError
     """
     for entry in collection.entries.select_related("image").iterator():
         try:
             with default_storage.open(entry.image.original) as file:
                 yield entry.key, _upright(file, entry.key)
         except FileNotFoundError as error:
-            raise UnreadableImageError(f"The file of picture {entry.key} is gone from storage.") from error
+            raise ImageFileError(f"The file of picture {entry.key} is gone from storage.") from error
 
 
 def _opened(path: Path, name: str) -> IO[bytes]:
     try:
         return path.open("rb")
     except OSError as error:
-        raise UnreadableImageError(f"Picture {name} cannot be read ({error.strerror}).") from error
+        raise ImageFileError(f"Picture {name} cannot be read ({error.strerror}).") from error
 
 
 def _upright(file: IO[bytes], name: str) -> Image.Image:
@@ -65,4 +65,4 @@ def _upright(file: IO[bytes], name: str) -> Image.Image:
         # As runs on the platform read it, so that the same encoder gives the same features.
         return upright(file, side=None)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError, Warning) as error:
-        raise UnreadableImageError(f"Picture {name} cannot be read as a picture ({error}).") from error
+        raise ImageFileError(f"Picture {name} cannot be read as a picture ({error}).") from error

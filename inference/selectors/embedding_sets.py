@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from crosslens_metrics.central import SAME_WITHIN
 from images.models import CollectionImage
 from images.selectors import Picture, picture_of
-from inference.exposure import assigned
 from inference.models import EmbeddingSet, Encoder, ModelCaption, Precision
 from inference.permissions import embedding_sets_for, encoders_for
+from inference.selectors.assigned_work import is_assigned
 from inference.selectors.embeddings import BLOCK_NUMBERS, Embeddings, nearest, open_set
 from inference.selectors.gallery import hidden_from
 from people.models import User
@@ -95,7 +95,7 @@ def neighbours(found: EmbeddingSet, image_id: int, viewer: User) -> list[SetImag
 
 def assigned_of(viewer: User, found: EmbeddingSet) -> set[int]:
     """The images of the set's collection that `viewer` has in hand."""
-    held = CollectionImage.objects.filter(assigned(viewer, "image"), collection=found.run.collection_id)
+    held = CollectionImage.objects.filter(is_assigned(viewer, "image"), collection=found.run.collection_id)
     return set(held.values_list("image_id", flat=True))
 
 

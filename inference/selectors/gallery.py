@@ -17,8 +17,8 @@ from django.utils.translation import gettext_lazy as _
 
 from images.models import Collection, CollectionImage, Image
 from images.selectors import Picture, picture_of
-from inference.exposure import assigned
 from inference.models import CaptioningModel, ModelCaption
+from inference.selectors.assigned_work import is_assigned
 from languages.models import Language
 from people.models import User
 
@@ -111,7 +111,7 @@ def gallery_page(asked: Asked, viewer: User, *, after: str = "", before: str = "
 
 def hidden_from(viewer: User, images: Iterable[int]) -> set[int]:
     """Those of `images` that `viewer` has in hand."""
-    held = Image.objects.filter(assigned(viewer, "pk"), pk__in=list(images))
+    held = Image.objects.filter(is_assigned(viewer, "pk"), pk__in=list(images))
     return set(held.values_list("pk", flat=True))
 
 

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, QuerySet
 
-from inference import exposure
 from inference.models import GOING, CaptioningModel, Run, RunEvent, RunFailure, RunState
 from inference.permissions import models_for, runs_for
+from inference.selectors import assigned_work
 from inference.selectors.workers import WorkerRow, worker_rows
 from people.models import User
 
@@ -111,7 +111,7 @@ def gone_through(run: Run) -> int:
 
 def failures_of(run: Run, viewer: User) -> QuerySet[RunFailure]:
     """Without those of images that `viewer` has in hand."""
-    found = run.failures.exclude(exposure.assigned(viewer, "image"))
+    found = run.failures.exclude(assigned_work.is_assigned(viewer, "image"))
     return found.select_related("image", "language").order_by("pk")
 
 

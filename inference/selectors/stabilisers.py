@@ -13,8 +13,8 @@ from django.db.models import Count, QuerySet
 
 from images.models import Collection, CollectionImage
 from images.permissions import collections_to_use
-from inference.exposure import assigned
 from inference.models import CaptioningModel, ModelCaption
+from inference.selectors.assigned_work import is_assigned
 from people.models import User
 from tabular.downloads import in_pieces
 from tabular.spreadsheets import BYTE_ORDER_MARK, csv_line
@@ -75,7 +75,7 @@ def tallies(model: CaptioningModel, viewer: User) -> list[Tally]:
 
 def stabilisers_table(model: CaptioningModel, collection: Collection, viewer: User) -> Iterator[bytes]:
     """A CSV file with a line for each image: never the words. Of those that `viewer` has in hand, figures neither."""
-    entries = CollectionImage.objects.filter(assigned(viewer, "image"), collection=collection)
+    entries = CollectionImage.objects.filter(is_assigned(viewer, "image"), collection=collection)
     held = set(entries.values_list("image_id", flat=True))
     counted = _per_image(model, "image__entries__key").filter(image__entries__collection=collection)
     rows = counted.order_by("image__entries__key").iterator(chunk_size=2000)

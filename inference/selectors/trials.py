@@ -11,8 +11,8 @@ from django.db.models import QuerySet
 
 from images.models import CollectionImage, Image, JobState
 from images.permissions import collections_to_use
-from images.rules.derive import derive
-from images.rules.pictures import HEAD_BYTES, sniffed
+from images.rules.image_checks import HEAD_BYTES, sniffed
+from images.rules.resizing import served_sizes
 from images.selectors import SHOWN_SIZE, Picture, picture_of
 from inference.models import CaptioningModel, Trial
 from inference.selectors.gallery import hidden_from
@@ -81,7 +81,7 @@ def upload_of(trial: Trial) -> bytes | None:
     try:
         with default_storage.open(trial.upload) as file:
             kind = sniffed(file.read(HEAD_BYTES))
-            sizes = derive(file, kind=kind) if kind else iter(())
+            sizes = served_sizes(file, kind=kind) if kind else iter(())
             return next((content for size, content in sizes if size <= SHOWN_SIZE), None)
     except FileNotFoundError:
         return None

@@ -19,11 +19,11 @@ from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from images.models import JobState
-from images.services import files
+from images.services import file_storage
 from inference.backends.encoders import EncoderSettingsError
 from inference.models import Chunk, EmbeddingSet, RunFailure
+from inference.rules.disk_space import allocate
 from inference.rules.runs import unpack_ids
-from inference.rules.space import allocate
 from inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, digest_of, open_set
 from inference.selectors.vector_cache import working_file
 
@@ -40,7 +40,7 @@ def put_part(chunk: Chunk, of: EmbeddingSet, ids: Sequence[int], vectors: NDArra
     np.save(content, rows, allow_pickle=False)
     row = Chunk.objects.filter(pk=chunk.pk)
     start = row.values_list("vectors", flat=True).get()
-    files.put(f"{_parts_folder(of)}/{chunk.position:06}-{start}.npy", content.getvalue())
+    file_storage.put(f"{_parts_folder(of)}/{chunk.position:06}-{start}.npy", content.getvalue())
     row.update(vectors=start + len(ids))
 
 
@@ -81,9 +81,9 @@ def put_together(of: EmbeddingSet) -> None:
         name = f"{_folder(of)}/{digest[:DIGITS_IN_NAME]}/{VECTORS_FILE}"
         listed = io.BytesIO()
         np.save(listed, ids, allow_pickle=False)
-        files.put(_beside(name), listed.getvalue())
+        file_storage.put(_beside(name), listed.getvalue())
         with unfinished.open("rb") as file:
-            files.put(name, file)
+            file_storage.put(name, file)
         of.rows, of.dimensions, of.file, of.digest = len(ids), vectors.shape[1], name, digest
         of.save(update_fields=["rows", "dimensions", "file", "digest"])
     finally:
@@ -95,7 +95,7 @@ def put_together(of: EmbeddingSet) -> None:
 
 
 def drop_parts(of: EmbeddingSet) -> None:
-    files.drop_folder(_parts_folder(of))
+    file_storage.drop_folder(_parts_folder(of))
 
 
 def _gathered(of: EmbeddingSet, chunks: Sequence[Chunk], ids: NDArray[np.int64], path: Path) -> NDArray[Any] | None:

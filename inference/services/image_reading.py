@@ -9,7 +9,7 @@ from django.core.files.storage import default_storage
 from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
-from images.rules.derive import upright
+from images.rules.resizing import upright
 
 LARGE_PIXELS = 16_000_000
 _large = threading.Lock()

@@ -19,8 +19,8 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.records import printable
 from images.models import Image, JobState
-from images.rules.pictures import ImageRefusedError, inspect
-from images.services import files
+from images.rules.image_checks import ImageRefusedError, inspect
+from images.services import file_storage
 from images.services.images import sha256_of
 from inference.backends.captioners import (
     BackendSettingsError,
@@ -31,7 +31,7 @@ from inference.backends.captioners import (
     OutOfMemoryError,
 )
 from inference.models import IMPORTED, CaptioningModel, ModelCaption, Trial
-from inference.selectors.likeness import is_like_one_assigned
+from inference.selectors.image_similarity import resembles_assigned_image
 from inference.services import model_cache, worker_status
 from inference.services.captioning import ENGLISH, checked
 from inference.services.chunks import LEASE, NUDGE_AFTER, RENEW_EVERY_S, LeaseLostError
@@ -108,13 +108,13 @@ def _keep_upload(upload: IO[bytes], name: str, by: User) -> str:
         inspect(upload, name=name, size_bytes=upload.tell())
     except ImageRefusedError as refused:
         raise RunRefusedError(str(refused)) from refused
-    if is_like_one_assigned(upload, by):
+    if resembles_assigned_image(upload, by):
         raise RunRefusedError(
             _("This is like a picture in a batch of your own. Hand that in first, or take another picture.")
         )
     stored = f"trials/{uuid4().hex}"
     upload.seek(0)
-    files.put(stored, upload)
+    file_storage.put(stored, upload)
     return stored
 
 

@@ -10,7 +10,7 @@ from typing import IO
 
 from django.core.files.storage import default_storage
 
-from images.services import files
+from images.services import file_storage
 from operations.readiness import PROBES_FOLDER
 
 CHUNK_BYTES = 1 << 20
@@ -89,4 +89,4 @@ def checksum(path: Path) -> str:
 
 def put_back(name: str, path: Path) -> None:
     with path.open("rb") as file:
-        files.put(name, file)
+        file_storage.put(name, file)

@@ -22,9 +22,9 @@ from people.models import User
 from scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
 from scoring.pages.scores import value_text
 from scoring.rules.packing import unpack_floats, unpack_integers
+from scoring.selectors.human_judgements import HumanJudgements, human_judgements_on
 from scoring.selectors.images import Disagreement, PerImage, disagreements, gains, per_image, texts_of
 from scoring.selectors.scores import current_pass, differences_between, metric_order, shown_times, title_of
-from scoring.verdicts import Verdicts, verdicts_on
 
 PER_PAGE = 10
 SETS_PER_PAGE = 20
@@ -72,8 +72,8 @@ class ImagesPage:
     page: Page[Ranked]
     images: Sequence[ShownImage]
     distribution: BarPlot
-    others: Sequence[Verdicts]
-    against: Verdicts | None
+    others: Sequence[HumanJudgements]
+    against: HumanJudgements | None
     warning: str
     """Why the metric cannot be put beside people; empty where it can."""
 
@@ -98,7 +98,7 @@ def images_page(
     assert values is not None
     wanted = Show(show) if show in Show.values else Show.WORST
     others = (
-        verdicts_on(scoring.project, scoring.model_id, scoring.references.language_id)
+        human_judgements_on(scoring.project, scoring.model_id, scoring.references.language_id)
         if wanted is Show.DISAGREEMENT
         else []
     )
@@ -147,7 +147,7 @@ def _metrics_of(found: Pass) -> list[str]:
 
 
 def _rows(
-    scoring: Scoring, values: PerImage, metric: str, show: Show, chosen: Verdicts | None
+    scoring: Scoring, values: PerImage, metric: str, show: Show, chosen: HumanJudgements | None
 ) -> tuple[Sequence[Ranked], str]:
     if show is not Show.DISAGREEMENT:
         everything = len(values)
@@ -190,7 +190,7 @@ def _shown(
     found: Pass,
     metric: str,
     rows: Sequence[Ranked],
-    chosen: Verdicts | None,
+    chosen: HumanJudgements | None,
     viewer: User,
 ) -> list[ShownImage]:
     ids = [row.image_id if isinstance(row, Disagreement) else row[0] for row in rows]

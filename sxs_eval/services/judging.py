@@ -24,7 +24,7 @@ from allocation.services.errors import (
     PoolClosedError,
 )
 from allocation.services.lifecycle import expire_batch, finish_assignment, finish_batch, renew_lease, reopen_assignment
-from inference import exposure
+from inference.selectors import assigned_work
 from people.models import User
 from people.selectors.qualification import NotQualifiedError
 from sxs_eval.models import (
@@ -89,7 +89,7 @@ def take_batch(*, comparison: Comparison, rater: User, now: datetime, rng: Rando
         rng=rng,
         prepare=prepare,
         # What models say of a picture stays away from whoever is writing about it.
-        without=exposure.assigned(rater, "pair__image", besides="sxs_eval"),
+        without=assigned_work.is_assigned(rater, "pair__image", besides="sxs_eval"),
     )
     return JudgingBatch.objects.select_related("batch", "comparison").get(pk=batch.pk) if batch else None
 
@@ -153,7 +153,7 @@ def _golds_for(comparison: Comparison, rater: User) -> list[GoldPair]:
     met = Judgement.objects.filter(person=rater, gold__comparison=comparison).values("gold")
     found = GoldPair.objects.filter(comparison=comparison, is_used=True).exclude(pk__in=met)
     for image in ("image", "other_image"):
-        found = found.exclude(exposure.assigned(rater, image, besides="sxs_eval"))
+        found = found.exclude(assigned_work.is_assigned(rater, image, besides="sxs_eval"))
     return list(found.order_by("pk"))
 
 
@@ -169,7 +169,7 @@ def _unrepeated(comparison: Comparison, rater: User) -> list[Judgement]:
         choice__isnull=False,
         is_late=False,
     )
-    return list(found.exclude(exposure.assigned(rater, "pair__image", besides="sxs_eval")).order_by("pk"))
+    return list(found.exclude(assigned_work.is_assigned(rater, "pair__image", besides="sxs_eval")).order_by("pk"))
 
 
 def judge(

@@ -210,7 +210,7 @@ class TestAllOrNothing:
 
     def test_a_database_that_breaks_off_leaves_nothing(self, path, collection, project, monkeypatch):
         monkeypatch.setattr(caption_imports, "CAPTIONS_PER_INSERT", 1)
-        monkeypatch.setattr("annotation.services.caption_imports.audit.record", _break)
+        monkeypatch.setattr("annotation.services.caption_imports.audit_log.record", _break)
         with pytest.raises(ConnectionError):
             imported(path, collection, project)
         assert not Caption.objects.exists()

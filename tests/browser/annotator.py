@@ -16,7 +16,7 @@ from annotation.models import CaptionBatch, Rating, Round
 from annotation.services import batches
 from images.models import Collection
 from images.rules.sizes import sizes_of
-from images.services import files
+from images.services import file_storage
 from people.models import User
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
@@ -30,7 +30,7 @@ def make_pictures(collection: Collection) -> None:
         for size, shape in sizes_of(entry.image.width, entry.image.height).items():
             content = BytesIO()
             Pillow.new("RGB", shape, colour).save(content, "WEBP")
-            files.put(files.size_name(entry.image.public_id, size), content.getvalue())
+            file_storage.put(file_storage.size_name(entry.image.public_id, size), content.getvalue())
 
 
 def sign_in(context: BrowserContext, user: User, address: str) -> None:

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from gapgame.models import ItemImage, Player, Season, Turn
 from images.rules.sizes import sizes_of
-from images.services import files
+from images.services import file_storage
 from tests.browser.annotator import sign_in
 from tests.factories import make_player, make_season
 
@@ -71,7 +71,7 @@ def make_pictures(season: Season) -> None:
         for size, shape in sizes_of(entry.image.width, entry.image.height).items():
             content = BytesIO()
             Pillow.new("RGB", shape, colour).save(content, "WEBP")
-            files.put(files.size_name(entry.image.public_id, size), content.getvalue())
+            file_storage.put(file_storage.size_name(entry.image.public_id, size), content.getvalue())
 
 
 def sit_down(

@@ -13,7 +13,7 @@ from django.utils import timezone
 from images.models import Collection, ImportJob, ImportKind, JobState, Outcome
 from images.rules.sizes import sizes_of
 from images.selectors import picture_of
-from images.services import files
+from images.services import file_storage
 from images.services.imports import import_path
 from inference.backends.captioners import BackendSettingsError, Decoding
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Translator
@@ -165,7 +165,7 @@ class TestPictures:
         annotator = make_annotator(us.project.rounds.first())
         image = us.collection.entries.first().image
         for size in sizes_of(image.width, image.height):
-            files.put(files.size_name(image.public_id, size), picture("WEBP", size=(10, 8)))
+            file_storage.put(file_storage.size_name(image.public_id, size), picture("WEBP", size=(10, 8)))
         address = picture_of(image, annotator).large
         assert signed_in(annotator).get(address).status_code == 200
         assert signed_in(us.manager).get(address).status_code == 404

@@ -19,7 +19,7 @@ from gapgame.rules.stripping import words_beside
 from images.models import Collection, CollectionImage, Image, JobState
 from images.services import imports as image_imports
 from images.services.collections import collection_named
-from images.services.files import size_name
+from images.services.file_storage import size_name
 from images.services.images import make_sizes, sha256_of
 from tests.factories import NOW
 from tests.gapgame.item_files import LINE, WORD, run, sha_of, shas, told, write

@@ -15,8 +15,8 @@ from typing import Any
 import django
 from PIL import Image as Pillow
 
-from images.rules.derive import derive
-from images.rules.pictures import ImageRefusedError, inspect
+from images.rules.image_checks import ImageRefusedError, inspect
+from images.rules.resizing import served_sizes
 
 SIDE = 8_940
 """Of a square that has just as many pixels as are taken."""
@@ -89,7 +89,7 @@ def measure(name: str, make: Make) -> None:
         facts = inspect(file, name=name, size_bytes=size_bytes)
         peaks.append(_memory("VmHWM") - before)
         _forget_peak()
-        list(derive(file, kind=facts.format))
+        list(served_sizes(file, kind=facts.format))
     except ImageRefusedError as error:
         refused = str(error)
     peaks.append(_memory("VmHWM") - before)

@@ -10,7 +10,7 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from images.models import CollectionImage, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
-from images.services import files, images, imports, jobs
+from images.services import file_storage, images, imports, jobs
 from images.services.collections import collection_named
 from tests.concurrency import together
 from tests.factories import NOW
@@ -156,7 +156,7 @@ def test_sizes_whose_maker_was_killed_are_made_by_the_next(image, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "put", dies)
+        patch.setattr(file_storage, "put", dies)
         with pytest.raises(KeyboardInterrupt):
             images.make_sizes(image_id=image.pk, now=NOW)
     assert images.images_waiting(now=NOW + SOON) == []

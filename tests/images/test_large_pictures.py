@@ -13,10 +13,10 @@ import pytest
 from PIL import Image as Pillow
 from PIL import features
 
-from images.rules import derive as sizing
 from images.rules import limits
-from images.rules.derive import derive
-from images.rules.pictures import ImageRefusedError, inspect
+from images.rules import resizing as sizing
+from images.rules.image_checks import ImageRefusedError, inspect
+from images.rules.resizing import served_sizes
 from tests.images.peaks import REFUSED, TAKEN
 from tests.images.pictures import picture
 from tests.published import published
@@ -86,9 +86,9 @@ def test_no_seam_shows_where_a_picture_was_made_smaller_in_bands(monkeypatch, mo
     output = io.BytesIO()
     dots.save(output, "TIFF")
 
-    whole = dict(derive(output, kind="TIFF"))
+    whole = dict(served_sizes(output, kind="TIFF"))
     monkeypatch.setattr(sizing, "BAND_PIXELS", 10_000)
-    banded = dict(derive(output, kind="TIFF"))
+    banded = dict(served_sizes(output, kind="TIFF"))
 
     assert set(whole) == set(banded)
     for size in whole:

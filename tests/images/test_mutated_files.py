@@ -21,8 +21,8 @@ from gapgame.formats.embeddings import read_embeddings
 from gapgame.rules.stripping import words_beside
 from images.rules import manifests
 from images.rules.archives import contents_of
-from images.rules.derive import derive
-from images.rules.pictures import ImageRefusedError, inspect
+from images.rules.image_checks import ImageRefusedError, inspect
+from images.rules.resizing import served_sizes
 from images.services import sources
 from images.services.sources import Entry
 from scoring.formats.references import count_references, reference_lines
@@ -82,7 +82,7 @@ def read_zip(content: bytes) -> None:
 def read_picture(content: bytes) -> None:
     file = io.BytesIO(content)
     facts = inspect(file, name="x", size_bytes=len(content))
-    list(derive(file, kind=facts.format))
+    list(served_sizes(file, kind=facts.format))
 
 
 def read_vectors(content: bytes) -> None:

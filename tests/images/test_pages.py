@@ -18,7 +18,7 @@ from images.models import Collection, CollectionImage, Image, ImportJob, JobStat
 from images.rules import limits
 from images.rules.sizes import sizes_of
 from images.selectors import picture_of
-from images.services import files, images, imports
+from images.services import file_storage, images, imports
 from images.services.collections import create_collection
 from people.models import Project
 from tests.factories import NOW, make_annotator, make_collection, make_image, make_project, make_round, make_user
@@ -279,7 +279,7 @@ def test_progress_asks_for_itself_until_the_import_is_done(client_of, manager, c
 def image() -> Image:
     made = make_image(width=1000, height=800, title="SECRET TITLE")
     for size in (320, 800, 1600):
-        files.put(files.size_name(made.public_id, size), picture("WEBP", size=(10, 8)))
+        file_storage.put(file_storage.size_name(made.public_id, size), picture("WEBP", size=(10, 8)))
     return made
 
 

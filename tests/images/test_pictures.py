@@ -8,9 +8,9 @@ import pytest
 from PIL import Image as Pillow
 
 from images.rules import limits
-from images.rules.derive import derive
 from images.rules.exif import position_of
-from images.rules.pictures import ImageRefusedError, PictureFacts, inspect
+from images.rules.image_checks import ImageFacts, ImageRefusedError, inspect
+from images.rules.resizing import served_sizes
 from images.rules.sizes import sizes_of
 from tests.images.pictures import animation, bomb, exif, picture, profile
 from tests.published import published
@@ -18,12 +18,12 @@ from tests.published import published
 TRACES = (b"Exif", b"EXIF", b"XMP", b"ICCP", b"ICC_PROFILE", b"SECRET", b"http://ns.adobe.com")
 
 
-def read(content: bytes, name: str) -> PictureFacts:
+def read(content: bytes, name: str) -> ImageFacts:
     return inspect(io.BytesIO(content), name=name, size_bytes=len(content))
 
 
 def served(content: bytes, kind: str) -> dict[int, bytes]:
-    return dict(derive(io.BytesIO(content), kind=kind))
+    return dict(served_sizes(io.BytesIO(content), kind=kind))
 
 
 def opened(content: bytes) -> Pillow.Image:
@@ -108,7 +108,7 @@ def test_transparent_parts_become_white():
 
 def test_of_an_animation_the_first_frame_is_taken():
     content = animation()
-    assert read(content, "a.gif") == PictureFacts("GIF", 40, 30)
+    assert read(content, "a.gif") == ImageFacts("GIF", 40, 30)
     assert close(dot(served(content, "GIF")[320], (0.5, 0.5)), (255, 0, 0))
 
 

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image as Pillow
 
 from images.models import Collection, CollectionImage, Image
-from images.services import files
+from images.services import file_storage
 from inference.backends import registry
 from inference.backends.captioners import Spec
 from inference.backends.encoders import EncoderSettingsError, Subject
@@ -84,7 +84,7 @@ def paint(image: Image, colour: str, size: tuple[int, int] = (8, 6)) -> None:
     """The original of an image: one colour throughout."""
     content = io.BytesIO()
     Pillow.new("RGB", size, colour).save(content, "PNG")
-    files.put(image.original, content.getvalue())
+    file_storage.put(image.original, content.getvalue())
 
 
 def painted_collection(images: int = len(COLOURS)) -> Collection:
@@ -139,5 +139,5 @@ def put_set(encoder: Encoder, collection: Collection, vectors: Any, **about: Any
     for name, table in ((VECTORS_FILE, rows), (IDS_FILE, ids)):
         content = io.BytesIO()
         np.save(content, table)
-        files.put(f"embeddings/{made.pk}/whole/{name}", content.getvalue())
+        file_storage.put(f"embeddings/{made.pk}/whole/{name}", content.getvalue())
     return made

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from images.models import CollectionImage
-from images.services import files
+from images.services import file_storage
 from inference.models import EmbeddingSet, Encoder, Precision, Run, RunState
 from inference.selectors.embedding_sets import most_central_of_all
 from inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, Embeddings, digest_of, representative
@@ -75,7 +75,7 @@ def make_set(encoder, collection, *, state=RunState.DONE, vectors=VECTORS, **abo
 def _put(name, table):
     content = io.BytesIO()
     np.save(content, table)
-    files.put(name, content.getvalue())
+    file_storage.put(name, content.getvalue())
 
 
 def look(client, name, *arguments, **asked):

@@ -13,7 +13,7 @@ from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.formats.word_vectors import FileFormat, format_of
 from images.models import Collection
 from images.services.imports import import_path
-from inference.formats.images import UnreadableImageError, pictures_in, read_collection, read_folder
+from inference.formats.images import ImageFileError, pictures_in, read_collection, read_folder
 from inference.formats.pairs import read_pairs
 from inference.management.arguments import check_file_to_write, word_vectors
 
@@ -67,7 +67,7 @@ def test_pictures_are_turned_upright_and_broken_ones_named(tmp_path):
 
     [(_name, picture)] = read_folder(tmp_path, ["turned.jpg"])
     assert picture.size == (2, 4)
-    with pytest.raises(UnreadableImageError, match=r"broken\.png cannot be read as a picture"):
+    with pytest.raises(ImageFileError, match=r"broken\.png cannot be read as a picture"):
         list(read_folder(tmp_path, ["broken.png"]))
 
 

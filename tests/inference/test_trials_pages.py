@@ -15,8 +15,8 @@ from PIL import Image as Pillow
 
 from images.models import CollectionImage, Image, JobState
 from images.rules import limits
-from images.rules.derive import derive
-from images.services import files
+from images.rules.resizing import served_sizes
+from images.services import file_storage
 from images.services.images import sha256_of
 from inference.models import CaptioningModel, ModelCaption, Trial, Worker
 from inference.services import trials
@@ -56,7 +56,7 @@ def model():
 def collection():
     made = make_collection(images=2)
     for entry in made.entries.select_related("image"):
-        files.put(entry.image.original, picture("green"))
+        file_storage.put(entry.image.original, picture("green"))
     return made
 
 
@@ -296,10 +296,10 @@ def photograph(seed, *, size=(640, 480), kind="JPEG"):
 def test_a_picture_assigned_is_known_again_as_saved_from_its_page_and_others_are_taken(model, collection):
     person, held = hold(collection, "ann")
     client = client_of(person)
-    for size, content in derive(io.BytesIO(photograph(1)), kind="JPEG"):
-        files.put(files.size_name(held.public_id, size), content)
+    for size, content in served_sizes(io.BytesIO(photograph(1)), kind="JPEG"):
+        file_storage.put(file_storage.size_name(held.public_id, size), content)
     saved = [
-        ("saved.webp", files.read_size(held.public_id, 320)),
+        ("saved.webp", file_storage.read_size(held.public_id, 320)),
         ("smaller.png", photograph(1, size=(200, 150), kind="PNG")),
     ]
     for name, content in saved:
@@ -316,7 +316,7 @@ def test_the_file_of_an_image_that_is_sent_is_hidden_once_that_image_is_assigned
     content = picture()
     image = make_image()
     Image.objects.update(sha256=sha256_of(io.BytesIO(content)))
-    files.put(image.original, content)
+    file_storage.put(image.original, content)
     collection = make_collection(images=0)
     CollectionImage.objects.create(collection=collection, image=image, key="mine", position=1)
     person = make_researcher("ann-to-be")

@@ -21,9 +21,9 @@ from annotation.models import Caption, CaptionBatch, CaptionItem, Feedback, Guid
 from annotation.services import batches, corrections
 from annotation.services.feedback import give_feedback
 from images.models import Collection, ImportJob, ImportKind, ImportRow, JobState, Outcome
-from images.rules.derive import derive
+from images.rules.resizing import served_sizes
 from images.selectors import picture_of
-from images.services import files
+from images.services import file_storage
 from inference.models import (
     CaptioningModel,
     EmbeddingSet,
@@ -305,8 +305,8 @@ def make_sizes(public_id: UUID, text: str) -> None:
     original, exif = io.BytesIO(), Pillow.Exif()
     exif[0x010E] = text.encode("ascii", "replace").decode()
     Pillow.new("RGB", (640, 480), "teal").save(original, "JPEG", exif=exif, comment=text.encode())
-    for size, content in derive(original, kind="JPEG"):
-        files.put(files.size_name(public_id, size), content)
+    for size, content in served_sizes(original, kind="JPEG"):
+        file_storage.put(file_storage.size_name(public_id, size), content)
 
 
 def make_import(collection: Collection, project: Project) -> None:

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from annotation.models import CaptionBatch
 from annotation.services import batches
-from inference import exposure
+from inference.selectors import assigned_work
 from tests.leaks.addresses import routes
 from tests.leaks.annotators import (
     BATCH,
@@ -152,7 +152,7 @@ def test_pages_of_models_would_tell_if_nothing_were_known_to_be_assigned(
         return {page.split("/")[2] for page in pages if secrets.found_in(client.get(page).content.decode())}
 
     assert told() == set()
-    monkeypatch.setattr(exposure, "_kinds", {})
+    monkeypatch.setattr(assigned_work, "_kinds", {})
     assert told() == {"gallery", "trials", "embeddings"}
 
 
@@ -171,7 +171,7 @@ def test_what_managers_wrote_would_tell_if_nothing_were_known_to_be_assigned(
         return {name for name, found in contents.items() if any(map(secrets.found_in, found))}
 
     assert told() == set()
-    monkeypatch.setattr(exposure, "_kinds", {})
+    monkeypatch.setattr(assigned_work, "_kinds", {})
     assert told() == set(names)
 
 

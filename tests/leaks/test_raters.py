@@ -26,8 +26,8 @@ from allocation.models import Batch
 from allocation.services.lifecycle import expire_overdue
 from images.models import JobState
 from images.selectors import picture_of
-from inference import exposure
 from inference.models import CaptioningModel, Encoder, Trial
+from inference.selectors import assigned_work
 from languages.models import Language
 from people.models import Membership, Role, User
 from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, RaterStatus
@@ -295,7 +295,7 @@ def test_a_researcher_elsewhere_does_not_read_there_whose_the_captions_assigned_
         others = [image.public_id.hex for image in held if image != entry.image]
         assert not any(one in page.content.decode().replace("-", "") for one in others)
     # The control: these pages show whose captions they are, to whoever has none of the pictures in hand.
-    monkeypatch.setattr(exposure, "_kinds", {})
+    monkeypatch.setattr(assigned_work, "_kinds", {})
     assert set(of_what_is_assigned()) == {"gallery", "trials", "embeddings"}
 
 

@@ -10,8 +10,8 @@ from images.models import Collection
 from inference.models import CaptioningModel
 from people.models import Project
 from scoring.models import OPEN_STATES, Pass, ReferenceSet, Scoring
-from scoring.services.passes import run_pass
 from scoring.services.references import put_references, set_of
+from scoring.services.scoring_passes import run_pass
 from scoring.services.scorings import create_scorings
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_project
 

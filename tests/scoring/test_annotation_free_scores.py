@@ -342,7 +342,7 @@ def test_a_worker_without_pytorch_hands_the_pass_to_those_that_have_it(reference
     pass_id = scoring.passes.get().pk
     sent = []
     monkeypatch.setattr(tasks.run_pass, "apply_async", lambda arguments, queue: sent.append((arguments, queue)))
-    monkeypatch.setattr("scoring.services.passes.find_spec", lambda name: None)
+    monkeypatch.setattr("scoring.services.scoring_passes.find_spec", lambda name: None)
 
     Worker.objects.create(name="gpu", queues="gpu", started_at=NOW, seen_at=NOW)
     monkeypatch.setattr("scoring.tasks.timezone.now", lambda: NOW)

@@ -21,16 +21,16 @@ from images.models import JobState
 from inference.models import ModelCaption
 from scoring.models import Pass, Reference, ReferenceKind, Score, Scoring
 from scoring.rules.packing import unpack_floats, unpack_integers
-from scoring.services import passes
+from scoring.services import scoring_passes
 from scoring.services.references import put_references
+from scoring.services.scoring_sweep import passes_waiting
 from scoring.services.scorings import ask_again, create_scorings, drop
-from scoring.services.sweeping import passes_waiting
 from tests.concurrency import together
 from tests.factories import NOW, make_captioner, make_collection, make_vectors
 from tests.scoring.scored import make_references, make_scoring, run, ticking, values_of
 
 FIGURES = ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "cider-d"]
-LATER = NOW + 2 * passes.LEASE
+LATER = NOW + 2 * scoring_passes.LEASE
 Metric = Callable[[Prepared, str], list[Scored]]
 
 
@@ -142,7 +142,7 @@ def test_a_metric_that_nobody_foresaw_would_fail_does_not_take_the_others_with_i
 
 @pytest.mark.django_db
 def test_without_the_tokeniser_the_whole_pass_says_so(monkeypatch):
-    monkeypatch.setattr(passes, "prepare", lambda *_args, **_about: fail_with(ToolMissingError("No Java."))())
+    monkeypatch.setattr(scoring_passes, "prepare", lambda *_args, **_about: fail_with(ToolMissingError("No Java."))())
     found = run(make_scoring(tokenizer="ptb"))
 
     assert (found.state, found.error) == (JobState.FAILED, "No Java.")
@@ -170,7 +170,7 @@ def test_word_vectors_are_named_in_the_signature_and_their_loss_is_told(tmp_path
 
 @pytest.mark.django_db
 def test_the_lease_is_renewed_while_a_long_metric_is_computed(monkeypatch):
-    monkeypatch.setattr(passes, "RENEW_EVERY_S", 0.01)
+    monkeypatch.setattr(scoring_passes, "RENEW_EVERY_S", 0.01)
     leases: list[datetime] = []
     scoring = make_scoring(metrics=["rouge-l"])
     clock = ticking()
@@ -185,7 +185,7 @@ def test_the_lease_is_renewed_while_a_long_metric_is_computed(monkeypatch):
             time.sleep(0.01)
 
     instead(monkeypatch, "rouge-l", long)
-    passes.run_pass(pass_id=scoring.passes.get().pk, clock=noting)
+    scoring_passes.run_pass(pass_id=scoring.passes.get().pk, clock=noting)
 
     assert len(set(leases)) >= 6
     assert scoring.passes.get().state == JobState.DONE
@@ -195,15 +195,15 @@ def test_the_lease_is_renewed_while_a_long_metric_is_computed(monkeypatch):
 def test_whoever_lost_the_lease_keeps_nothing(monkeypatch):
     scoring = make_scoring()
     found = scoring.passes.get()
-    kept = passes._keep
+    kept = scoring_passes._keep
 
     def after_it_was_taken_over(held: Pass, scores: list[Score], *, now: datetime) -> None:
         if held.done == 1:
             Pass.objects.filter(pk=held.pk).update(lease_until=LATER)
         kept(held, scores, now=now)
 
-    monkeypatch.setattr(passes, "_keep", after_it_was_taken_over)
-    passes.run_pass(pass_id=found.pk, clock=ticking())
+    monkeypatch.setattr(scoring_passes, "_keep", after_it_was_taken_over)
+    scoring_passes.run_pass(pass_id=found.pk, clock=ticking())
 
     found.refresh_from_db()
     assert (found.state, found.done, found.lease_until) == (JobState.RUNNING, 1, LATER)
@@ -213,14 +213,14 @@ def test_whoever_lost_the_lease_keeps_nothing(monkeypatch):
 @pytest.mark.django_db
 def test_a_scoring_that_is_removed_ends_its_pass_without_a_word(monkeypatch):
     scoring = make_scoring()
-    kept = passes._keep
+    kept = scoring_passes._keep
 
     def after_it_was_removed(held: Pass, scores: list[Score], *, now: datetime) -> None:
         drop(scoring=Scoring.objects.get(pk=held.scoring_id))
         kept(held, scores, now=now)
 
-    monkeypatch.setattr(passes, "_keep", after_it_was_removed)
-    passes.run_pass(pass_id=scoring.passes.get().pk, clock=ticking())
+    monkeypatch.setattr(scoring_passes, "_keep", after_it_was_removed)
+    scoring_passes.run_pass(pass_id=scoring.passes.get().pk, clock=ticking())
 
     assert not Scoring.objects.exists()
     assert not Score.objects.exists()
@@ -231,7 +231,7 @@ def broken_off(monkeypatch: pytest.MonkeyPatch, scoring: Scoring, *, at: str) ->
     with monkeypatch.context() as killed:
         instead(killed, at, fail_with(KeyboardInterrupt()))
         with pytest.raises(KeyboardInterrupt):
-            passes.run_pass(pass_id=scoring.passes.first().pk, clock=ticking())
+            scoring_passes.run_pass(pass_id=scoring.passes.first().pk, clock=ticking())
     return scoring.passes.first()
 
 
@@ -280,14 +280,14 @@ def test_a_metric_that_ends_every_worker_is_left_out_in_the_end(monkeypatch):
     scoring = make_scoring()
     found = scoring.passes.get()
     instead(monkeypatch, "rouge-l", fail_with(KeyboardInterrupt()))
-    for attempt in range(1, passes.SKIP_AFTER_ATTEMPTS + 1):
+    for attempt in range(1, scoring_passes.SKIP_AFTER_ATTEMPTS + 1):
         # The first one did a metric, so that its start does not count.
         with pytest.raises(KeyboardInterrupt):
-            passes.run_pass(pass_id=found.pk, clock=ticking(NOW + attempt * 2 * passes.LEASE))
+            scoring_passes.run_pass(pass_id=found.pk, clock=ticking(NOW + attempt * 2 * scoring_passes.LEASE))
     with pytest.raises(KeyboardInterrupt):
-        passes.run_pass(pass_id=found.pk, clock=ticking(NOW + 50 * passes.LEASE))
+        scoring_passes.run_pass(pass_id=found.pk, clock=ticking(NOW + 50 * scoring_passes.LEASE))
 
-    after = run(scoring, at=NOW + 100 * passes.LEASE)
+    after = run(scoring, at=NOW + 100 * scoring_passes.LEASE)
 
     assert (after.state, after.done) == (JobState.DONE, 3)
     assert "each time" in after.scores.get(metric="rouge-l").why_undefined
@@ -297,7 +297,7 @@ def test_a_metric_that_ends_every_worker_is_left_out_in_the_end(monkeypatch):
 @pytest.mark.django_db
 def test_a_pass_that_never_gets_anywhere_ends_as_failed():
     scoring = make_scoring()
-    scoring.passes.update(attempts=passes.MAX_ATTEMPTS)
+    scoring.passes.update(attempts=scoring_passes.MAX_ATTEMPTS)
 
     found = run(scoring)
 
@@ -308,8 +308,8 @@ def test_a_pass_that_never_gets_anywhere_ends_as_failed():
 def test_metrics_that_are_added_to_a_pass_that_runs_are_computed_by_it(monkeypatch):
     scoring = make_scoring(metrics=["rouge-l"])
     model, references = scoring.model, scoring.references
-    monkeypatch.setattr(passes, "RENEW_EVERY_S", 1000.0)
-    kept = passes._keep
+    monkeypatch.setattr(scoring_passes, "RENEW_EVERY_S", 1000.0)
+    kept = scoring_passes._keep
 
     def while_more_are_asked_for(held: Pass, scores: list[Score], *, now: datetime) -> None:
         about: dict[str, Any] = {"tokenizer": "whitespace", "normalise": True, "by": None, "now": NOW}
@@ -318,7 +318,7 @@ def test_metrics_that_are_added_to_a_pass_that_runs_are_computed_by_it(monkeypat
         )
         kept(held, scores, now=now)
 
-    monkeypatch.setattr(passes, "_keep", while_more_are_asked_for)
+    monkeypatch.setattr(scoring_passes, "_keep", while_more_are_asked_for)
     found = run(scoring)
 
     assert (scoring.passes.count(), found.done, found.total) == (1, 2, 2)
@@ -339,7 +339,7 @@ def claimed_without_a_lock(pass_id: int) -> bool:
 def test_of_several_workers_one_gets_a_pass():
     found = make_scoring().passes.get()
 
-    taken = together(lambda _: passes.claim(pass_id=found.pk, now=NOW), range(4))
+    taken = together(lambda _: scoring_passes.claim(pass_id=found.pk, now=NOW), range(4))
 
     assert sum(one is not None for one in taken) == 1
     found.refresh_from_db()
@@ -384,7 +384,7 @@ def run_until_it_hangs(monkeypatch: pytest.MonkeyPatch, pass_id: int, begun: Pat
         time.sleep(600)
 
     instead(monkeypatch, "rouge-l", hang)
-    passes.run_pass(pass_id=pass_id, clock=ticking())
+    scoring_passes.run_pass(pass_id=pass_id, clock=ticking())
 
 
 def in_a_process(work: Callable[[], None]) -> int:

@@ -11,10 +11,10 @@ from inference.models import CaptioningModel, ModelCaption
 from scoring import tasks
 from scoring.models import Pass, Score, Scoring
 from scoring.selectors.scores import current_pass, score_cells, scoring_details, scoring_rows
-from scoring.services import passes
+from scoring.services import scoring_passes
 from scoring.services.references import put_references
+from scoring.services.scoring_sweep import NUDGE_AFTER, ask_where_changed, passes_waiting
 from scoring.services.scorings import ask_again, create_scorings, drop
-from scoring.services.sweeping import NUDGE_AFTER, ask_where_changed, passes_waiting
 from tests.factories import NOW, make_captioner, make_collection, make_image
 from tests.scoring.scored import make_references, make_scoring, run, values_of
 
@@ -94,7 +94,7 @@ def test_a_pass_that_found_nothing_is_asked_for_again_once_there_is_something():
 
 def test_a_pass_that_ended_before_anything_was_read_is_left_to_people():
     scoring = make_scoring()
-    scoring.passes.update(attempts=passes.MAX_ATTEMPTS)
+    scoring.passes.update(attempts=scoring_passes.MAX_ATTEMPTS)
     assert run(scoring).state == JobState.FAILED
 
     change_references(scoring)

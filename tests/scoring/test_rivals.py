@@ -10,7 +10,7 @@ import pytest
 from django.db import connections
 
 from scoring.models import OPEN_STATES, Pass, Reference, ReferenceSet, Score, Scoring
-from scoring.services import passes
+from scoring.services import scoring_passes
 from scoring.services.references import drop_references, put_references
 from scoring.services.scorings import ask_again, create_scorings, drop
 from tests.factories import NOW
@@ -70,7 +70,7 @@ def test_a_metric_that_is_added_while_the_pass_ends_is_computed_by_the_next(monk
         "now": NOW,
     }
     rival = Rival(lambda: create_scorings(**about))
-    before(monkeypatch, passes, "_finish", rival)
+    before(monkeypatch, scoring_passes, "_finish", rival)
 
     run(scoring)
     rival.end()
@@ -80,13 +80,13 @@ def test_a_metric_that_is_added_while_the_pass_ends_is_computed_by_the_next(monk
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("owner", "moment"), [(passes, "pack_integers"), (Score.objects, "bulk_create")])
+@pytest.mark.parametrize(("owner", "moment"), [(scoring_passes, "pack_integers"), (Score.objects, "bulk_create")])
 def test_a_scoring_can_be_removed_while_a_pass_begins_or_keeps_a_metric(monkeypatch, owner, moment):
     scoring = make_scoring(metrics=["bleu"])
     rival = Rival(lambda: drop(scoring=scoring))
     before(monkeypatch, owner, moment, rival)
 
-    passes.run_pass(pass_id=scoring.passes.get().pk, clock=lambda: NOW)
+    scoring_passes.run_pass(pass_id=scoring.passes.get().pk, clock=lambda: NOW)
     rival.end()
 
     assert [kind.objects.count() for kind in (Scoring, Pass, Score)] == [0, 0, 0]

@@ -19,8 +19,8 @@ from people.models import Membership, Role
 from scoring import forms
 from scoring.models import Pass, ReferenceKind, ReferenceSet, Scoring
 from scoring.services.references import put_references
+from scoring.services.scoring_sweep import ask_where_changed
 from scoring.services.scorings import ask_again
-from scoring.services.sweeping import ask_where_changed
 from tests.annotation.submitting import take
 from tests.factories import (
     NOW,

@@ -31,7 +31,7 @@ from scoring.rules.packing import pack_floats, unpack_floats
 from scoring.selectors.images import PerImage, disagreements, gains, per_image, texts_of
 from scoring.selectors.scores import current_pass, differences_between, score_cells, scoring_details, scoring_rows
 from scoring.selectors.significance import common_metrics, paired_result
-from scoring.services.passes import claim
+from scoring.services.scoring_passes import claim
 from scoring.services.scorings import ask_again
 from tests.annotation.submitting import submit_captions, take
 from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_project, make_round, make_user

@@ -17,7 +17,7 @@ from images.management.arguments import collection_named
 from inference.backends.choosing import image_encoder
 from inference.backends.encoders import EncoderSettingsError, ExtraMissingError
 from inference.backends.mobilenet import NAME as MOBILENET
-from inference.formats.images import UnreadableImageError, pictures_in, read_collection, read_folder
+from inference.formats.images import ImageFileError, pictures_in, read_collection, read_folder
 from inference.management.arguments import check_file_to_write
 
 AT_ONCE = 16
@@ -46,7 +46,7 @@ class Command(BaseCommand):
                 keys += [key for key, _picture in some]
                 rows.append(engine.features([picture for _key, picture in some]))
                 self.stdout.write(f"{len(keys):,} of {count:,}")
-        except (ExtraMissingError, EncoderSettingsError, UnreadableImageError) as error:
+        except (ExtraMissingError, EncoderSettingsError, ImageFileError) as error:
             raise CommandError(str(error)) from error
         NamedVectors(tuple(keys), np.concatenate(rows), engine.signature, engine.space).save(out)
         self.stdout.write(f"Wrote {len(keys):,} × {engine.dimensions} to {out}.\nEncoder: {engine.signature}")

@@ -1,4 +1,4 @@
-"""What raters said of a model's captions against another's, image by image."""
+"""Find what raters judged of a model's captions against another's, image by image."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 from django.db.models import Q
 
 from people.models import Project
-from scoring.verdicts import Verdicts
+from scoring.selectors.human_judgements import HumanJudgements
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.results import evidence_of
 
 
-def verdicts_of(project: Project, model_id: int, language: str) -> Sequence[Verdicts]:
+def human_judgements_of(project: Project, model_id: int, language: str) -> Sequence[HumanJudgements]:
     """The mean of the judgements that count, over all comparisons of the same two models, seen from `model_id`."""
     comparisons = Comparison.objects.filter(Q(base=model_id) | Q(test=model_id), project=project, language=language)
     comparisons = comparisons.select_related("project", "pool", "base", "test").order_by("pk")
     evidence = evidence_of(comparisons)
-    found: dict[tuple[int, str], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    scores_of: dict[tuple[int, str], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     for comparison in comparisons:
         is_test = comparison.test_id == model_id
         other = comparison.base if is_test else comparison.test
         judged = evidence[comparison.pk].judged
         scores = np.asarray(judged.score) * (1 if is_test else -1)
         for image, score in zip(np.asarray(judged.image).tolist(), scores.tolist(), strict=True):
-            found[other.pk, other.name][image].append(score)
+            scores_of[other.pk, other.name][image].append(score)
     return [
-        Verdicts(other_id, name, {image: sum(scores) / len(scores) for image, scores in by_image.items()})
-        for (other_id, name), by_image in found.items()
+        HumanJudgements(other_id, name, {image: sum(scores) / len(scores) for image, scores in by_image.items()})
+        for (other_id, name), by_image in scores_of.items()
         if by_image
     ]

@@ -1,4 +1,4 @@
-"""Reading a file that says it is a picture, trusting nothing it says."""
+"""Check uploaded image files. Nothing that a file says about itself is trusted."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ HEAD_BYTES = 512
 
 
 class ImageRefusedError(Exception):
-    """The file is not taken; the message tells its owner why and what to do."""
+    """The file is refused; the message tells its owner why and what to do."""
 
 
 @dataclass(frozen=True)
-class PictureFacts:
-    """Of a picture that was decoded to its last pixel. `width` and `height` are in pixels, upright."""
+class ImageFacts:
+    """Facts of an image that was decoded to its last pixel. `width` and `height` are in pixels, upright."""
 
     format: str
     width: int
@@ -39,12 +39,12 @@ class PictureFacts:
 
 
 def check_name(file: IO[bytes], *, name: str, size_bytes: int) -> str:
-    """The kind of picture that `file` (seekable) begins as, which its name and size have to agree with.
+    """Check the name, size and first bytes of `file` (seekable); returns the kind of image.
 
     Raises
     ------
     ImageRefusedError
-        Where it is empty, too large, of a kind not taken, or named as another kind.
+        If it is empty, too large, of a kind that is not accepted, or named as another kind.
     """
     if size_bytes == 0:
         raise ImageRefusedError(_("The file is empty. Export or copy it again."))
@@ -56,17 +56,17 @@ def check_name(file: IO[bytes], *, name: str, size_bytes: int) -> str:
     return _kind_of(file, name)
 
 
-def inspect(file: IO[bytes], *, name: str, size_bytes: int) -> PictureFacts:
-    """Read the picture in `file` (seekable) whole.
+def inspect(file: IO[bytes], *, name: str, size_bytes: int) -> ImageFacts:
+    """Check and decode the image in `file` (seekable) completely.
 
     Raises
     ------
     ImageRefusedError
-        For the reasons of `check_name`, and where it has too many pixels or is broken.
+        For the reasons of `check_name`, or if it has too many pixels or is broken.
     """
     kind = check_name(file, name=name, size_bytes=size_bytes)
     with warnings.catch_warnings():
-        # A decompression bomb is but a warning of Pillow's up to twice its limit; its other warnings help nobody here.
+        # Up to twice its limit, Pillow only warns of a decompression bomb; its other warnings help nobody here.
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", Pillow.DecompressionBombWarning)
         _check_pixels(file, kind)
@@ -96,7 +96,7 @@ def _kind_of(file: IO[bytes], name: str) -> str:
 
 
 def sniffed(head: bytes) -> str | None:
-    """The kind of picture that begins like this, as Pillow calls it, or None."""
+    """Name the kind of image that begins with these bytes, as Pillow does, or None."""
     if head.startswith(b"\xff\xd8\xff"):
         return "JPEG"
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
@@ -165,7 +165,7 @@ def _check_pixels(file: IO[bytes], kind: str) -> None:
         raise ImageRefusedError(reason % {"limit": limits.MAX_SCANS})
 
 
-def _decode(file: IO[bytes], kind: str) -> PictureFacts:
+def _decode(file: IO[bytes], kind: str) -> ImageFacts:
     try:
         if kind == "PNG":
             # Decoding alone skips the checksums.
@@ -183,7 +183,7 @@ def _decode(file: IO[bytes], kind: str) -> PictureFacts:
         raise _broken(kind) from error
     if exif.is_sideways(tags):
         width, height = height, width
-    return PictureFacts(kind, width, height, exif.position_of(tags), exif.author_of(tags))
+    return ImageFacts(kind, width, height, exif.position_of(tags), exif.author_of(tags))
 
 
 def _broken(kind: str) -> ImageRefusedError:

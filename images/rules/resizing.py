@@ -1,4 +1,4 @@
-"""Making the served sizes of a picture: upright, sRGB, opaque, and holding nothing but pixels."""
+"""Resize images: the results are upright, sRGB, opaque, and contain nothing but pixels."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from images.rules.sizes import sizes_of
 WEBP_QUALITY = 82
 WHITE = (255, 255, 255)
 REDUCING_GAP = 3.0
-"""How many times larger than wanted a picture is when whole pixels have been averaged, and the filter has its turn."""
+"""Whole pixels are averaged until the image is this many times larger than wanted; then the filter is applied."""
 REACH = {Pillow.Resampling.LANCZOS: 3, Pillow.Resampling.BICUBIC: 2}
-"""Of the filters, in pixels of the result to each side."""
+"""How far the filters look to each side, in pixels of the result."""
 BAND_PIXELS = 2_000_000
 Convert = Callable[[Pillow.Image], Pillow.Image]
 _SRGB = ImageCms.createProfile("sRGB")
 
 
-def derive(file: IO[bytes], *, kind: str) -> Iterator[tuple[int, bytes]]:
-    """The sizes of `rules.sizes` of the picture in `file`, as (size, WebP), the largest first."""
+def served_sizes(file: IO[bytes], *, kind: str) -> Iterator[tuple[int, bytes]]:
+    """Make the served sizes (`rules.sizes`) of the image in `file`, as (size, WebP), the largest first."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", Pillow.DecompressionBombWarning)
@@ -37,7 +37,7 @@ def derive(file: IO[bytes], *, kind: str) -> Iterator[tuple[int, bytes]]:
 
 
 def upright(file: IO[bytes], *, side: int | None) -> Pillow.Image:
-    """The picture in `file`, upright, sRGB and opaque; its shorter side is made as small as `side`, never larger."""
+    """Decode the image in `file` upright, sRGB and opaque; reduce its shorter side to `side`, never enlarge it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", Pillow.DecompressionBombWarning)
@@ -76,7 +76,7 @@ def _largest(file: IO[bytes], kind: str) -> tuple[Pillow.Image, dict[int, tuple[
 
 
 def _resized(picture: Pillow.Image, size: tuple[int, int], resample: Pillow.Resampling) -> Pillow.Image:
-    """As `resize` with its reducing_gap of 3, in eight bits; besides the picture only bands of it are in memory."""
+    """Resize as Pillow does with reducing_gap 3, to eight bits, band by band to save memory."""
     picture.load()
     eight_bits = _to_eight_bits(picture)
     if picture.size == size:
@@ -94,7 +94,7 @@ def _resized(picture: Pillow.Image, size: tuple[int, int], resample: Pillow.Resa
         bottom = min(top + rows, size[1])
         first, last = max(0, int(top * scale - reach)), min(picture.height, int(bottom * scale + reach) + 1)
         band = eight_bits(picture.crop((0, first, picture.width, last)))
-        # What lies around a box is taken into account, so that no seam shows.
+        # The filter also sees the pixels around the box, so that no seam shows.
         part_of_it = (0, top * scale - first, box[0], min(bottom * scale, box[1]) - first)
         part = band.resize((size[0], bottom - top), resample, box=part_of_it)
         small = small or Pillow.new(part.mode, size)
@@ -116,7 +116,7 @@ def _reduced(picture: Pillow.Image, by: tuple[int, int], eight_bits: Convert) ->
 
 
 def _to_eight_bits(picture: Pillow.Image) -> Convert:
-    """What puts a part of the picture in a mode that can be resized smoothly, its brightness scaled to 0..255."""
+    """Return a conversion of parts of the image to a mode that resizes smoothly, with brightness scaled to 0..255."""
     if picture.mode.startswith("I;16"):
         return lambda part: part.convert("I").point(lambda value: value / 256).convert("L")
     if picture.mode in ("I", "F"):
@@ -153,12 +153,12 @@ def _srgb(picture: Pillow.Image, profile: bytes | None) -> Pillow.Image:
             if converted is not None:
                 return converted
         except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
-            pass  # a broken profile, or one for another kind of colour: as if there were none
+            pass  # a broken profile, or one for another colour space, is ignored
     return picture.convert("RGB")
 
 
 def _webp(picture: Pillow.Image) -> bytes:
-    # A fresh picture, because Pillow carries along what the original said about itself.
+    # A new image, because Pillow carries the metadata of the original along.
     clean = Pillow.new("RGB", picture.size)
     clean.paste(picture)
     output = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Room on the disk, taken before it is used."""
+"""Allocate space on the disk before it is used."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _AT_ONCE = 1 << 20
 
 
 def allocate(fd: int, size: int) -> None:
-    """Let the file have `size` bytes, all of them on the disk, or raise OSError; what it has stays.
+    """Give the file `size` bytes that are all on the disk, or raise OSError. Its content stays.
 
-    Where the system cannot allocate (macOS), what is missing at the end is written; holes before it stay.
+    Where the system cannot allocate (macOS), zeros are written at its end; holes before it stay.
     """
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(fd, 0, size)

@@ -1,4 +1,4 @@
-"""The names of pictures in storage, and writing them so that a half-written one is never found under its name."""
+"""Name, write, read and delete stored files. A file appears under its name only when it is complete."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def put(name: str, content: bytes | IO[bytes]) -> None:
 
 
 def read_size(public_id: UUID, size: int) -> bytes | None:
-    """The served picture (WebP), or None where it has not been made yet."""
+    """Read a served size of an image (WebP), or None if it has not been made yet."""
     try:
         with default_storage.open(size_name(public_id, size)) as file:
             return file.read()
@@ -57,7 +57,7 @@ def read_size(public_id: UUID, size: int) -> bytes | None:
 
 
 def drop_folder(folder: str) -> None:
-    """Remove the files that waited in `folder` for an import; what is gone already does not matter."""
+    """Delete a folder of files that waited for an import; files may be gone already."""
     try:
         _, names = default_storage.listdir(folder)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The served pictures."""
+"""Serve images."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from django.views.decorators.http import require_safe
 
 from images import selectors
 from images.models import Image
-from images.services import files
+from images.services import file_storage
 from people.api.authentication import viewer_of
 
 RETRY_AFTER_S = 5
 
 
 @require_safe
-def picture_show(request: HttpRequest, public_id: UUID, size: int, signature: str) -> HttpResponse:
-    """A size of a picture, for the viewer its address was made for; anybody else is told that nothing is there."""
+def image_show(request: HttpRequest, public_id: UUID, size: int, signature: str) -> HttpResponse:
+    """Serve one size of an image to the viewer whom its address was made for; 404 for anybody else."""
     if not selectors.is_address_of(public_id=public_id, size=size, signature=signature, viewer=viewer_of(request)):
         raise Http404
-    content = files.read_size(public_id, size)
+    content = file_storage.read_size(public_id, size)
     if content is None:
         if not Image.objects.filter(public_id=public_id).exists():
             raise Http404
