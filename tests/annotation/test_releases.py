@@ -200,7 +200,7 @@ class TestBuilding:
         def breaking(name, content):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("annotation.services.releases.files.put", breaking)
+        monkeypatch.setattr("annotation.services.releases.file_storage.put", breaking)
         assert built(release).state == JobState.FAILED
         assert "No space left on device" in release.error
         assert release.folder == release.checksum == ""

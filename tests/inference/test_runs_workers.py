@@ -173,7 +173,7 @@ def test_who_lost_the_lease_stores_nothing_and_counts_nothing(go_overtaken):
 def stored_without_a_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it would be if nobody looked whose chunk it is, and captions that are there were left as they are."""
     monkeypatch.setattr(chunks, "record_stored", lambda chunk, *, now, is_complete: None)
-    monkeypatch.setattr("inference.services.captioning.keep_captions", lambda _model, _run, made, *, now: len(made))
+    monkeypatch.setattr("inference.services.captioning.store_captions", lambda _model, _run, made, *, now: len(made))
 
 
 @pytest.mark.django_db
