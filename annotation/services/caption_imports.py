@@ -19,10 +19,11 @@ from annotation.formats.captions import Layout, export_captions
 from annotation.models import Caption, Round, RoundKind, RoundState
 from annotation.services.rounds import create_round
 from crosslens_metrics.caption_stats import LONGEST_LINE, ImageCaptions, MalformedFileError, read_line
+from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from images.models import Collection
-from inference.rules.captions import CaptionLineError, caption_text
+from inference.rules.captions import caption_text
 from inference.services.image_lookup import images_named
 from languages.models import Language
 from people.models import Project, User
@@ -172,7 +173,7 @@ class _Look:
             for place, text in enumerate(texts, start=1):
                 try:
                     caption_text(text, image.key)
-                except CaptionLineError as refused:
+                except LineError as refused:
                     self._tell(number, _("caption %(place)d in %(tag)s: %(why)s"), place=place, tag=name, why=refused)
             if texts:
                 self.contents.most[tag] = max(self.contents.most.get(tag, 0), len(texts))

@@ -6,9 +6,9 @@ import codecs
 import csv
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, TypeVar
 
 from crosslens_metrics.formats import limits
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
@@ -16,6 +16,7 @@ from crosslens_metrics.messages import gettext as _
 
 READ_BYTES = 1 << 16
 BLANKS = " \t\r\n"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,16 @@ class Record:
 
     number: int
     value: Any
+
+
+def read_record(record: Record | LineError, read: Callable[[Any], T]) -> T | LineError:
+    """What `read` makes of the record's value, or the `LineError` that it raises with the number of the line."""
+    if isinstance(record, LineError):
+        return record
+    try:
+        return read(record.value)
+    except LineError as error:
+        return LineError(error.reason, error.name, number=record.number)  # without its traceback, which keeps the line
 
 
 def json_records(file: IO[bytes]) -> Iterator[Record | LineError]:

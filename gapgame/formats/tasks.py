@@ -19,7 +19,7 @@ from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import MOST_SHOWN, FileProblemsError, LineError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from gapgame.formats.multisubs import is_layout, records_of
-from gapgame.rules.items import BLANK, key_of, split_of
+from gapgame.rules.items import BLANK, EXAMPLE, key_of, split_of
 from gapgame.rules.multisubs import as_item, looks_like_it
 from gapgame.rules.play import normalised
 from gapgame.rules.task import HELD_OUT, PARTS, TRAIN, Drawn, GapTaskError, Instance, draw_parts, verify_parts
@@ -29,7 +29,6 @@ from languages.registry import LANGUAGES
 VERSION = 1
 GAP = "____"
 MANIFEST = "manifest.json"
-EXAMPLE = '{"sentence": …, "word": …, "images": […]}'
 _UNSPACED = {language.tag for language in LANGUAGES if not language.spaced}
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from gapgame.rules.play import LONGEST_GUESS
@@ -21,6 +23,7 @@ from gapgame.rules.words import occurrences, stands_in, stem_in
 from images.rules.manifests import Attribution, attribution_of
 from languages.rules import LanguageTraits
 
+EXAMPLE = '{"sentence": …, "word": …, "images": […]}'
 LONGEST_WORD = LONGEST_GUESS
 LONGEST_SENTENCE = 500
 LONGEST_KEY = 200
@@ -33,10 +36,6 @@ SPLIT_NAME = re.compile(r"(?:intersect_)?([0-9])")
 BLANK = re.compile("_{3,}")
 LINE_BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 TURNERS = re.compile("[\u202a-\u202e\u2066-\u2069]")
-
-
-class GapItemError(ValueError):
-    """The line is not taken; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -67,20 +66,19 @@ def item_line(value: Any, *, languages: Mapping[str, LanguageTraits]) -> ItemLin
     """
     Raises
     ------
-    GapItemError
+    LineError
         With why, for who made the file.
     """
-    if not isinstance(value, dict):
-        raise GapItemError(_("Not a JSON object with “sentence”, “word” and “images”."))
+    fields = Fields(value, example=EXAMPLE)
     tag = _language(value.get("language"), languages)
     spaced = languages[tag].spaced
-    word = _word(value.get("word"))
+    word = _word(fields)
     before, after = _parts(value, word, spaced=spaced)
-    images, representative = _images(value)
+    images, representative = _images(fields)
     split, sense = split_of(value.get("split")), _sense(value.get("sense"))
-    given = _text(value, "key", LONGEST_KEY)
+    given = fields.text("key", longest=LONGEST_KEY)
     if not given.isprintable():
-        raise GapItemError(_("The key holds control characters."))
+        raise LineError(_("The key holds control characters."))
     warnings = []
     if len(images) < len(value["images"]):
         warnings.append(_("An image is named twice; it is taken once."))
@@ -108,29 +106,27 @@ def key_of(language: str, before: str, after: str, word: str) -> str:
 
 def _language(given: Any, languages: Mapping[str, LanguageTraits]) -> str:
     if not isinstance(given, str) or not given.strip():
-        raise GapItemError(_("Names no language: give its tag as “language”, such as en."))
+        raise LineError(_("Names no language: give its tag as “language”, such as en."))
     try:
         tag = canonical_tag(given)
     except MalformedTagError:
         tag = ""
     if tag not in languages:
-        raise GapItemError(_("The language “%(tag)s” is not in the table of languages.") % {"tag": given[:40]})
+        raise LineError(_("The language “%(tag)s” is not in the table of languages.") % {"tag": given[:40]})
     return tag
 
 
-def _word(given: Any) -> str:
-    if not isinstance(given, str) or not given.strip() or not is_text(given):
-        raise GapItemError(_("There is no “word”."))
-    word = unicodedata.normalize("NFC", given).strip()
+def _word(fields: Fields) -> str:
+    word = unicodedata.normalize("NFC", fields.text("word", needed=True))
     if len(word) > LONGEST_WORD:
-        raise GapItemError(
+        raise LineError(
             _("The word has %(length)s characters; at most %(limit)s can be guessed.")
             % {"length": len(word), "limit": LONGEST_WORD}
         )
     if not any(unicodedata.category(character)[0] in "LN" for character in word):
-        raise GapItemError(_("The word has neither a letter nor a digit."))
+        raise LineError(_("The word has neither a letter nor a digit."))
     if not word.isprintable() and not _is_joined(word):
-        raise GapItemError(_("The word holds control characters."))
+        raise LineError(_("The word holds control characters."))
     return word
 
 
@@ -141,24 +137,24 @@ def _is_joined(word: str) -> bool:
 def _parts(value: Mapping[str, Any], word: str, *, spaced: bool) -> tuple[str, str]:
     sentence = value.get("sentence")
     if not isinstance(sentence, str) or not sentence.strip() or not is_text(sentence):
-        raise GapItemError(_("There is no “sentence”."))
+        raise LineError(_("There is no “sentence”."))
     if len(sentence) > LONGEST_SENTENCE:
-        raise GapItemError(
+        raise LineError(
             _("The sentence has %(length)s characters; at most %(limit)s are taken.")
             % {"length": len(sentence), "limit": LONGEST_SENTENCE}
         )
     if TURNERS.search(sentence):
-        raise GapItemError(_("The sentence holds invisible characters that turn its direction. Remove them."))
+        raise LineError(_("The sentence holds invisible characters that turn its direction. Remove them."))
     start, end = _gap(sentence, word, value.get("start"), spaced=spaced)
     before, after = _tidy(sentence[:start]).lstrip(), _tidy(sentence[end:]).rstrip()
     if not any(unicodedata.category(character)[0] in "LN" for character in before + after):
-        raise GapItemError(_("The sentence has no word besides the gap."))
+        raise LineError(_("The sentence has no word besides the gap."))
     if not (before + after).isprintable() and not all(
         character.isprintable() or unicodedata.category(character) in ("Cf", "Zs") for character in before + after
     ):
-        raise GapItemError(_("The sentence holds control characters."))
+        raise LineError(_("The sentence holds control characters."))
     if stands_in(before, word, spaced=spaced) or stands_in(after, word, spaced=spaced):
-        raise GapItemError(
+        raise LineError(
             _("The word occurs twice: once more outside the gap, where it gives itself away. Choose another sentence.")
         )
     return before, after
@@ -171,25 +167,25 @@ def _tidy(text: str) -> str:
 def _gap(sentence: str, word: str, start: Any, *, spaced: bool) -> tuple[int, int]:
     """From where to where the sentence is blanked, in characters of the sentence as it came."""
     if start is not None and (isinstance(start, bool) or not isinstance(start, int) or start < 0):
-        raise GapItemError(_("“start” is not a whole number from 0."))
+        raise LineError(_("“start” is not a whole number from 0."))
     blanks = [match.span() for match in BLANK.finditer(sentence)]
     if len(blanks) > 1:
-        raise GapItemError(_("The sentence has %(count)s blanks; there must be one.") % {"count": len(blanks)})
+        raise LineError(_("The sentence has %(count)s blanks; there must be one.") % {"count": len(blanks)})
     if blanks:
         if start is not None and start != blanks[0][0]:
-            raise GapItemError(_("“start” is not where the blank begins. Leave it out."))
+            raise LineError(_("“start” is not where the blank begins. Leave it out."))
         return blanks[0]
     if start is not None:
         return start, _end_of(sentence, word, start)
     found = _found(sentence, word, spaced=spaced)
     if not found and word.casefold() in sentence.casefold():
-        raise GapItemError(
+        raise LineError(
             _("The word stands only inside other words. Put a blank (___) where it was, or say where by “start”.")
         )
     if not found:
-        raise GapItemError(_("No gap: the sentence holds neither a blank (___) nor the word."))
+        raise LineError(_("No gap: the sentence holds neither a blank (___) nor the word."))
     if len(found) > 1:
-        raise GapItemError(
+        raise LineError(
             _("The word occurs twice: %(count)s times, and would give itself away. Choose another sentence.")
             % {"count": len(found)}
         )
@@ -210,7 +206,7 @@ def _end_of(sentence: str, word: str, start: int) -> int:
         end = start + len(spelling)
         if unicodedata.normalize("NFC", sentence[start:end]).casefold() == word.casefold():
             return end
-    raise GapItemError(_("The word does not stand at “start”, which counts characters from 0."))
+    raise LineError(_("The word does not stand at “start”, which counts characters from 0."))
 
 
 def split_of(given: Any) -> int:
@@ -218,46 +214,44 @@ def split_of(given: Any) -> int:
 
     Raises
     ------
-    GapItemError
+    LineError
     """
     if isinstance(given, int) and not isinstance(given, bool) and given in SPLITS:
         return given
     match = SPLIT_NAME.fullmatch(given.strip()) if isinstance(given, str) else None
     if match and int(match[1]) in SPLITS:
         return int(match[1])
-    raise GapItemError(_("Unknown split: give “split” as intersect_0, intersect_1 and so on up to intersect_4."))
+    raise LineError(_("Unknown split: give “split” as intersect_0, intersect_1 and so on up to intersect_4."))
 
 
 def _sense(given: Any) -> tuple[str, ...]:
     if given is None:
         return ()
     if not isinstance(given, list):
-        raise GapItemError(_('“sense” is not a list. Write the ids of synsets as ["…", "…"].'))
+        raise LineError(_('“sense” is not a list. Write the ids of synsets as ["…", "…"].'))
     if len(given) > MOST_SENSES or not all(
         isinstance(sense, str) and is_text(sense) and 0 < len(sense.strip()) <= LONGEST_SENSE for sense in given
     ):
-        raise GapItemError(
+        raise LineError(
             _("“sense” is not a list of at most %(count)s texts of at most %(limit)s characters.")
             % {"count": MOST_SENSES, "limit": LONGEST_SENSE}
         )
     return tuple(dict.fromkeys(sense.strip() for sense in given))
 
 
-def _images(value: Mapping[str, Any]) -> tuple[tuple[ImageReference, ...], int | None]:
-    given = value.get("images")
-    if given is not None and not isinstance(given, list):
-        raise GapItemError(_("“images” is not a list."))
+def _images(fields: Fields) -> tuple[tuple[ImageReference, ...], int | None]:
+    given = fields.list("images")
     if not given:
-        raise GapItemError(_("There is no image: an item needs one at least."))
+        raise LineError(_("There is no image: an item needs one at least."))
     if len(given) > MOST_IMAGES:
-        raise GapItemError(
+        raise LineError(
             _("There are %(count)s images; at most %(limit)s are taken.") % {"count": len(given), "limit": MOST_IMAGES}
         )
     found = {reference.name: reference for reference in reversed(list(_references(given)))}
     names = list(dict.fromkeys(reference.name for reference in _references(given)))
-    chosen = _text(value, "representative", LONGEST_REFERENCE)
+    chosen = fields.text("representative", longest=LONGEST_REFERENCE)
     if chosen and chosen not in found:
-        raise GapItemError(_("“representative” is none of the images of the line."))
+        raise LineError(_("“representative” is none of the images of the line."))
     return tuple(found[name] for name in names), names.index(chosen) if chosen else None
 
 
@@ -266,26 +260,11 @@ def _references(given: list[Any]) -> Iterator[ImageReference]:
         about = image if isinstance(image, dict) else {"file": image}
         name = about.get("file")
         if not isinstance(name, str) or not name.strip() or not is_text(name) or len(name) > LONGEST_REFERENCE:
-            raise GapItemError(
+            raise LineError(
                 _("Image %(number)s is named neither by a text nor by an object with a “file”.") % {"number": number}
             )
         try:
             attribution = attribution_of({key: value for key, value in about.items() if key != "file"})
         except ValueError as wrong:
-            raise GapItemError(_("Image %(number)s: %(reason)s") % {"number": number, "reason": wrong}) from wrong
+            raise LineError(_("Image %(number)s: %(reason)s") % {"number": number, "reason": wrong}) from wrong
         yield ImageReference(name.strip(), attribution)
-
-
-def _text(value: Mapping[str, Any], name: str, longest: int) -> str:
-    given = value.get(name)
-    if given is None:
-        return ""
-    if not isinstance(given, str) or not is_text(given):
-        raise GapItemError(_("“%(name)s” is not a text.") % {"name": name})
-    text = given.strip()
-    if len(text) > longest:
-        raise GapItemError(
-            _("“%(name)s” has %(length)s characters; at most %(limit)s are taken.")
-            % {"name": name, "length": len(text), "limit": longest}
-        )
-    return text

@@ -20,10 +20,10 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import Record
+from crosslens_metrics.formats.records import Record, read_record
 from gapgame.formats.embeddings import Vectors, central_of, names_of
 from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource
-from gapgame.rules.items import GapItemError, ItemLine, item_line
+from gapgame.rules.items import ItemLine, item_line
 from gapgame.services.item_pictures import STRIPPED_OF, Announce, Pictures, Taken
 from gapgame.services.item_sources import EMBEDDINGS_FILE, ITEMS_FILE, Source, source_of_path, source_of_upload
 from gapgame.services.items import is_closed
@@ -219,17 +219,16 @@ class _Import:
         found: dict[int, _Ready | str] = {}
         lines: dict[int, ItemLine] = {}
         for record in chunk:
-            try:
-                if isinstance(record, LineError):
-                    raise GapItemError(record.reason)
-                lines[record.number] = item_line(record.value, languages=self.languages)
-            except GapItemError as refused:
-                found[record.number] = str(refused)
+            line = read_record(record, partial(item_line, languages=self.languages))
+            if isinstance(line, LineError):
+                found[record.number] = line.reason
+            else:
+                lines[record.number] = line
         self.pictures.look_up(reference for line in lines.values() for reference in line.images)
         for number, line in lines.items():
             try:
                 found[number] = self._ready(line)
-            except GapItemError as refused:
+            except LineError as refused:
                 found[number] = str(refused)
             if self.job.lease_until is None or self.clock() > self.job.lease_until - jobs.LEASE / 2:
                 self.job.lease_until = jobs.extend(self.job, now=self.clock())

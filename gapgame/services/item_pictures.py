@@ -14,8 +14,9 @@ from django.core.files.storage import default_storage
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.problems import LineError
 from gapgame.models import ItemSet
-from gapgame.rules.items import GapItemError, ImageReference
+from gapgame.rules.items import ImageReference
 from gapgame.rules.stripping import stripped, words_beside
 from gapgame.rules.words import is_named_in
 from images.models import Collection, CollectionImage, Image
@@ -23,7 +24,7 @@ from images.rules.image_checks import ImageFacts, ImageRefusedError, check_name,
 from images.rules.manifests import Attribution, inside
 from images.services.collections import file_name_of, put_in
 from images.services.images import image_of, sha256_of, store_original
-from images.services.sources import Content, Entry, Problem, spooled
+from images.services.sources import Content, Entry, spooled
 from inference.services.image_lookup import images_named
 
 STRIPPED_OF = "stripped_of"
@@ -52,17 +53,17 @@ class Announce(Protocol):
 class Files:
     """Pictures that came with the items: what a manifest, a zip or a form named, and what lies in folders."""
 
-    def __init__(self, plan: Iterable[Entry | Problem] = (), homes: Sequence[Path] = ()) -> None:
+    def __init__(self, plan: Iterable[Entry | LineError] = (), homes: Sequence[Path] = ()) -> None:
         self._homes = [home.resolve() for home in homes]
-        self._named: dict[str, Entry | Problem] = {}
-        self._by_base: dict[str, list[Entry | Problem]] = {}
+        self._named: dict[str, Entry | LineError] = {}
+        self._by_base: dict[str, list[Entry | LineError]] = {}
         for item in plan:
             self._named.setdefault(item.name, item)
             self._by_base.setdefault(PurePosixPath(item.name).name, []).append(item)
             if isinstance(item, Entry) and item.attribution.key:
                 self._by_base.setdefault(item.attribution.key, []).append(item)
 
-    def find(self, name: str) -> Entry | Problem | None:
+    def find(self, name: str) -> Entry | LineError | None:
         with suppress(ValueError):
             path = inside(name)
             found = self._named.get(path) or self._in_folders(path)
@@ -108,19 +109,19 @@ class Pictures:
 
         Raises
         ------
-        GapItemError
+        LineError
             Where there is no such image, or it cannot be taken.
         """
         try:
             found = self._files.find(reference.name)
-            if isinstance(found, Problem):
+            if isinstance(found, LineError):
                 raise ImageRefusedError(found.reason)
             if found is not None:
                 with spooled(found.content) as file:
                     return self._new(file, found, reference, word, number)
             return self._known(reference, word, number)
         except ImageRefusedError as refused:
-            raise GapItemError(_("Image %(number)s: %(reason)s") % {"number": number, "reason": refused}) from refused
+            raise LineError(_("Image %(number)s: %(reason)s") % {"number": number, "reason": refused}) from refused
 
     def put(self, taken: Taken, word: str, *, announce: Announce, now: datetime) -> Image:
         """The image's row, in the item set's own collection under a key that tells nothing. Within a transaction."""

@@ -6,14 +6,23 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import PurePosixPath
 from typing import IO, Any
 from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import Record, csv_records, is_text, json_records, malformed, not_utf8
+from crosslens_metrics.formats.records import (
+    csv_records,
+    is_text,
+    json_records,
+    malformed,
+    not_utf8,
+    read_record,
+)
 from images.rules import limits
 
 NAMES = ("manifest.csv", "manifest.jsonl", "manifest.json")
@@ -47,18 +56,7 @@ class Line:
     attribution: Attribution
 
 
-@dataclass(frozen=True)
-class BrokenLine:
-    number: int
-    file: str
-    reason: str
-
-
-class _Wrong(ValueError):
-    """One value of a line; the message is for the person who wrote it."""
-
-
-def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[Line | BrokenLine]:
+def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[Line | LineError]:
     """The lines of the manifest in `file`.
 
     Raises
@@ -77,28 +75,25 @@ def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[Line | 
             raise FileRefusedError(
                 _("The manifest has more than %(limit)s lines.") % {"limit": limits.MAX_MANIFEST_LINES}
             )
-        line = _line(record)
+        line = read_record(record, partial(_line, record.number))
         if isinstance(line, Line):
             first = seen.setdefault(line.file, line.number)
             if first != line.number:
                 reason = _("Line %(first)s names the same file.") % {"first": first}
-                line = BrokenLine(line.number, line.file, reason)
+                line = LineError(reason, line.file, number=line.number)
         yield line
 
 
-def _line(record: Record | LineError) -> Line | BrokenLine:
-    if isinstance(record, LineError):
-        return BrokenLine(record.number, "", record.reason)
-    if not isinstance(record.value, dict):
-        return BrokenLine(record.number, "", _("Not a JSON object with a “file”."))
-    values: dict[str, Any] = {ALIASES.get(name, str(name)): value for name, value in record.value.items() if name}
+def _line(number: int, value: Any) -> Line:
+    if not isinstance(value, dict):
+        raise LineError(_("Not a JSON object with a “file”."))
+    values: dict[str, Any] = {ALIASES.get(name, str(name)): value for name, value in value.items() if name}
     given = values.pop("file", None)
     file = given if isinstance(given, str) and is_text(given) else ""
     try:
-        path = inside(file)
-        return Line(record.number, path, attribution_of(values))
-    except _Wrong as wrong:
-        return BrokenLine(record.number, file, str(wrong))
+        return Line(number, inside(file), attribution_of(values))
+    except LineError as wrong:
+        raise LineError(wrong.reason, file) from wrong
 
 
 def inside(file: str) -> str:
@@ -111,9 +106,9 @@ def inside(file: str) -> str:
     """
     path = PurePosixPath(file.strip().replace("\\", "/"))
     if not path.parts or not is_text(file):
-        raise _Wrong(_("No file is named."))
+        raise LineError(_("No file is named."))
     if path.is_absolute() or ".." in path.parts or (len(path.parts[0]) == 2 and path.parts[0][1] == ":"):
-        raise _Wrong(
+        raise LineError(
             _(
                 "The path leaves the folder. "
                 "Name files by their path within it, without “..” and without a leading slash."
@@ -131,32 +126,17 @@ def attribution_of(values: Mapping[str, Any]) -> Attribution:
         With a message for people, where one of them cannot be kept.
     """
     values = {ALIASES.get(name, name): value for name, value in values.items()}
-    texts = {name: _text(name, values.get(name), longest) for name, longest in TEXT_COLUMNS.items()}
+    fields = Fields(values)
+    texts = {name: fields.text(name, longest=longest, numbers=True) for name, longest in TEXT_COLUMNS.items()}
     if any(not character.isprintable() for character in texts["key"]):
-        raise _Wrong(_("The key holds control characters."))
+        raise LineError(_("The key holds control characters."))
     if texts["licence_url"]:
         _check_address(texts["licence_url"])
     latitude = _angle("latitude", values.get("latitude"), 90)
     longitude = _angle("longitude", values.get("longitude"), 180)
     if (latitude is None) != (longitude is None):
-        raise _Wrong(_("Latitude and longitude go together: give both or neither."))
+        raise LineError(_("Latitude and longitude go together: give both or neither."))
     return Attribution(**texts, latitude=latitude, longitude=longitude, extra=_extra(values))
-
-
-def _text(name: str, value: Any, longest: int) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise _Wrong(_("%(name)s is not a text.") % {"name": name})
-    text = str(value).strip()
-    if not is_text(text):
-        raise _Wrong(not_utf8())
-    if len(text) > longest:
-        raise _Wrong(
-            _("%(name)s has %(length)s characters; at most %(limit)s are kept.")
-            % {"name": name, "length": len(text), "limit": longest}
-        )
-    return text
 
 
 def _check_address(value: str) -> None:
@@ -166,7 +146,7 @@ def _check_address(value: str) -> None:
     except ValueError:
         is_address = False
     if not is_address:
-        raise _Wrong(_("licence_url is not an address that begins with https:// or http://."))
+        raise LineError(_("licence_url is not an address that begins with https:// or http://."))
 
 
 def _angle(name: str, value: Any, limit: int) -> float | None:
@@ -177,7 +157,7 @@ def _angle(name: str, value: Any, limit: int) -> float | None:
     except (TypeError, ValueError, OverflowError):
         degrees = math.nan
     if not abs(degrees) <= limit:  # false for NaN too
-        raise _Wrong(
+        raise LineError(
             _("%(name)s is not a number of degrees between -%(limit)s and %(limit)s, with a point as in 48.2082.")
             % {"name": name, "limit": limit}
         )
@@ -191,14 +171,14 @@ def _extra(values: Mapping[str, Any]) -> dict[str, Any]:
     try:
         text = json.dumps(extra, ensure_ascii=False, allow_nan=False)
     except RecursionError as error:
-        raise _Wrong(_("The columns without a place of their own are nested too deeply.")) from error
+        raise LineError(_("The columns without a place of their own are nested too deeply.")) from error
     except ValueError as error:  # 1e400 is read as infinity, which no database takes for JSON
-        raise _Wrong(malformed(error)) from error
+        raise LineError(malformed(error)) from error
     if len(text) > limits.MAX_EXTRA_CHARACTERS:
-        raise _Wrong(
+        raise LineError(
             _("The columns without a place of their own hold more than %(limit)s characters.")
             % {"limit": limits.MAX_EXTRA_CHARACTERS}
         )
     if not is_text(text) or "\\u0000" in text:
-        raise _Wrong(not_utf8())
+        raise LineError(not_utf8())
     return extra

@@ -15,14 +15,14 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.problems import FileRefusedError
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from images.models import Collection, ImportJob, ImportKind, Outcome
 from images.rules.image_checks import ImageRefusedError
 from images.services import file_storage, jobs
 from images.services.collections import KeyTakenError, file_name_of, key_of, put_in
 from images.services.images import image_of, store_original
 from images.services.jobs import Clock
-from images.services.sources import Entry, Problem, plan_of_path, plan_of_upload, spooled
+from images.services.sources import Entry, plan_of_path, plan_of_upload, spooled
 from people.models import User
 
 Announce = Callable[[int], None]
@@ -85,7 +85,7 @@ def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
         jobs.run(job_id=job_id, kind=ImportKind.IMAGES, clock=clock, work=work)
 
 
-def _run(job: ImportJob, make_plan: Callable[[], list[Entry | Problem]], *, clock: Clock, announce: Announce) -> None:
+def _run(job: ImportJob, make_plan: Callable[[], list[Entry | LineError]], *, clock: Clock, announce: Announce) -> None:
     with jobs.to_the_end(job, clock=clock):
         plan = make_plan()
         if not plan:
@@ -96,7 +96,7 @@ def _run(job: ImportJob, make_plan: Callable[[], list[Entry | Problem]], *, cloc
         left = [item for item in plan if item.number not in reported]
         if left and job.attempts > jobs.SKIP_AFTER_ATTEMPTS:
             reason = _("Reading it stopped the import each time it was tried. Look at the file.")
-            left[0] = Problem(left[0].number, left[0].name, reason)
+            left[0] = LineError(reason, left[0].name, number=left[0].number)
         for step in _steps(left):
             if isinstance(step, Entry):
                 job.lease_until = _take(job, step, clock=clock, announce=announce)
@@ -104,11 +104,11 @@ def _run(job: ImportJob, make_plan: Callable[[], list[Entry | Problem]], *, cloc
                 job.lease_until = _reject(job, step, clock=clock)
 
 
-def _steps(items: list[Entry | Problem]) -> Iterator[Entry | list[Problem]]:
+def _steps(items: list[Entry | LineError]) -> Iterator[Entry | list[LineError]]:
     """Each file by itself, so that it is in with its row of the report; what needs no look in one go."""
-    refused: list[Problem] = []
+    refused: list[LineError] = []
     for item in items:
-        if isinstance(item, Problem):
+        if isinstance(item, LineError):
             refused.append(item)
             if len(refused) < ROWS_PER_TRANSACTION:
                 continue
@@ -132,7 +132,7 @@ def _take(job: ImportJob, entry: Entry, *, clock: Clock, announce: Announce) -> 
     except Exception as error:
         log.exception("Import %s: file %s could not be taken.", job.pk, entry.number)
         reason = unexpected(error)
-    return _reject(job, [Problem(entry.number, entry.name, reason)], clock=clock)
+    return _reject(job, [LineError(reason, entry.name, number=entry.number)], clock=clock)
 
 
 def unexpected(error: Exception) -> str:
@@ -161,7 +161,7 @@ def _add(job: ImportJob, entry: Entry, file: IO[bytes], *, clock: Clock, announc
         return jobs.report(job, [jobs.row(job, entry.number, entry.name, outcome, reason, image)], now=now)
 
 
-def _reject(job: ImportJob, problems: list[Problem], *, clock: Clock) -> datetime:
+def _reject(job: ImportJob, problems: list[LineError], *, clock: Clock) -> datetime:
     rows = [jobs.row(job, one.number, one.name, Outcome.REJECTED, one.reason) for one in problems]
     with transaction.atomic():
         return jobs.report(job, rows, now=clock())

@@ -16,11 +16,11 @@ from typing import IO
 from django.core.files.storage import default_storage
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.problems import FileRefusedError
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from images.rules import limits, manifests
 from images.rules.archives import contents_of, is_hidden, open_zip
 from images.rules.image_checks import ImageRefusedError
-from images.rules.manifests import Attribution, BrokenLine, Line
+from images.rules.manifests import Attribution, Line
 
 KEPT_IN_MEMORY_BYTES = 4 * limits.MEGABYTE
 UNPACKING_FAILED = (
@@ -47,13 +47,6 @@ class Entry:
     attribution: Attribution
 
 
-@dataclass(frozen=True)
-class Problem:
-    number: int
-    name: str
-    reason: str
-
-
 @dataclass
 class Shelf:
     """Files by name, in order; and what was left out, as (name, reason)."""
@@ -62,7 +55,7 @@ class Shelf:
     problems: list[tuple[str, str]]
 
 
-def plan_of_path(path: Path, stack: ExitStack) -> list[Entry | Problem]:
+def plan_of_path(path: Path, stack: ExitStack) -> list[Entry | LineError]:
     """The entries of a folder, a manifest or a zip on this machine; `stack` closes what has to stay open.
 
     Raises
@@ -84,7 +77,7 @@ def plan_of_path(path: Path, stack: ExitStack) -> list[Entry | Problem]:
     )
 
 
-def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[Entry | Problem]:
+def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[Entry | LineError]:
     """The entries of files that a browser sent, which wait in storage as `folder`/1, `folder`/2 and so on.
 
     A zip with a manifest stands by itself; other zips are as if their files had been sent one by one.
@@ -130,12 +123,12 @@ def spooled(content: Content) -> tempfile.SpooledTemporaryFile[bytes]:
     return copy
 
 
-def _plan(shelf: Shelf, named: list[str], after: int = 0) -> list[Entry | Problem]:
+def _plan(shelf: Shelf, named: list[str], after: int = 0) -> list[Entry | LineError]:
     if len(named) > 1:
         raise FileRefusedError(
             _("There are %(count)s manifests: %(names)s. Keep one.") % {"count": len(named), "names": ", ".join(named)}
         )
-    plan: list[Entry | Problem] = []
+    plan: list[Entry | LineError] = []
     number = after
     if not named:
         for number, (name, content) in enumerate(shelf.files.items(), start=after + 1):
@@ -150,15 +143,18 @@ def _plan(shelf: Shelf, named: list[str], after: int = 0) -> list[Entry | Proble
             if name not in listed:
                 number += 1
                 reason = _("The manifest does not name this file. Add a line for it, or leave the manifest out.")
-                plan.append(Problem(number, name, reason))
-    plan += [Problem(position, *problem) for position, problem in enumerate(shelf.problems, start=number + 1)]
+                plan.append(LineError(reason, name, number=number))
+    plan += [
+        LineError(reason, name, number=position)
+        for position, (name, reason) in enumerate(shelf.problems, start=number + 1)
+    ]
     return plan
 
 
 def _lines(
     name: str, manifest: Content, find: Callable[[str], Content | None], *, base: str = ".", after: int = 0
-) -> list[Entry | Problem]:
-    plan: list[Entry | Problem] = []
+) -> list[Entry | LineError]:
+    plan: list[Entry | LineError] = []
     try:
         with manifest.open() as file:
             for line in manifests.lines_of(file, name=name, size_bytes=manifest.size_bytes):
@@ -170,19 +166,19 @@ def _lines(
     return plan
 
 
-def _line(line: Line | BrokenLine, find: Callable[[str], Content | None], *, base: str, after: int) -> Entry | Problem:
+def _line(line: Line | LineError, find: Callable[[str], Content | None], *, base: str, after: int) -> Entry | LineError:
     number, where = after + line.number, _("line %(number)s of the manifest") % {"number": line.number}
-    if isinstance(line, BrokenLine):
-        return Problem(number, line.file or where, f"{where}: {line.reason}")
+    if isinstance(line, LineError):
+        return LineError(f"{where}: {line.reason}", line.name or where, number=number)
     path = line.file if base == "." else f"{base}/{line.file}"
     content = find(path)
     if content is None:
         reason = _("There is no such file next to the manifest.")
-        return Problem(number, path, f"{where}: {reason}")
+        return LineError(f"{where}: {reason}", path, number=number)
     return Entry(number, path, content, line.attribution)
 
 
-def _plan_of_manifest(path: Path) -> list[Entry | Problem]:
+def _plan_of_manifest(path: Path) -> list[Entry | LineError]:
     home = path.parent.resolve()
 
     return _lines(path.name, _on_disk(path), lambda name: _within(home, home / name))

@@ -19,6 +19,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from PIL import Image
 
+from crosslens_metrics.formats.problems import LineError
 from inference.backends.captioners import (
     BackendDownError,
     BackendSettingsError,
@@ -32,7 +33,7 @@ from inference.backends.captioners import (
 from inference.backends.endpoint_answers import NoAnswerError, content_of
 from inference.backends.endpoint_calls import Client, Clock, Wait
 from inference.backends.endpoint_options import Options, check_decoding, endpoint_of, languages_of, options_of
-from inference.rules.captions import CaptionLineError, caption_text
+from inference.rules.captions import caption_text
 
 BATCHES = 4
 """Images of a batch, for each that is asked about at once: the more, the less waits for the last answer of a batch; the
@@ -183,7 +184,7 @@ class _Asking:
         text = content_of(answer, keep_cut=self.options.keep_cut, max_tokens=decoding.max_tokens)
         try:
             return GeneratedCaption(caption_text(text, ""))
-        except CaptionLineError as refused:
+        except LineError as refused:
             raise NoAnswerError(str(refused)) from None
 
     def _look_for_a_breakdown(self, answers: Sequence[GeneratedCaption | NoAnswerError]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 
 IMAGE_NAMES = ("image", "image_id", "image/key", "key", "file_name", "file")
@@ -16,14 +17,6 @@ MAX_CAPTION_CHARACTERS = 2_000
 """Of a model's caption."""
 COCO_FILE_STEMS = ("{:012d}", "COCO_val2014_{:012d}", "COCO_train2014_{:012d}", "COCO_test2014_{:012d}")
 """How COCO names the file of an image, of which its results give the number only."""
-
-
-class CaptionLineError(ValueError):
-    """The line is not taken. `reference` is the image it names, as far as that could be read."""
-
-    def __init__(self, reason: str, reference: str = "") -> None:
-        super().__init__(reason)
-        self.reference = reference
 
 
 @dataclass(frozen=True)
@@ -38,11 +31,11 @@ def caption_line(value: Any) -> CaptionLine:
     """
     Raises
     ------
-    CaptionLineError
+    LineError
         With why, for who made the file.
     """
     if not isinstance(value, dict):
-        raise CaptionLineError(_("Not a JSON object with “image” and “caption”."))
+        raise LineError(_("Not a JSON object with “image” and “caption”."))
     reference = image_named_in(value)
     return CaptionLine(reference, caption_text(value.get("caption"), reference))
 
@@ -51,14 +44,14 @@ def image_named_in(value: dict[str, Any]) -> str:
     """
     Raises
     ------
-    CaptionLineError
+    LineError
     """
     name = next((name for name in IMAGE_NAMES if name in value), None)
     if name is None:
-        raise CaptionLineError(_("Names no image: give its key, file name or SHA-256 as “image”."))
+        raise LineError(_("Names no image: give its key, file name or SHA-256 as “image”."))
     given = value[name]
     if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip() or not is_text(str(given)):
-        raise CaptionLineError(_("“%(name)s” is neither a text nor a whole number.") % {"name": name})
+        raise LineError(_("“%(name)s” is neither a text nor a whole number.") % {"name": name})
     return str(given).strip()[:MAX_REFERENCE_CHARACTERS]
 
 
@@ -76,19 +69,19 @@ def caption_text(given: Any, reference: str) -> str:
     """
     Raises
     ------
-    CaptionLineError
+    LineError
     """
     if given is None:
-        raise CaptionLineError(_("There is no caption."), reference)
+        raise LineError(_("There is no caption."), reference)
     if not isinstance(given, str):
-        raise CaptionLineError(_("The caption is not a text."), reference)
+        raise LineError(_("The caption is not a text."), reference)
     if not is_text(given):
-        raise CaptionLineError(_("The caption holds characters that are not valid."), reference)
+        raise LineError(_("The caption holds characters that are not valid."), reference)
     text = unicodedata.normalize("NFC", given).strip()
     if not any(unicodedata.category(character)[0] not in "CZ" for character in text):
-        raise CaptionLineError(_("The caption is empty."), reference)
+        raise LineError(_("The caption is empty."), reference)
     if len(text) > MAX_CAPTION_CHARACTERS:
-        raise CaptionLineError(
+        raise LineError(
             _("The caption has %(length)s characters; at most %(limit)s are taken.")
             % {"length": len(text), "limit": MAX_CAPTION_CHARACTERS},
             reference,

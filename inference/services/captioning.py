@@ -10,10 +10,11 @@ from typing import Any
 from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
+from crosslens_metrics.formats.problems import LineError
 from images.models import Image
 from inference.backends.captioners import Captioner, Decoding, Failed, GeneratedCaption, Translation
 from inference.models import TRANSLATED, CaptioningModel, Chunk, ModelCaption, Run, RunFailure, Stabiliser
-from inference.rules.captions import CaptionLineError, caption_text
+from inference.rules.captions import caption_text
 from inference.rules.runs import unpack_ids
 from inference.services import model_cache
 from inference.services.job_kind import Outcome, PendingImage
@@ -166,7 +167,7 @@ def checked(caption: GeneratedCaption | Failed) -> GeneratedCaption | Failed:
     try:
         stabiliser = caption_text(caption.stabiliser, "") if caption.stabiliser else ""
         return GeneratedCaption(caption_text(caption.text, ""), stabiliser)
-    except CaptionLineError as error:
+    except LineError as error:
         return Failed(str(error))
 
 

@@ -18,14 +18,14 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.formats.records import Record, count_lines, json_records
+from crosslens_metrics.formats.records import Record, count_lines, json_records, read_record
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
 from images.permissions import collections_in
 from images.services import jobs
 from images.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
 from images.services.jobs import Clock
 from inference.models import CaptioningModel, ModelCaption
-from inference.rules.captions import CaptionLine, CaptionLineError, caption_line
+from inference.rules.captions import CaptionLine, caption_line
 from inference.services.image_lookup import images_named
 from languages.models import Language
 from people.models import Project, User
@@ -137,16 +137,12 @@ def _rows(job: ImportJob, chunk: list[Record | LineError]) -> Iterator[ImportRow
     lines: dict[int, CaptionLine] = {}
     rows: dict[int, ImportRow] = {}
     for record in chunk:
-        if isinstance(record, LineError):
-            rows[record.number] = jobs.row(
-                job, record.number, _nameless(record.number), Outcome.REJECTED, record.reason
-            )
-            continue
-        try:
-            lines[record.number] = caption_line(record.value)
-        except CaptionLineError as refused:
-            name = refused.reference or _nameless(record.number)
-            rows[record.number] = jobs.row(job, record.number, name, Outcome.REJECTED, str(refused))
+        line = read_record(record, caption_line)
+        if isinstance(line, LineError):
+            name = line.name or _nameless(record.number)
+            rows[record.number] = jobs.row(job, record.number, name, Outcome.REJECTED, line.reason)
+        else:
+            lines[record.number] = line
     among = collections_in(job.project, by=job.created_by)
     found = images_named({line.reference for line in lines.values()}, job.collection, among=among)
     by = model_to_fill(job.options["model"], job.project, by=job.created_by)

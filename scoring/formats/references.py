@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import IO, Any
 
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import READ_BYTES, Record, count_lines, json_members, json_records
+from crosslens_metrics.formats.records import READ_BYTES, Record, count_lines, json_members, json_records, read_record
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
-from inference.rules.captions import CaptionLineError, caption_text, image_named_in
+from inference.rules.captions import caption_text, image_named_in
 
 ANNOTATIONS, IMAGES = "annotations", "images"
 COCO_START = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(info|images|annotations|licenses|categories|type)"\s*:\s*["\[{]')
@@ -42,21 +43,12 @@ class ReferenceLine:
         return self.names[0]
 
 
-@dataclass(frozen=True)
-class RefusedLine:
-    """A line of which nothing is taken; `name` is the image it names, as far as that could be read."""
-
-    number: int
-    name: str
-    reason: str
-
-
 def count_references(file: IO[bytes]) -> int:
     """How many lines or entries there are, or 0 where that only shows at the end."""
     return 0 if _is_coco(file) else count_lines(file)
 
 
-def reference_lines(file: IO[bytes], *, language: str, known: Iterable[str]) -> Iterator[ReferenceLine | RefusedLine]:
+def reference_lines(file: IO[bytes], *, language: str, known: Iterable[str]) -> Iterator[ReferenceLine | LineError]:
     """What each line says, in the order of the file.
 
     Parameters
@@ -78,7 +70,7 @@ def reference_lines(file: IO[bytes], *, language: str, known: Iterable[str]) -> 
         yield from _of_coco(file, reader)
         return
     for record in json_records(file):
-        yield _read(record, reader.line)
+        yield read_record(record, partial(reader.line, record.number))
 
 
 def _is_coco(file: IO[bytes]) -> bool:
@@ -88,7 +80,7 @@ def _is_coco(file: IO[bytes]) -> bool:
     return COCO_START.match(head) is not None
 
 
-def _of_coco(file: IO[bytes], reader: _Reader) -> Iterator[ReferenceLine | RefusedLine]:
+def _of_coco(file: IO[bytes], reader: _Reader) -> Iterator[ReferenceLine | LineError]:
     # Twice through the file, as images may be named after their captions.
     files: dict[str, str] = {}
     for member, record in json_members(file):
@@ -99,18 +91,9 @@ def _of_coco(file: IO[bytes], reader: _Reader) -> Iterator[ReferenceLine | Refus
     for member, record in json_members(file):
         if member == ANNOTATIONS:
             is_any_there = True
-            yield _read(record, lambda record: reader.annotation(record, files))
+            yield read_record(record, partial(reader.annotation, record.number, files))
     if not is_any_there:
         raise FileRefusedError(_("There is no caption."))
-
-
-def _read(record: Record | LineError, read: Callable[[Record], ReferenceLine]) -> ReferenceLine | RefusedLine:
-    if isinstance(record, LineError):
-        return RefusedLine(record.number, "", record.reason)
-    try:
-        return read(record)
-    except CaptionLineError as refused:
-        return RefusedLine(record.number, refused.reference, str(refused))
 
 
 class _Reader:
@@ -118,24 +101,24 @@ class _Reader:
         self.language, self.known = language, known
         self._tags: dict[str, str] = {}
 
-    def annotation(self, record: Record, files: Mapping[str, str]) -> ReferenceLine:
-        image, value = _image_of(record.value)
+    def annotation(self, number: int, files: Mapping[str, str], given: Any) -> ReferenceLine:
+        image, value = _image_of(given)
         text = caption_text(value.get("caption"), image)
         named = files.get(image, "")
-        return ReferenceLine(record.number, (named, image) if named else (image,), {self.language: [text]})
+        return ReferenceLine(number, (named, image) if named else (image,), {self.language: [text]})
 
-    def line(self, record: Record) -> ReferenceLine:
-        image, value = _image_of(record.value)
+    def line(self, number: int, given: Any) -> ReferenceLine:
+        image, value = _image_of(given)
         if "caption" in value and "captions" in value:
-            raise CaptionLineError(_("Has both “caption” and “captions”. Give one of them."), image)
-        by_language = [(key, given["caption"]) for key, given in value.items() if _is_of_language(given)]
+            raise LineError(_("Has both “caption” and “captions”. Give one of them."), image)
+        by_language = [(key, of["caption"]) for key, of in value.items() if _is_of_language(of)]
         if "caption" in value:
             by_language = [(value.get("language", ""), [value["caption"]])]
         elif "captions" in value:
             by_language = [(value.get("language", ""), value["captions"])]
         elif not by_language:
-            raise CaptionLineError(_("There is no caption."), image)
-        return self._line(record.number, image, by_language)
+            raise LineError(_("There is no caption."), image)
+        return self._line(number, image, by_language)
 
     def _line(self, number: int, image: str, by_language: Sequence[tuple[Any, Any]]) -> ReferenceLine:
         taken: dict[str, list[str]] = {}
@@ -147,10 +130,10 @@ class _Reader:
                     others.append(tag)
                 elif texts := _texts(given, image):
                     taken[tag] = texts
-            except CaptionLineError as problem:
+            except LineError as problem:
                 refused.append(f"{key}: {problem}" if key and len(by_language) > 1 else str(problem))
         if not taken:
-            raise CaptionLineError(" ".join(refused) or self._nothing(others), image)
+            raise LineError(" ".join(refused) or self._nothing(others), image)
         return ReferenceLine(number, (image,), taken, refused)
 
     def _nothing(self, others: list[str]) -> str:
@@ -163,23 +146,23 @@ class _Reader:
 
     def _tag(self, key: Any, image: str) -> str:
         if not isinstance(key, str):
-            raise CaptionLineError(_("“language” is not a text."), image)
+            raise LineError(_("“language” is not a text."), image)
         if not key and not self.language:
-            raise CaptionLineError(_("Says no language. Choose the language of the file."), image)
+            raise LineError(_("Says no language. Choose the language of the file."), image)
         if key not in self._tags:
             try:
                 self._tags[key] = canonical_tag(key) if key else self.language
             except MalformedTagError as error:
-                raise CaptionLineError(str(error), image) from error
+                raise LineError(str(error), image) from error
         tag = self._tags[key]
         if tag not in self.known:
-            raise CaptionLineError(_("There is no language %(tag)s here.") % {"tag": tag}, image)
+            raise LineError(_("There is no language %(tag)s here.") % {"tag": tag}, image)
         return tag
 
 
 def _image_of(value: Any) -> tuple[str, dict[str, Any]]:
     if not isinstance(value, dict):
-        raise CaptionLineError(_("Not a JSON object with “image” and “caption”."))
+        raise LineError(_("Not a JSON object with “image” and “caption”."))
     return image_named_in(value), value
 
 
@@ -189,9 +172,9 @@ def _is_of_language(given: Any) -> bool:
 
 def _texts(given: Any, image: str) -> list[str]:
     if not isinstance(given, list):
-        raise CaptionLineError(_("“captions” is not a list of texts."), image)
+        raise LineError(_("“captions” is not a list of texts."), image)
     if len(given) > MAX_PER_IMAGE:
-        raise CaptionLineError(
+        raise LineError(
             _("There are %(count)s captions of one image; at most %(limit)s are taken.")
             % {"count": len(given), "limit": MAX_PER_IMAGE},
             image,

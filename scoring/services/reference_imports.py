@@ -19,7 +19,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.problems import FileRefusedError
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
 from images.services import jobs
 from images.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
@@ -27,7 +27,7 @@ from images.services.jobs import Clock
 from inference.services.image_lookup import images_named
 from languages.models import Language
 from people.models import Project, User
-from scoring.formats.references import MAX_PER_IMAGE, ReferenceLine, RefusedLine, count_references, reference_lines
+from scoring.formats.references import MAX_PER_IMAGE, ReferenceLine, count_references, reference_lines
 from scoring.models import ReferenceKind, ReferenceSet
 from scoring.services.references import Change, ReferenceFileError, put_references, set_of
 
@@ -142,27 +142,27 @@ class _Import:
         for units_at_once in _parted(units, IMAGES_PER_TRANSACTION):
             self._take(units_at_once)
 
-    def _units(self, lines: Iterator[ReferenceLine | RefusedLine]) -> tuple[list[_Unit], list[RefusedLine]]:
+    def _units(self, lines: Iterator[ReferenceLine | LineError]) -> tuple[list[_Unit], list[LineError]]:
         """The images that are still to be taken, and the lines that are not and were not told of."""
         units: dict[int, _Unit] = {}
-        refused: list[RefusedLine] = []
+        refused: list[LineError] = []
         for some in _parted(lines, LINES_PER_LOOK_UP):
             named = [line for line in some if isinstance(line, ReferenceLine)]
-            refused += [line for line in some if isinstance(line, RefusedLine)]
+            refused += [line for line in some if isinstance(line, LineError)]
             found = images_named({name for line in named for name in line.names}, self.job.collection)
             for line in named:
                 images = next((found[name] for name in line.names if found[name]), [])
                 if len(images) == 1:
                     units.setdefault(images[0].pk, _Unit(images[0])).lines.append(line)
                 else:
-                    refused.append(RefusedLine(line.number, line.name, _not_one(images)))
+                    refused.append(LineError(_not_one(images), line.name, number=line.number))
             self.job.lease_until = jobs.extend(self.job, now=self.clock())
         too_many = [
             unit for unit in units.values() if any(len(unit.captions(tag)) > MAX_PER_IMAGE for tag in unit.tags)
         ]
         for unit in too_many:
             del units[unit.image.pk]
-            refused += [RefusedLine(line.number, line.name, _too_many()) for line in unit.lines]
+            refused += [LineError(_too_many(), line.name, number=line.number) for line in unit.lines]
         return (
             [unit for unit in units.values() if any(line.number not in self.told for line in unit.lines)],
             [line for line in refused if line.number not in self.told],
@@ -234,7 +234,7 @@ class _Import:
         return self._row(line, Outcome.ADDED, " ".join(said), unit.image)
 
     def _row(
-        self, line: ReferenceLine | RefusedLine, outcome: Outcome, reason: str, image: Image | None = None
+        self, line: ReferenceLine | LineError, outcome: Outcome, reason: str, image: Image | None = None
     ) -> ImportRow:
         name = line.name or _("line %(number)s") % {"number": line.number}
         return jobs.row(self.job, line.number, name, outcome, reason, image)

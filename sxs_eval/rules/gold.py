@@ -7,12 +7,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from inference.rules.captions import CaptionLine, CaptionLineError, caption_line
+from crosslens_metrics.formats.problems import LineError
+from inference.rules.captions import CaptionLine, caption_line
 from sxs_eval.rules.judging import are_equal
-
-
-class GoldPairError(ValueError):
-    """The line is not taken."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +25,19 @@ def gold_line(value: Any) -> GoldLine:
     """
     Raises
     ------
-    GoldPairError
+    LineError
         With why, for who made the file.
     """
     if not isinstance(value, dict):
-        raise GoldPairError(_("This line is not a JSON object with “image”, “better” and “worse”."))
+        raise LineError(_("This line is not a JSON object with “image”, “better” and “worse”."))
     better, worse = (_caption(value, name) for name in ("better", "worse"))
     if are_equal(better.text, worse.text):
-        raise GoldPairError(_("Both captions are the same, so neither can be the better one."))
+        raise LineError(_("Both captions are the same, so neither can be the better one."))
     return GoldLine(better.reference, better.text, worse.text)
 
 
 def _caption(value: dict[str, Any], name: str) -> CaptionLine:
     try:
         return caption_line({key: value[key] for key in value if key != "caption"} | {"caption": value.get(name)})
-    except CaptionLineError as refused:
-        raise GoldPairError(f"{name}: {refused}" if refused.reference else str(refused)) from refused
+    except LineError as refused:
+        raise LineError(f"{name}: {refused}" if refused.name else str(refused)) from refused

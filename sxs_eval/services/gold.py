@@ -11,11 +11,11 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.formats.records import Record, json_records
+from crosslens_metrics.formats.records import Record, json_records, read_record
 from images.models import Image
 from inference.services.image_lookup import images_named
 from sxs_eval.models import Comparison, GoldPair
-from sxs_eval.rules.gold import GoldLine, GoldPairError, gold_line
+from sxs_eval.rules.gold import GoldLine, gold_line
 
 LINES_AT_ONCE = 250
 
@@ -60,13 +60,11 @@ def _take(comparison: Comparison, records: Sequence[Record | LineError], outcome
     """Take some lines; returns the images whose gold pairs are there now."""
     lines: dict[int, GoldLine] = {}
     for record in records:
-        if isinstance(record, LineError):
-            outcome.problems.append((record.number, record.reason))
-            continue
-        try:
-            lines[record.number] = gold_line(record.value)
-        except GoldPairError as refused:
-            outcome.problems.append((record.number, str(refused)))
+        line = read_record(record, gold_line)
+        if isinstance(line, LineError):
+            outcome.problems.append((line.number, line.reason))
+        else:
+            lines[record.number] = line
     found = images_named({line.reference for line in lines.values()}, comparison.collection)
     pictures = [image.pk for images in found.values() for image in images]
     rows = GoldPair.objects.filter(comparison=comparison, image__in=pictures)

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gapgame.rules.items import LONGEST_SENTENCE, MOST_IMAGES, GapItemError, ItemLine, item_line
+from crosslens_metrics.formats.problems import LineError
+from gapgame.rules.items import LONGEST_SENTENCE, MOST_IMAGES, ItemLine, item_line
 from gapgame.rules.multisubs import looks_like_it
 from gapgame.rules.words import is_named_in, occurrences, stands_in, stem_in
 
@@ -66,7 +67,7 @@ def test_the_word_is_found_as_a_word_of_its_language(language, sentence, word, b
 
 
 def test_a_vowel_sign_makes_another_word_in_hindi():
-    with pytest.raises(GapItemError, match="only inside other words"):
+    with pytest.raises(LineError, match="only inside other words"):
         read(language="hi", sentence="यह कमरा बड़ा है।", word="कमर")
 
 
@@ -103,7 +104,7 @@ def test_line_breaks_become_spaces():
         ({"sentence": 5}, "no “sentence”"),
         ({"sentence": "A ____ \u202egnirts."}, "turn its direction"),
         ({"sentence": "A ____ \x1b[0m."}, "control characters"),
-        ({"word": ...}, "no “word”"),
+        ({"word": ...}, "word is empty"),
         ({"word": "!?"}, "neither a letter nor a digit"),
         ({"word": "c" * 101}, "at most 100"),
         ({"word": "c\x07t"}, "control characters"),
@@ -117,12 +118,12 @@ def test_line_breaks_become_spaces():
         ({"sense": [1]}, "not a list of"),
         ({"images": ...}, "no image"),
         ({"images": []}, "no image"),
-        ({"images": "a.jpg"}, "“images” is not a list"),
+        ({"images": "a.jpg"}, "images is no list"),
         ({"images": [5]}, "Image 1 is named"),
         ({"images": [f"{number}.jpg" for number in range(MOST_IMAGES + 1)]}, "at most 100"),
         ({"images": ["a.jpg", {"file": "b.jpg", "licence_url": "ftp://x"}]}, "Image 2: licence_url"),
         ({"representative": "c.jpg"}, "none of the images"),
-        ({"key": 5}, "“key” is not a text"),
+        ({"key": 5}, "key is no text"),
         ({"key": "x" * 201}, "at most 200"),
         ({"language": "ja", "sentence": "猫と子猫がいる。", "word": "猫"}, "occurs twice"),
         ({"language": "ar", "sentence": "قِطَّة وقطة و ____", "word": "قطة"}, "occurs twice"),
@@ -130,13 +131,13 @@ def test_line_breaks_become_spaces():
     ],
 )
 def test_a_line_that_cannot_be_used_says_why(changes, says):
-    with pytest.raises(GapItemError, match=says) as refused:
+    with pytest.raises(LineError, match=says) as refused:
         read(**changes)
     assert "cat" not in str(refused.value).lower()
 
 
 def test_what_is_no_object_says_so():
-    with pytest.raises(GapItemError, match="Not a JSON object"):
+    with pytest.raises(LineError, match=r"Not an object\. Write each line as"):
         item_line(["A ____"], languages=LANGUAGES)
 
 
