@@ -11,9 +11,9 @@ from django.http import Http404
 from config.wsgi import application as handle
 from images.permissions import collection_to_change
 from inference.permissions import check_researcher
-from operations.bodies import BodyRefusedError
 from operations.rules.uploads import owner_of
-from operations.serving import Application
+from operations.serving.bodies import BodyRefusedError
+from operations.serving.handler import Application
 from people.models import Role, User
 from people.permissions import project_for
 from people.services.session_store import SessionStore

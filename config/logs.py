@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 
 from config.environment import from_process
-from operations.logs import formatter
+from operations.logs.lines import formatter
 
 
 def as_set() -> logging.Formatter:

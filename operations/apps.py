@@ -6,7 +6,7 @@ class OperationsConfig(AppConfig):
 
     def ready(self) -> None:
         # What they connect to Celery and to the database is theirs from here on.
-        from operations import database_errors, tasks_told
+        from operations.signals import database_errors, tasks
 
         database_errors.connect()
-        tasks_told.connect()
+        tasks.connect()

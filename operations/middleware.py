@@ -10,8 +10,8 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 
-from operations import metrics
-from operations.context import Doing, doing, path_of, request_id_of
+from operations.logs.context import Doing, doing, path_of, request_id_of
+from operations.services import metrics
 
 log = logging.getLogger("operations.access")
 

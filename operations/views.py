@@ -15,9 +15,9 @@ from django.views.decorators.csrf import requires_csrf_token
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from operations.disk import NO_ROOM, RETRY_AFTER_S, is_full
-from operations.metrics import exposition
-from operations.readiness import OK, readiness
+from operations.rules.disk import NO_ROOM, RETRY_AFTER_S, is_full
+from operations.services.metrics import exposition
+from operations.services.readiness import OK, readiness
 from people.api.answers import is_api, problem_outside
 
 PLAIN = "text/plain; charset=utf-8"

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import config.settings
-from operations.logs import formatter
+from operations.logs.lines import formatter
 from people.models import Session, User
 from people.services.invitations import send_invitation
 from tests.factories import make_project, make_user

@@ -1,1 +1,1 @@
-"""Making backups and restoring them."""
+"""Counting, telling whether the installation is ready, making backups and restoring them."""

@@ -14,8 +14,8 @@ from django.db.migrations.loader import MigrationLoader
 from django.utils.crypto import salted_hmac
 
 from operations.rules.manifest import FILES_FOLDER, MANIFEST, SUMS, BackupError, Manifest, read, read_sums, sums_text
+from operations.selectors.version import code_version
 from operations.services import databases, stored_files
-from operations.version import code_version
 
 UNFINISHED = ".unfinished"
 LOCK = ".lock"

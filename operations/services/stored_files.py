@@ -11,7 +11,7 @@ from typing import IO
 from django.core.files.storage import default_storage
 
 from images.services import file_storage
-from operations.readiness import PROBES_FOLDER
+from operations.services.readiness import PROBES_FOLDER
 
 CHUNK_BYTES = 1 << 20
 PASSING = ".unfinished-"

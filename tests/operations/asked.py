@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from operations import bodies, serving
+from operations.serving import bodies, handler
 
 
 def echo(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
@@ -33,7 +33,7 @@ class Asked:
     """One request, made without a network."""
 
     def __init__(self, handle: Any, *, check_uploader: Callable[..., None] = refuse) -> None:
-        self.application = serving.Application(handle, check_uploader=check_uploader)
+        self.application = handler.Application(handle, check_uploader=check_uploader)
         self.sent: list[dict[str, Any]] = []
         self.received = 0
 

@@ -15,8 +15,8 @@ from django.urls import reverse
 
 from config import asgi
 from images.rules.limits import MAX_UPLOAD_BYTES
-from operations import bodies, serving
 from operations.rules.uploads import MAX_BODY_BYTES, UPLOADS, is_upload
+from operations.serving import bodies, handler
 from people.models import Membership, Project, Role
 from tests.operations.asked import Asked, allow, echo, length, scope
 from tests.servers import ROOT
@@ -122,7 +122,7 @@ def test_the_platform_knows_who_may_send_files_before_it_reads_them(client, djan
 @pytest.mark.django_db
 def test_looking_who_sends_files_changes_nothing_of_the_request(monkeypatch):
     monkeypatch.setattr(asgi, "close_old_connections", lambda: None)
-    environ = serving.environ_of(scope("/projects/%E7%8C%AB/plan/"))
+    environ = handler.environ_of(scope("/projects/%E7%8C%AB/plan/"))
     with pytest.raises(bodies.BodyRefusedError):
         asgi.check_uploader(environ)
 

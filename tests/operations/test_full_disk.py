@@ -33,9 +33,10 @@ from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
-from operations import bodies, metrics, readiness
-from operations.counters import Preallocated
-from operations.disk import is_full
+from operations.rules.disk import is_full
+from operations.services import metrics, readiness
+from operations.services.counters import Preallocated
+from operations.serving import bodies
 from operations.views import bad_request_show, failure_show
 from people.models import Session
 from tests import servers
@@ -74,7 +75,7 @@ COUNTS = """
 import sys
 sys.path.insert(0, {root!r})
 from prometheus_client.mmap_dict import MmapedDict
-from operations.counters import Preallocated
+from operations.services.counters import Preallocated
 counts = {kind}({folder!r} + "/counter_0.db")
 counts.write_value("first", 1.0, 0.0)
 open({folder!r} + "/ready", "w").close()

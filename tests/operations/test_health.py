@@ -15,7 +15,8 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from allocation.models import Sweep
 from allocation.tasks import sweep_leases
-from operations import broker, readiness
+from operations.selectors import broker
+from operations.services import readiness
 from tests.concurrency import together
 
 NAMES = ["database", "migrations", "cache", "broker", "storage", "sweeps"]

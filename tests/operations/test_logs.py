@@ -14,9 +14,9 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.urls import include, path
 
 from allocation.tasks import sweep_leases
-from operations import tasks_told
-from operations.context import NOTHING, Doing, doing
-from operations.logs import Context, formatter
+from operations.logs.context import NOTHING, Doing, doing
+from operations.logs.lines import Context, formatter
+from operations.signals import tasks
 from people.models import User
 
 CAPTION = "Ein Hund läuft über die Wiese"
@@ -194,16 +194,16 @@ def test_whoever_is_signed_in_is_told_by_number_and_not_by_name(lines, client):
 def test_a_task_carries_the_request_that_asked_for_it(lines):
     headers: dict[str, Any] = {}
     doing.set(Doing(request_id="asked-in-browser"))
-    tasks_told._pass_on(headers=headers)
+    tasks._pass_on(headers=headers)
     doing.set(NOTHING)
     task = sweep_leases
     task.push_request(**headers)
     try:
-        tasks_told._begin(task=task, task_id="task-1")
+        tasks._begin(task=task, task_id="task-1")
         log.warning("At it.")
         further: dict[str, Any] = {}
-        tasks_told._pass_on(headers=further)
-        tasks_told._end(task=task, state="SUCCESS", retval=None)
+        tasks._pass_on(headers=further)
+        tasks._end(task=task, state="SUCCESS", retval=None)
     finally:
         task.pop_request()
     log.warning("Over.")

@@ -16,9 +16,10 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from images.models import ImportJob, ImportKind
-from operations import metrics, selectors
-from operations.broker import UnreachableError
-from operations.slots import Slots
+from operations.selectors import waiting
+from operations.selectors.broker import UnreachableError
+from operations.services import metrics
+from operations.services.slots import Slots
 from people.models import Delivery, Project, User, Webhook
 from tests.servers import ROOT
 
@@ -27,7 +28,7 @@ TOKEN = "mQ8sT2vX5zR7bN1cK4dF"
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> None:
-    selectors.kept.forget()
+    waiting.kept.forget()
 
 
 def samples() -> dict[str, float]:
@@ -109,8 +110,8 @@ def test_without_a_broker_or_database_the_counts_are_still_told(monkeypatch):
     def refused(*_arguments: Any) -> Any:
         raise DatabaseError("gone")
 
-    monkeypatch.setattr(selectors, "messages_waiting", broken)
-    monkeypatch.setattr(selectors, "_jobs", refused)
+    monkeypatch.setattr(waiting, "messages_waiting", broken)
+    monkeypatch.setattr(waiting, "_jobs", refused)
     metrics.count_request(view="health-show", method="GET", status=200, duration_s=0.1)
 
     found = samples()
@@ -163,7 +164,7 @@ COUNTER = """
 import sys
 sys.path.insert(0, {root!r})
 from pathlib import Path
-from operations.slots import Slots
+from operations.services.slots import Slots
 slots = Slots(Path({folder!r}))
 print(f"{{slots.number()}} {{slots.number()}}\\n", end="", flush=True)
 sys.stdin.read()
@@ -234,7 +235,7 @@ def test_the_rules_for_alerts_ask_for_figures_that_there_are():
         for rule in group["rules"]
         for name in re.findall(r"crosslens_\w+", rule["expr"])
     }
-    described = Path(metrics.__file__).read_text() + Path(selectors.__file__).read_text()
+    described = Path(metrics.__file__).read_text() + Path(waiting.__file__).read_text()
     known = set(re.findall(r'"(crosslens_\w+)"', described))
 
     assert asked

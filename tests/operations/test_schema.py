@@ -12,7 +12,7 @@ from django.apps import apps
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from operations.schema import differences
+from operations.selectors.schema import differences
 
 OURS = {"allocation", "annotation", "images", "gapgame", "inference", "languages", "people", "scoring", "sxs_eval"}
 IN_POSTGRES = """

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from operations import serving
 from operations.rules.uploads import MAX_BODY_BYTES
+from operations.serving import handler
 from tests.browser.real_server import RealServer
 from tests.operations.asked import Asked, echo, in_a_loop, length, refuse, scope
 
@@ -24,7 +24,7 @@ def test_the_request_is_what_wsgi_has_it_be_and_no_header_passes_for_another():
         *((b"x-forwarded-for", b"192.0.2.1"), (b"x_forwarded_for", b"10.0.0.1"), (b"accept", b"text/html")),
         *((b"cookie", b"a=1"), (b"cookie", b"b=2"), (b"accept", b"*/*"), (b"content-type", b"text/plain")),
     ]
-    environ = serving.environ_of(scope("/caf%C3%A9%2F/", headers))
+    environ = handler.environ_of(scope("/caf%C3%A9%2F/", headers))
 
     assert environ["PATH_INFO"].encode("latin-1").decode() == "/café//"
     assert environ["HTTP_X_FORWARDED_FOR"] == "192.0.2.1"
@@ -57,7 +57,7 @@ def test_readiness_is_asked_while_every_thread_for_pages_is_busy():
             go_on.wait(20)
         return [b"ok"]
 
-    application = serving.Application(handle, check_uploader=refuse)
+    application = handler.Application(handle, check_uploader=refuse)
 
     async def all_at_once() -> list[str]:
         order: list[str] = []
@@ -73,7 +73,7 @@ def test_readiness_is_asked_while_every_thread_for_pages_is_busy():
             order.append(path)
             go_on.set()
 
-        await asyncio.gather(*(ask("/") for _ in range(serving.THREADS)), ask("/readyz"))
+        await asyncio.gather(*(ask("/") for _ in range(handler.THREADS)), ask("/readyz"))
         return order
 
     assert in_a_loop(all_at_once())[0] == "/readyz"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from operations import serving
+from operations.serving import handler
 from tests.operations.asked import Asked, in_a_loop, length, refuse, scope
 
 
@@ -65,7 +65,7 @@ class Download:
     def __iter__(self) -> Iterator[bytes]:
         while True:
             self.threads.append(threading.get_ident())
-            yield b"x" * serving.BLOCK_BYTES
+            yield b"x" * handler.BLOCK_BYTES
 
     def close(self) -> None:
         self.threads.append(threading.get_ident())
@@ -82,7 +82,7 @@ def test_downloads_that_nobody_takes_hold_up_no_page_and_are_limited():
         made[-1].threads.append(threading.get_ident())
         return made[-1]
 
-    application = serving.Application(handle, check_uploader=refuse)
+    application = handler.Application(handle, check_uploader=refuse)
 
     async def all_at_once() -> list[list[dict[str, Any]]]:
         leave, waiting = asyncio.Event(), []
@@ -103,9 +103,9 @@ def test_downloads_that_nobody_takes_hold_up_no_page_and_are_limited():
             await application(scope(path, [length(0)]), receive, send)
             return messages
 
-        slow = [asyncio.create_task(ask("/archive", takes=False)) for _ in range(serving.MOST_STREAMS)]
+        slow = [asyncio.create_task(ask("/archive", takes=False)) for _ in range(handler.MOST_STREAMS)]
         async with asyncio.timeout(10):
-            while len(waiting) < serving.MOST_STREAMS:
+            while len(waiting) < handler.MOST_STREAMS:
                 await asyncio.sleep(0.01)
         sent = [await asyncio.wait_for(ask(path, takes=True), 5) for path in ("/", "/archive", "/")]
         leave.set()
@@ -118,9 +118,9 @@ def test_downloads_that_nobody_takes_hold_up_no_page_and_are_limited():
     assert refused[0]["status"] == 503
     assert (b"retry-after", b"60") in refused[0]["headers"]
     # Made, read and closed by a thread each; the one that is refused is not read.
-    assert [len(set(download.threads)) for download in made] == [1] * (serving.MOST_STREAMS + 1)
-    assert len({download.threads[0] for download in made[:-1]}) == serving.MOST_STREAMS
-    assert [len(download.threads) > 2 for download in made] == [True] * serving.MOST_STREAMS + [False]
+    assert [len(set(download.threads)) for download in made] == [1] * (handler.MOST_STREAMS + 1)
+    assert len({download.threads[0] for download in made[:-1]}) == handler.MOST_STREAMS
+    assert [len(download.threads) > 2 for download in made] == [True] * handler.MOST_STREAMS + [False]
 
 
 def test_small_files_are_sent_whole_and_large_ones_are_streams():
@@ -135,7 +135,7 @@ def test_small_files_are_sent_whole_and_large_ones_are_streams():
         start("200 OK", [])
         return environ["wsgi.file_wrapper"](File(b"x" * int(environ["PATH_INFO"][1:])))
 
-    sizes = [0, 10, serving.BLOCK_BYTES, serving.BLOCK_BYTES + 1, 5 * serving.BLOCK_BYTES]
+    sizes = [0, 10, handler.BLOCK_BYTES, handler.BLOCK_BYTES + 1, 5 * handler.BLOCK_BYTES]
     asked = [Asked(handle).ask(f"/{size}", headers=[length(0)]) for size in sizes]
 
     assert [len(each.content) for each in asked] == closed == sizes
@@ -144,7 +144,7 @@ def test_small_files_are_sent_whole_and_large_ones_are_streams():
 
 def test_files_are_sent_in_large_blocks_and_closed():
     file = BytesIO(b"x" * 600_000)
-    blocks = serving.FileBlocks(file, 4096)
+    blocks = handler.FileBlocks(file, 4096)
 
     assert [len(block) for block in blocks] == [262_144, 262_144, 75_712]
     blocks.close()

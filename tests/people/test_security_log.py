@@ -14,7 +14,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from operations.logs import formatter
+from operations.logs.lines import formatter
 from people import security_log
 from people.models import User
 from tests.people.conftest import PASSWORD

@@ -10,10 +10,10 @@ from functools import lru_cache
 from django.conf import settings
 from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest, multiprocess, values
 
-from operations.counters import Preallocated
-from operations.disk import is_full
-from operations.selectors import Level, levels
-from operations.slots import Slots
+from operations.rules.disk import is_full
+from operations.selectors.waiting import Level, levels
+from operations.services.counters import Preallocated
+from operations.services.slots import Slots
 
 FOLDER = settings.VAR / "metrics"
 LONG_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 120)

@@ -9,7 +9,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Any
 
 from images.rules.limits import MEGABYTE
-from operations.disk import NO_ROOM, is_full
+from operations.rules.disk import NO_ROOM, is_full
 from operations.rules.uploads import is_upload, most_bytes
 
 IN_MEMORY_BYTES = 128 * 1024

@@ -11,7 +11,7 @@ from django.db import DatabaseError
 from django.http import HttpRequest
 from pythonjsonlogger.json import JsonFormatter
 
-from operations.context import doing, path_of, user_id_of
+from operations.logs.context import doing, path_of, user_id_of
 
 FIELDS = ("time", "level", "logger", "message")
 OF_THE_CONTEXT = ("request_id", "user_id", "task", "task_id")

@@ -17,7 +17,7 @@ from annotation.models import Release
 from images.models import Image, ImportJob, JobState
 from inference.models import GOING, Run, RunState, Trial, Worker
 from inference.services.worker_status import DEFAULT, FRESH, GPU
-from operations.broker import UnreachableError, messages_waiting
+from operations.selectors.broker import UnreachableError, messages_waiting
 from people.models import Delivery, DeliveryState
 from scoring.models import Pass
 

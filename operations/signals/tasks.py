@@ -12,8 +12,9 @@ from celery.signals import before_task_publish, setup_logging, task_postrun, tas
 from celery.utils.log import get_multiprocessing_logger
 from django.db import DatabaseError
 
-from operations import database_errors, metrics
-from operations.context import NOTHING, Doing, doing
+from operations.logs.context import NOTHING, Doing, doing
+from operations.services import metrics
+from operations.signals import database_errors
 
 HEADER = "request_id"
 RESULTS = {states.SUCCESS: "succeeded", states.RETRY: "retried", states.FAILURE: "failed"}
@@ -22,11 +23,11 @@ began: ContextVar[float] = ContextVar("began", default=0.0)
 
 
 def connect() -> None:
-    before_task_publish.connect(_pass_on, dispatch_uid="operations.tasks_told")
-    task_prerun.connect(_begin, dispatch_uid="operations.tasks_told")
-    task_postrun.connect(_end, dispatch_uid="operations.tasks_told")
+    before_task_publish.connect(_pass_on, dispatch_uid="operations.signals.tasks")
+    task_prerun.connect(_begin, dispatch_uid="operations.signals.tasks")
+    task_postrun.connect(_end, dispatch_uid="operations.signals.tasks")
     # Celery would set up its own, in its own words.
-    setup_logging.connect(_levels, dispatch_uid="operations.tasks_told")
+    setup_logging.connect(_levels, dispatch_uid="operations.signals.tasks")
 
 
 def _pass_on(headers: dict[str, Any], **_about: Any) -> None:

@@ -23,7 +23,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from allocation.services import sweeps
-from operations import broker, schema
+from operations.selectors import broker, schema
 
 log = logging.getLogger(__name__)
 

@@ -11,12 +11,12 @@ from django.db import DatabaseError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-from operations import metrics
+from operations.services import metrics
 
 
 def connect() -> None:
-    connection_created.connect(_watch, dispatch_uid="operations.database_errors")
-    got_request_exception.connect(_no_connection, dispatch_uid="operations.database_errors")
+    connection_created.connect(_watch, dispatch_uid="operations.signals.database_errors")
+    got_request_exception.connect(_no_connection, dispatch_uid="operations.signals.database_errors")
 
 
 def _watch(connection: BaseDatabaseWrapper, **_about: Any) -> None:

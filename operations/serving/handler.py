@@ -19,8 +19,8 @@ from urllib.parse import unquote_to_bytes
 
 from django.db import connections
 
-from operations.bodies import Body, BodyRefusedError, ClientDisconnectedError, Receive, check_length, read_body
 from operations.rules.uploads import MAX_BODY_BYTES, is_upload
+from operations.serving.bodies import Body, BodyRefusedError, ClientDisconnectedError, Receive, check_length, read_body
 from people.api.answers import is_api, problem_outside
 
 THREADS = 4

@@ -1,0 +1,1 @@
+"""What is asked of the database and the broker, and changes nothing."""

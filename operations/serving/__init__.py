@@ -1,0 +1,1 @@
+"""The ASGI server's side of Django: bodies read before a thread is given, answers in streams."""
