@@ -7,75 +7,22 @@ import os
 import re
 import secrets
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-from urllib.parse import SplitResult, parse_qs, urlsplit
+from urllib.parse import urlsplit
 
-import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from config.connections import Connections
+from config.variables import OPTIONAL
 from inference.rules.endpoints import KEY_VARIABLE, key_variable
 from people.rules.passwords import fault_of
 
 SHORTEST_SECRET = 50
 SHORTEST_TOKEN = 20
 
-# All of these together make a production installation; none of them, the embedded one.
-REQUIRED = {
-    "DATABASE_URL": "postgres://USER:PASSWORD@HOST:5432/NAME",
-    "CELERY_BROKER_URL": "redis://HOST:6379/0",
-    "SECRET_KEY": "50 or more random characters",
-    "ALLOWED_HOSTS": "crosslens.example.org,www.example.org",
-    "STORAGE_URL": "s3://BUCKET?region=eu-central-1&endpoint=https://s3.example.org or file:///srv/crosslens/media",
-    "EMAIL_URL": "smtp+tls://USER:PASSWORD@HOST:587 or consolemail://",
-    "DEFAULT_FROM_EMAIL": "Crosslens <noreply@example.org>",
-}
-OPTIONAL = {
-    "CROSSLENS_VAR": "folder of all local files; production keeps little there (default: var/ of the checkout)",
-    "VECTORS_FOLDER": "/srv/crosslens/vectors, which all processes see (default: vectors/ in CROSSLENS_VAR)",
-    "MODELS_FOLDER": "/srv/crosslens/models, which the workers of models see (default: models/ in CROSSLENS_VAR)",
-    "CAPTION_ENDPOINTS": "lab=http://gpu7:8000/v1,openai=https://api.openai.com/v1 (default: none)",
-    "CSRF_TRUSTED_ORIGINS": "https://crosslens.example.org (default: https:// before each of ALLOWED_HOSTS)",
-    "CACHE_URL": "redis://HOST:6379/1 (default: the broker's server)",
-    "PROXIES": "how many reverse proxies of yours add to X-Forwarded-For (default: 1 in production, 0 embedded)",
-    "HTTPS": "on or off (default: on in production, off embedded); off only behind nothing but a test",
-    "HSTS": "host, subdomains or preload (default: host): for what browsers are told to use nothing but HTTPS",
-    "BREACHED_PASSWORDS": "/srv/pwned-passwords.txt, sorted SHA-1 digests of passwords to refuse (default: none)",
-    "SECOND_FACTOR_REQUIRED": "on or off (default: off); on where staff and managers must have a second factor",
-    "WEBHOOKS_TO_PRIVATE_ADDRESSES": "on or off (default: off); on where webhooks lead to servers of your own network",
-    "LOG_FORMAT": "json or text (default: json in production, text embedded)",
-    "METRICS_TOKEN": "20 or more random characters, which whoever asks for /metrics sends (default: none)",
-    "AWS_ACCESS_KEY_ID": "for STORAGE_URL=s3://…, unless the machine has a role",
-    "AWS_SECRET_ACCESS_KEY": "for STORAGE_URL=s3://…, unless the machine has a role",
-}
 
-
-class Environment:
-    """The variables of one start.
-
-    Raises
-    ------
-    ImproperlyConfigured
-        With one sentence that names the variable, what is wrong with it and what it should look like.
-    """
-
-    def __init__(self, variables: Mapping[str, str], base: Path) -> None:
-        self.variables = variables
-        self.var = Path(variables.get("CROSSLENS_VAR") or base / "var")
-        given = [name for name in REQUIRED if variables.get(name)]
-        missing = [name for name in REQUIRED if not variables.get(name)]
-        if given and missing:
-            raise ImproperlyConfigured(
-                f"{missing[0]} is not set, but {given[0]} is: a production installation needs all of "
-                f"{', '.join(REQUIRED)}, the embedded one none of them. Set {missing[0]} to something like: "
-                f"{REQUIRED[missing[0]]}"
-            )
-        self.is_embedded = not given
-
-    def _malformed(self, name: str, why: str) -> ImproperlyConfigured:
-        like = REQUIRED.get(name) or OPTIONAL[name]
-        return ImproperlyConfigured(f"{name} {why}. It should look like: {like}")
+class Environment(Connections):
+    """All that the settings ask of the variables of one start."""
 
     def https(self) -> bool:
         return self._is_on("HTTPS", default="off" if self.is_embedded else "on")
@@ -100,12 +47,6 @@ class Environment:
         if value and (fault := fault_of(Path(value))):
             raise self._malformed("BREACHED_PASSWORDS", f"names {value}, which {fault}")
         return value
-
-    def _is_on(self, name: str, *, default: str) -> bool:
-        value = self.variables.get(name, "").lower() or default
-        if value not in ("on", "off"):
-            raise self._malformed(name, f"is {value!r}, neither on nor off")
-        return value == "on"
 
     def proxies(self) -> int:
         value = self.variables.get("PROXIES") or ("0" if self.is_embedded else "1")
@@ -132,14 +73,6 @@ class Environment:
 
     def models(self) -> Path:
         return self._folder("MODELS_FOLDER", "models")
-
-    def _folder(self, variable: str, name: str) -> Path:
-        value = self.variables.get(variable)
-        if not value:
-            return self.var / name
-        if not Path(value).is_absolute():
-            raise self._malformed(variable, f"is {value!r}, which is no absolute folder")
-        return Path(value)
 
     def caption_endpoints(self) -> dict[str, str]:
         """The address of each endpoint, by its name."""
@@ -221,137 +154,6 @@ class Environment:
                 raise self._malformed("CSRF_TRUSTED_ORIGINS", f"has {origin!r}, which is not an origin")
         return origins
 
-    def database(self) -> dict[str, Any]:
-        if self.is_embedded:
-            return {
-                "ENGINE": "django.db.backends.sqlite3",
-                "NAME": self.var / "crosslens.sqlite3",
-                # One writer at a time, who waits for the lock from the start: nobody fails half-way (docs/decisions).
-                "OPTIONS": {
-                    "timeout": 20,
-                    "transaction_mode": "IMMEDIATE",
-                    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-                },
-                "CONN_MAX_AGE": None,
-            }
-        # A local server may be reached by its socket: postgres://USER@/NAME?host=/run/postgresql
-        has_socket = "host" in parse_qs(self._split("DATABASE_URL", self.variables["DATABASE_URL"]).query)
-        parts = self._url("DATABASE_URL", {"postgres", "postgresql"}, host=not has_socket)
-        if len(parts.path) < 2:
-            raise self._malformed("DATABASE_URL", "names no database")
-        database: dict[str, Any] = environ.Env.db_url_config(self.variables["DATABASE_URL"])
-        return {
-            **database,
-            # A server that is away is told of, instead of holding whoever asks for two minutes.
-            "OPTIONS": {"connect_timeout": 10, **database.get("OPTIONS", {})},
-            "CONN_MAX_AGE": None,
-            "CONN_HEALTH_CHECKS": True,
-        }
-
-    def celery(self) -> dict[str, Any]:
-        if self.is_embedded:
-            folders = {name: str(self.var / "queue" / name) for name in ("messages", "processed", "control")}
-            for folder in folders.values():
-                Path(folder).mkdir(parents=True, exist_ok=True)
-            return {
-                "broker_url": "filesystem://localhost",
-                "broker_transport_options": {
-                    "data_folder_in": folders["messages"],
-                    "data_folder_out": folders["messages"],
-                    "processed_folder": folders["processed"],
-                    "control_folder": folders["control"],
-                    "polling_interval": 0.05,
-                },
-            }
-        parts = self._url("CELERY_BROKER_URL", {"redis", "rediss"})
-        if not re.fullmatch(r"/?\d*", parts.path):
-            raise self._malformed("CELERY_BROKER_URL", f"names the database {parts.path[1:]!r}, which is not a number")
-        # A task in flight when its worker dies comes back after this long; the sweeps do not wait for it.
-        return {
-            "broker_url": self.variables["CELERY_BROKER_URL"],
-            "broker_transport_options": {
-                "visibility_timeout": 600,
-                # A connection that nobody answers ends and is made anew, instead of holding worker or beat for ever.
-                "socket_connect_timeout": 10,
-                "socket_timeout": 30,
-                "socket_keepalive": True,
-            },
-        }
-
-    def cache(self) -> dict[str, Any]:
-        if self.is_embedded:
-            # Files, not memory: the web processes must count failed attempts together.
-            return {
-                "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
-                "LOCATION": self.var / "cache",
-                # The default of 300 would let a flood of attempts push out the counters of others.
-                "OPTIONS": {"MAX_ENTRIES": 10_000},
-            }
-        if self.variables.get("CACHE_URL"):
-            self._url("CACHE_URL", {"redis", "rediss"})
-        location = self.variables.get("CACHE_URL") or self.variables["CELERY_BROKER_URL"]
-        return {
-            "BACKEND": "django.core.cache.backends.redis.RedisCache",
-            "LOCATION": location,
-            "KEY_PREFIX": "crosslens",
-        }
-
-    def storage(self) -> dict[str, Any]:
-        if self.is_embedded:
-            return {
-                "BACKEND": "django.core.files.storage.FileSystemStorage",
-                "OPTIONS": {"location": self.var / "media"},
-            }
-        parts = self._url("STORAGE_URL", {"s3", "file"}, host=False)
-        if parts.scheme == "file":
-            if not parts.path.startswith("/") or parts.netloc:
-                raise self._malformed("STORAGE_URL", "names no absolute folder")
-            return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": parts.path}}
-        if not parts.hostname:
-            raise self._malformed("STORAGE_URL", "names no bucket")
-        if parts.path.strip("/"):
-            raise self._malformed("STORAGE_URL", f"has a path ({parts.path}); a bucket is used as a whole")
-        try:
-            query = parse_qs(parts.query, strict_parsing=bool(parts.query))
-        except ValueError as error:
-            raise self._malformed("STORAGE_URL", f"is not an address ({error})") from error
-        unknown = set(query) - {"region", "endpoint", "addressing"}
-        if unknown:
-            raise self._malformed("STORAGE_URL", f"has unknown settings ({', '.join(sorted(unknown))})")
-        endpoint = query.get("endpoint", ["https://s3"])[0]
-        if self._split("STORAGE_URL", endpoint).scheme not in ("http", "https"):
-            raise self._malformed("STORAGE_URL", f"has the endpoint {endpoint!r}, which is not an http address")
-        if query.get("addressing", ["auto"])[0] not in ("auto", "path", "virtual"):
-            raise self._malformed("STORAGE_URL", "has an addressing other than auto, path or virtual")
-        options: dict[str, Any] = {
-            "bucket_name": parts.netloc,
-            "default_acl": None,
-            "querystring_auth": True,
-            "file_overwrite": True,
-        }
-        for ours, theirs in (
-            ("region", "region_name"),
-            ("endpoint", "endpoint_url"),
-            ("addressing", "addressing_style"),
-        ):
-            if ours in query:
-                options[theirs] = query[ours][0]
-        return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
-
-    def email(self) -> dict[str, Any]:
-        if self.is_embedded:
-            return {
-                "EMAIL_BACKEND": "django.core.mail.backends.filebased.EmailBackend",
-                "EMAIL_FILE_PATH": self.var / "mail",
-            }
-        self._url("EMAIL_URL", {"smtp", "smtps", "smtp+tls", "smtp+ssl", "consolemail"}, host=False)
-        if (
-            not self.variables["EMAIL_URL"].startswith("consolemail")
-            and not urlsplit(self.variables["EMAIL_URL"]).hostname
-        ):
-            raise self._malformed("EMAIL_URL", "names no host")
-        return environ.Env.email_url_config(self.variables["EMAIL_URL"])
-
     def from_email(self) -> str:
         if self.is_embedded:
             return "Crosslens <noreply@localhost>"
@@ -359,25 +161,6 @@ class Environment:
         if not re.search(r"[^\s@<]+@[^\s@>]+", address):
             raise self._malformed("DEFAULT_FROM_EMAIL", f"is {address!r}, which holds no address")
         return address
-
-    def _split(self, name: str, value: str) -> SplitResult:
-        try:
-            parts = urlsplit(value)
-            _ = parts.port
-        except ValueError as error:
-            raise self._malformed(name, f"is not an address ({error})") from error
-        return parts
-
-    def _url(self, name: str, schemes: set[str], *, host: bool = True) -> Any:
-        value = self.variables[name]
-        parts = self._split(name, value)
-        if parts.scheme not in schemes:
-            raise self._malformed(
-                name, f"begins with {parts.scheme or value[:20]!r}, not with {' or '.join(sorted(schemes))}"
-            )
-        if host and parts.scheme != "file" and not parts.hostname:
-            raise self._malformed(name, "names no host")
-        return parts
 
 
 def from_process(base: Path) -> Environment:

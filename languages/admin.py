@@ -11,7 +11,7 @@ from django.http import HttpRequest
 
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from languages.models import Language
-from languages.rules import MalformedScriptError, canonical_script
+from languages.rules.script_codes import MalformedScriptError, canonical_script
 
 
 class LanguageForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from crosslens_metrics.language_tags import canonical_tag
 from languages.models import Direction, Language
-from languages.rules import canonical_script, script_of_tag
+from languages.rules.script_codes import canonical_script, script_of_tag
 
 
 class LanguageExistsError(Exception):

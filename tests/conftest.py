@@ -19,7 +19,7 @@ from psycopg import sql
 
 from annotation.selectors.work import language_of
 from languages.models import Language
-from languages.registry import LANGUAGES
+from languages.rules.registry import LANGUAGES
 from people import tasks
 from tests import servers
 

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from config.environment import OPTIONAL, REQUIRED
+from config.variables import OPTIONAL, REQUIRED
 from inference.rules.endpoints import KEY_VARIABLE
 
 for _name in (*REQUIRED, *OPTIONAL, *(_name for _name in os.environ if _name.startswith(KEY_VARIABLE))):

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.environment import OPTIONAL, REQUIRED, Environment
+from config.environment import Environment
+from config.variables import OPTIONAL, REQUIRED
 from tests.servers import ROOT, embedded_environment
 from tests.tiers import some
 
@@ -84,7 +85,7 @@ MALFORMED = [
 
 def read_everything(variables: Mapping[str, str], base: Path) -> Environment:
     environment = Environment(variables, base)
-    for name in sorted(set(vars(Environment)) - {"__init__"}):
+    for name in dir(Environment):
         if not name.startswith("_"):
             getattr(environment, name)()
     return environment

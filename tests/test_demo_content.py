@@ -18,7 +18,7 @@ from gapgame.models import Access, GapItem, Outcome, Season, Turn
 from images.models import Collection, Image, ImportJob, JobState
 from inference.models import ModelCaption
 from languages.models import Language
-from languages.registry import LANGUAGES
+from languages.rules.registry import LANGUAGES
 from people.models import ConsentText, Membership, Project, Role, User
 from people.permissions import may_start_projects
 from people.rules.roles import conflicting_roles

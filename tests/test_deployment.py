@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from config.environment import OPTIONAL, REQUIRED
+from config.variables import OPTIONAL, REQUIRED
 from inference.services.executor import SLICE_S
 from inference.tasks import SHORT_SLICE_S
 from tests.servers import ROOT, missing, postgres_programs

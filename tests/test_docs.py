@@ -11,7 +11,7 @@ from django.utils.text import slugify
 from PIL import Image
 
 from annotation.formats.captions import COLUMNS, Layout
-from config.environment import OPTIONAL, REQUIRED
+from config.variables import OPTIONAL, REQUIRED
 from demo.content import PASSWORD, PEOPLE
 from demo.photographs import PHOTOGRAPHS
 from images.rules.manifests import ALIASES, TEXT_COLUMNS

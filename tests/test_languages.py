@@ -10,8 +10,8 @@ from django.db import IntegrityError, transaction
 from crosslens_metrics.language_tags import ALIASES, MalformedTagError, canonical_tag
 from languages.admin import LanguageForm
 from languages.models import Language
-from languages.registry import LANGUAGES
-from languages.rules import MalformedScriptError, canonical_script, script_of_tag
+from languages.rules.registry import LANGUAGES
+from languages.rules.script_codes import MalformedScriptError, canonical_script, script_of_tag
 from languages.selectors import language_by_tag
 
 PROTOCOL_TAGS = (

@@ -56,7 +56,13 @@ def numbers_passed_over() -> Iterator[str]:
 
 
 def sources() -> str:
-    places = ["config/settings.py", "config/environment.py", "docker-compose.yml", "people/allauth_adapter.py"]
+    places = [
+        "config/settings.py",
+        "config/connections.py",
+        "config/environment.py",
+        "docker-compose.yml",
+        "people/allauth_adapter.py",
+    ]
     return "".join((ROOT / place).read_text(encoding="utf-8") for place in places)
 
 

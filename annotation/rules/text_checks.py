@@ -11,8 +11,8 @@ from functools import lru_cache
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from languages.rules import LanguageTraits
-from languages.scripts import KNOWN_SCRIPTS, script_of
+from languages.rules.scripts import KNOWN_SCRIPTS, script_of
+from languages.rules.traits import LanguageTraits
 
 # (ours) The published protocol names no numbers for these.
 LONGEST_CAPTION = 1000

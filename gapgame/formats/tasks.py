@@ -24,7 +24,7 @@ from gapgame.rules.multisubs import as_item, looks_like_it
 from gapgame.rules.play import normalised
 from gapgame.rules.task import HELD_OUT, PARTS, TRAIN, Drawn, GapTaskError, Instance, draw_parts, verify_parts
 from gapgame.rules.words import occurrences
-from languages.registry import LANGUAGES
+from languages.rules.registry import LANGUAGES
 
 VERSION = 1
 GAP = "____"

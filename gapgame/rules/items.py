@@ -21,7 +21,7 @@ from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from gapgame.rules.play import LONGEST_GUESS
 from gapgame.rules.words import occurrences, stands_in, stem_in
 from images.rules.manifests import Attribution, attribution_of
-from languages.rules import LanguageTraits
+from languages.rules.traits import LanguageTraits
 
 EXAMPLE = '{"sentence": …, "word": …, "images": […]}'
 LONGEST_WORD = LONGEST_GUESS

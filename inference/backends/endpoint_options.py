@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from inference.backends.captioners import BackendSettingsError, Decoding, Spec
 from inference.backends.endpoint_calls import Manners
 from inference.rules.endpoints import NO_KEY, key_variable
-from languages.registry import LANGUAGES
+from languages.rules.registry import LANGUAGES
 
 CAPTION_PROMPT = (
     "Describe this picture in one sentence in {language} (language code {tag}), for somebody who cannot see it: what "

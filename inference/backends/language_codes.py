@@ -18,7 +18,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from inference.backends.captioners import BackendSettingsError
-from languages.registry import LANGUAGES
+from languages.rules.registry import LANGUAGES
 
 ENGLISH = "en"
 TAGS = tuple(language.tag for language in LANGUAGES)

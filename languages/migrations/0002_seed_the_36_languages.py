@@ -1,12 +1,13 @@
 """Put the 36 languages into the table.
 
-The rows come from languages/registry.py, which is pure data: the list exists once, and a new installation gets it as it
-is now. Who changes the registry adds a migration for installations that are there already; a test compares the two.
+The rows come from languages/rules/registry.py, which is pure data: the list exists once, and a new installation gets
+it as it is now. Who changes the registry adds a migration for installations that are there already; a test compares
+the two.
 """
 
 from django.db import migrations
 
-from languages.registry import LANGUAGES
+from languages.rules.registry import LANGUAGES
 
 
 def seed(apps, schema_editor):

@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 
-from languages.rules import is_english
+from languages.rules.traits import is_english
 
 register = template.Library()
 

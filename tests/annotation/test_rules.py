@@ -28,8 +28,8 @@ from annotation.rules.text_checks import (
     soft_warnings,
     unstorable,
 )
-from languages.registry import LANGUAGES
-from languages.scripts import KNOWN_SCRIPTS, script_of
+from languages.rules.registry import LANGUAGES
+from languages.rules.scripts import KNOWN_SCRIPTS, script_of
 from tests.published import published
 
 LANGUAGE = {entry.tag: entry for entry in LANGUAGES}

@@ -18,7 +18,7 @@ from inference.backends.captioners import (
     OutOfMemoryError,
     Spec,
 )
-from languages.registry import LANGUAGES
+from languages.rules.registry import LANGUAGES
 
 PATH = "tests.inference.fake_backend:FakeBackend"
 TRANSLATOR = "tests.inference.fake_backend:FakeTranslator"

@@ -26,8 +26,8 @@ from inference.backends.captioners import (
 )
 from inference.backends.endpoint import IN_A_ROW, EndpointBackend, EndpointTranslatorBackend, seed_of
 from inference.backends.endpoint_calls import LARGEST_ANSWER_BYTES
-from languages.registry import LANGUAGES
-from languages.scripts import script_of
+from languages.rules.registry import LANGUAGES
+from languages.rules.scripts import script_of
 from tests.inference.fake_endpoint import HANGS_S, KEY, Answer, FakeEndpoint, FakeTime, completion, free_port
 
 RED = Image.new("RGB", (40, 20), "red")

@@ -8,7 +8,7 @@ import pytest
 
 from inference.backends import language_codes
 from inference.backends.captioners import BackendSettingsError
-from languages.registry import LANGUAGES
+from languages.rules.registry import LANGUAGES
 from tests.torch_extra import needs_torch
 
 TAGS = {language.tag for language in LANGUAGES}

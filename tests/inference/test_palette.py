@@ -17,8 +17,8 @@ from PIL import Image
 from inference.backends.captioners import BackendSettingsError, Decoding, GeneratedCaption, Spec
 from inference.backends.palette import PaletteBackend, look
 from inference.backends.palette_words import COLOURS, LANGUAGES, LIGHTS, SHAPES, sentence
-from languages.registry import LANGUAGES as REGISTERED
-from languages.scripts import script_of
+from languages.rules.registry import LANGUAGES as REGISTERED
+from languages.rules.scripts import script_of
 from tests.servers import ROOT
 
 SPEC = Spec("Palette", "", {})

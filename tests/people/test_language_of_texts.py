@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from annotation.services.feedback import give_feedback
 from annotation.services.guidelines import publish_guidelines
-from languages.rules import is_english
+from languages.rules.traits import is_english
 from people.services import audit_log
 from people.templatetags.written import written
 from sxs_eval.models import RaterState, RaterStatus

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from crosslens_metrics.language_tags import MalformedTagError
-from languages.rules import MalformedScriptError
+from languages.rules.script_codes import MalformedScriptError
 from languages.services import LanguageExistsError, add_language
 
 

@@ -1,4 +1,4 @@
-"""What scripts and languages look like in text. Pure functions."""
+"""What the checks of a text know of its language, and whether it is English."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-_SCRIPT = re.compile(r"[A-Z][a-z]{3}")
 _WORD = re.compile(r"[^\W\d_]+")
 # Frequent in English. "And", "are" and "it" are not here: they are words in Norwegian, Romanian and Turkish.
 _ENGLISH_WORDS = frozenset(
@@ -25,34 +24,6 @@ class LanguageTraits(Protocol):
     @property
     def scripts(self) -> Sequence[str]:
         """ISO 15924 codes; empty where the script is not checked."""
-
-
-class MalformedScriptError(ValueError):
-    """Says what was given, and what a script code looks like."""
-
-
-def canonical_script(code: str) -> str:
-    """An ISO 15924 code in its usual case: `latn` is `Latn`.
-
-    Raises
-    ------
-    MalformedScriptError
-        For anything but four letters.
-    """
-    cased = code.strip().capitalize()
-    if not _SCRIPT.fullmatch(cased):
-        raise MalformedScriptError(f"{code!r} is not a script; write its ISO 15924 code, four letters such as Latn.")
-    return cased
-
-
-def script_of_tag(canonical: str) -> str | None:
-    """The script that a canonical tag names, if it does: `Cyrl` of `sr-Cyrl-RS`."""
-    for part in canonical.split("-")[1:]:
-        if len(part) == 1:
-            return None
-        if _SCRIPT.fullmatch(part):
-            return part
-    return None
 
 
 def is_english(text: str) -> bool:
