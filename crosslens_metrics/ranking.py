@@ -138,7 +138,7 @@ def bradley_terry(wins: ArrayLike) -> NDArray[np.float64]:
         raise ImportError(message) from error
     table = np.array(wins, dtype=float)
     if not table.size:
-        raise UndefinedFigureError(Reason.NO_MODELS, "There is no model to rank.")
+        raise UndefinedFigureError(Reason.NO_MODELS, "There are no models to rank.")
     if table.ndim != 2 or table.shape[0] != table.shape[1]:
         raise ValueError(f"A row and a column for each model are needed, not shape {table.shape}.")
     if csgraph.connected_components(table > 0, connection="weak", return_labels=False) > 1:
@@ -256,7 +256,9 @@ def images_to_separate(difference: float, interval: Interval, *, images: int) ->
         Where no difference was seen.
     """
     if math.isclose(difference, 0, abs_tol=1e-9):
-        raise UndefinedFigureError(Reason.NO_DIFFERENCE, "No difference was seen that more images could make certain.")
+        raise UndefinedFigureError(
+            Reason.NO_DIFFERENCE, ("The images show no difference that more images could confirm.")
+        )
     return math.ceil(images * (interval.width / 2 / difference) ** 2)
 
 

@@ -182,7 +182,7 @@ def _signature_warning(scoring: Scoring, other: Pass | None, metric: str) -> str
     parts = differences_between(*signatures)
     if not parts:
         return ""
-    return _now("The two were not scored alike; they differ in %(parts)s.") % {"parts": "; ".join(parts)}
+    return _now("The two models were scored in different ways: %(parts)s.") % {"parts": "; ".join(parts)}
 
 
 def _shown(

@@ -107,10 +107,10 @@ def read_judgements(file: Path) -> JudgementFile:
             reader.problems.clear()
             reader.refuse(_missing(missing, reading.columns))
         elif not gathered and not reader.problems:
-            reader.refuse(_("The file holds no judgements."))
+            reader.refuse(_("The file has no judgements."))
         elif "" in gathered and len(gathered) > 1:
             reader.refuse(
-                _("comparison is empty here and not on other lines. Name the comparison on each line, or on none."),
+                _("comparison is empty on this line but not on others. Fill it in on every line, or on none."),
                 number=gathered[""].number,
             )
     ignored = tuple(sorted(name for name in reading.columns if name and name not in COLUMNS))
@@ -118,7 +118,7 @@ def read_judgements(file: Path) -> JudgementFile:
 
 
 def _missing(missing: list[str], columns: set[str]) -> str:
-    return _("The file has no column “%(missing)s”; it has: %(columns)s.") % {
+    return _("The file has no column “%(missing)s”. It has: %(columns)s.") % {
         "missing": "”, “".join(missing),
         "columns": ", ".join(sorted(columns))[:200],
     }
@@ -154,7 +154,7 @@ class _Reading:
             self._check_notation(number, named)
         base_model, test_model = cell["base_model"], cell["test_model"]
         if bool(base_model) != bool(test_model) or (base_model and base_model == test_model):
-            raise LineError(_("base_model and test_model must be two models. Fill in both, or none."))
+            raise LineError(_("base_model and test_model must be two different models. Fill in both, or neither."))
         return Row(
             number=number,
             kind=kind,
@@ -172,8 +172,8 @@ class _Reading:
         if named != first_named:
             raise LineError(
                 _(
-                    "score is a number here and the name of a level on line %(line)s, or the other way round. Use one "
-                    "of them throughout: the numbers of a 5-point scale may stand for other levels."
+                    "This line and line %(line)s differ in whether score is a number or the name of a level. "
+                    "Use the same on all lines: the numbers of a 5-point scale may mean other levels."
                 )
                 % {"line": first}
             )
@@ -193,7 +193,10 @@ class _Gathered:
     def add(self, row: Row) -> None:
         if (row.base_model, row.test_model) != self._models:
             raise LineError(
-                _("base_model or test_model differ from line %(line)s, of the same comparison. Name comparisons apart.")
+                _(
+                    "base_model or test_model differs from line %(line)s, which has the same comparison. Give "
+                    "the comparisons different names."
+                )
                 % {"line": self.number}
             )
         if row.kind == "gold":
@@ -205,12 +208,18 @@ class _Gathered:
         known = self._regions.setdefault(row.image, row)
         if known.region != row.region:
             raise LineError(
-                _("region of this image is “%(here)s” here and “%(there)s” on line %(line)s. Give it one region.")
+                _(
+                    "The region of this image is “%(here)s” on this line and “%(there)s” on line %(line)s. "
+                    "Give it one region."
+                )
                 % {"here": row.region, "there": known.region, "line": known.number}
             )
         if (known.kind == "equal") != (row.kind == "equal"):
             raise LineError(
-                _("This image was judged and yet has kind = equal here or on line %(line)s. Remove one of the lines.")
+                _(
+                    "This image was judged, but has kind = equal on this line or on line %(line)s. Remove one "
+                    "of the two lines."
+                )
                 % {"line": known.number}
             )
         earlier = self._rows.setdefault((row.kind, row.image, row.rater), row)
@@ -219,8 +228,8 @@ class _Gathered:
         if earlier._replace(number=row.number) != row:
             raise LineError(
                 _(
-                    "%(rater)s judged image %(image)s on line %(line)s too, with other values. Keep the line that "
-                    "holds, or mark the other with counts = false; a pair that was shown again has kind = repeat."
+                    "%(rater)s also judged image %(image)s on line %(line)s, with other values. Remove the "
+                    "wrong line, or mark it with counts = false. A pair that was shown again has kind = repeat."
                 )
                 % {"rater": row.rater, "image": row.image, "line": earlier.number}
             )
@@ -279,7 +288,5 @@ def _seconds(text: str) -> float | None:
     except ValueError:
         seconds = math.nan
     if not math.isfinite(seconds) or seconds < 0:
-        raise LineError(
-            _("seconds is “%(cell)s”. Give a number of seconds from 0 on, or leave it empty.") % {"cell": text[:40]}
-        )
+        raise LineError(_("seconds is “%(cell)s”. Enter a number from 0, or leave it empty.") % {"cell": text[:40]})
     return seconds

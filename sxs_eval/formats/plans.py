@@ -34,7 +34,7 @@ class PaceUsed:
 
     def text(self) -> str:
         reasons = {
-            "given": _("as given"),
+            "given": _("as entered"),
             "measured": _("the median of %(number)s judgements") % {"number": self.judgements},
             "default": _("assumed: %(why)s") % {"why": self.note},
         }
@@ -83,7 +83,7 @@ class PlanReport:
 
     def lines(self) -> Iterator[str]:
         a, b = self.file.sets
-        yield _("Sets of references: A is %(a)s, B is %(b)s. Differences are test less base.") % {"a": a, "b": b}
+        yield _("Sets of references: A is %(a)s, B is %(b)s. Differences are test − base.") % {"a": a, "b": b}
         yield _("Core languages: %(core)s. A difference is small %(threshold)s.") % {
             "core": ", ".join(self.core) or _("none"),
             "threshold": thresholds_text(self.thresholds),
@@ -93,7 +93,7 @@ class PlanReport:
         sessions, clear, unscored = (self.plan.having(verdict) for verdict in Verdict)
         yield from _part(_("Proposed: %(number)d") % {"number": len(sessions)}, sessions)
         yield from _part(_("Clear, no session needed: %(number)d") % {"number": len(clear)}, clear)
-        yield from _part(_("Not decided, as scores are missing: %(number)d") % {"number": len(unscored)}, unscored)
+        yield from _part(_("Undecided because scores are missing: %(number)d") % {"number": len(unscored)}, unscored)
         if self.plan.missing:
             yield ""
             yield _("Missing scores: %(number)d") % {"number": len(self.plan.missing)}
@@ -103,7 +103,7 @@ class PlanReport:
 
     def _cost_lines(self) -> Iterator[str]:
         yield _("Cost, at %(pace)s:") % {"pace": self.pace.text()}
-        texts = (_("a session"), self.cost), (_("all together"), self.totals)
+        texts = (_("per session"), self.cost), (_("in total"), self.totals)
         yield from _table(
             [
                 ["", _("sessions"), _("images"), _("judgements"), _("attention items"), _("hours")],
@@ -122,22 +122,19 @@ class PlanReport:
 
 def warnings_of(plan: Plan, file: ScoreFile) -> Iterator[str]:
     if plan.is_all_small:
-        yield _(
-            "Every difference counts as small, so the thresholds tell nothing apart. Are the scores on another scale "
-            "than the thresholds?"
-        )
+        yield _("Every difference counts as small. Check that the scores and the thresholds are on the same scale.")
     if plan.core_without_scores:
-        yield _("No model has scores in %(languages)s: no session is planned there.") % {
+        yield _("No model has scores in %(languages)s, so no session is planned there.") % {
             "languages": ", ".join(plan.core_without_scores)
         }
     if file.ignored_columns:
-        yield _("Columns that were not used: %(columns)s.") % {"columns": ", ".join(file.ignored_columns)}
+        yield _("Columns not used: %(columns)s.") % {"columns": ", ".join(file.ignored_columns)}
 
 
 def thresholds_text(thresholds: Thresholds) -> str:
     parts = []
     if thresholds.points:
-        parts.append(_("below %(number)s in score points") % {"number": _plain(thresholds.points)})
+        parts.append(_("below %(number)s score points") % {"number": _plain(thresholds.points)})
     if thresholds.percent:
         parts.append(_("below %(number)s%% of the larger score") % {"number": _plain(thresholds.percent)})
     return _(" or ").join(parts) or _("never: no threshold is set")
@@ -145,7 +142,7 @@ def thresholds_text(thresholds: Thresholds) -> str:
 
 def missing_text(gap: MissingScore, sets: Sequence[str]) -> str:
     if not gap.is_listed:
-        return _("%(model)s is not listed in %(language)s.") % {"model": gap.model, "language": gap.language}
+        return _("%(model)s has no scores in %(language)s.") % {"model": gap.model, "language": gap.language}
     return _("%(model)s in %(language)s lacks: %(sets)s.") % {
         "model": gap.model,
         "language": gap.language,

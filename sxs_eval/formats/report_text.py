@@ -24,7 +24,10 @@ def report_lines(report: Report) -> Iterator[str]:
     yield line(
         _("Images needed"),
         precision if isinstance(precision, Undefined) else _("%(images)s, %(more)s more than now") % vars(precision),
-        _("for a 95%% interval of the gain %(width).0f points wide, if outcomes stay as frequent")
+        _(
+            "for a 95%% confidence interval of the gain %(width).0f points wide, if the share of each outcome "
+            "stays the same"
+        )
         % {"width": WIDTH_POINTS},
     )
     alpha = report.alpha
@@ -33,32 +36,36 @@ def report_lines(report: Report) -> Iterator[str]:
         alpha
         if isinstance(alpha, Undefined)
         else f"{alpha.value:z.3f} {between(alpha.interval, 'z.3f')} ({alpha.images})",
-        _("agreement of raters over images that two or more judged: 1 is full, 0 is chance"),
+        _("agreement over images that two or more raters judged: 1 is full, 0 is chance"),
     )
     yield line(
         _("Judgements"),
-        _("%(number)s, %(apart)s set aside") % {"number": report.judgements, "apart": report.set_aside},
-        _("how many count, and how many were made and do not"),
+        _("%(number)s, plus %(apart)s set aside") % {"number": report.judgements, "apart": report.set_aside},
+        _("how many count, and how many do not"),
     )
     yield line(
         _("Scores"),
         "  ".join(f"{score:+}: {count}" if score else f"0: {count}" for score, count in report.distribution.items()),
-        _("how often each was given, test against base"),
+        _("how often raters gave each score, test against base"),
     )
-    yield line(_("Left preferred"), _share(report.left), _("of the judgements that prefer a side; half is no bias"))
-    yield line(_("Same again"), _share(report.flips.same), _("of pairs shown again, with the same sign as at first"))
-    yield line(_("Opposite again"), _share(report.flips.opposite), _("of pairs shown again, with the opposite sign"))
+    yield line(_("Left preferred"), _share(report.left), _("of the judgements that prefer a side; half means no bias"))
+    yield line(
+        _("Repeats: same answer"), _share(report.flips.same), _("of pairs shown again, with the same sign as before")
+    )
+    yield line(
+        _("Repeats: opposite answer"), _share(report.flips.opposite), _("of pairs shown again, with the opposite sign")
+    )
     yield line(
         _("Seconds"),
         report.seconds
         if isinstance(report.seconds, Undefined)
         else f"{report.seconds.median:.1f} [{report.seconds.quartiles.low:.1f}, {report.seconds.quartiles.high:.1f}]"
         f" ({report.seconds.judgements})",
-        _("median time of a judgement, and the middle half"),
+        _("median time per judgement, and interquartile range"),
     )
     if report.raters:
         yield ""
-        yield _("Raters: judgements, left preferred, same and opposite again, median seconds")
+        yield _("Raters: judgements, left preferred, repeats with the same and the opposite answer, median seconds")
         yield from (_rater_line(rater) for rater in report.raters)
     for region in report.regions:
         yield ""
@@ -72,22 +79,24 @@ def pooled_lines(pooled: Pooled, *, incomplete: int) -> Iterator[str]:
         _("%(outcomes)s on %(images)s images") % vars(pooled),
         _("one per image and comparison; %(number)s comparisons") % {"number": pooled.comparisons},
     )
-    yield line(_("Incomplete"), str(incomplete), _("incomplete ones are in no percentage"))
-    yield line(_("WINS − LOSSES"), _gain(pooled.gain), _("points; images are resampled with all their comparisons"))
+    yield line(_("Incomplete"), str(incomplete), _("incomplete ones are not part of any percentage"))
+    yield line(
+        _("WINS − LOSSES"), _gain(pooled.gain), _("points; the bootstrap resamples images with all their comparisons")
+    )
     yield line(_("Sign test"), _sign_test(pooled.sign_test), _("over images, by the sign of the sum of their outcomes"))
 
 
 def ranking_lines(ranking: Ranking) -> Iterator[str]:
     if len(ranking.components) > 1:
         yield _(
-            "The models fall into groups that were never compared with each other, not even by way of a third. Each "
-            "group has a ranking of its own; strengths of different groups cannot be compared."
+            "The models fall into groups that were never compared with each other, even indirectly. Each group "
+            "has its own ranking. Strengths in different groups cannot be compared."
         )
     for component in ranking.components:
-        yield _("Strengths of the models (Bradley-Terry): a lead of 1 is odds of 2.7 to 1 to win an image")
+        yield _("Strengths of the models (Bradley-Terry): a lead of 1 means odds of 2.7 to 1 of winning an image")
         yield from (_model_line(model) for model in component.models)
         yield ""
-        yield _("Pairs: lead with its interval, and images more than the %(images)s now that would separate them") % {
+        yield _("Pairs: lead with its interval, and images needed beyond the current %(images)s to separate them") % {
             "images": component.images
         }
         yield from (_pair_line(pair) for pair in component.pairs)
@@ -113,21 +122,29 @@ def _outcome_lines(outcome: Outcome) -> Iterator[str]:
         _("Images"),
         _("%(denominator)s complete, %(incomplete)s incomplete")
         % {"denominator": images.complete, "incomplete": images.incomplete},
-        _("incomplete ones are in no percentage") + _lacking(images),
+        _("incomplete ones are not part of any percentage") + _lacking(images),
     )
     if images.counted_similar:
         unseen = ngettext(
-            "%(number)s pair of equal captions counts as SIMILAR without having been shown.",
-            "%(number)s pairs of equal captions count as SIMILAR without having been shown.",
+            "%(number)s pair with equal captions counts as SIMILAR without being shown.",
+            "%(number)s pairs with equal captions count as SIMILAR without being shown.",
             images.counted_similar,
         )
         yield line(_("Equal captions"), str(images.counted_similar), unseen % {"number": images.counted_similar})
     if images.beyond_replication:
-        yield line(_("Beyond replication"), str(images.beyond_replication), _("images with more judgements; all count"))
-    yield line(_("WINS"), _part(outcome.wins), _("images whose test caption most raters call better"))
-    yield line(_("LOSSES"), _part(outcome.losses), _("images whose test caption most raters call worse"))
-    yield line(_("WINS − LOSSES"), _gain(outcome.gain), _("points, with the 95% bootstrap interval over images"))
-    yield line(_("Sign test"), _sign_test(outcome.sign_test), _("how likely so uneven a split is by chance alone"))
+        yield line(
+            _("Beyond replication"),
+            str(images.beyond_replication),
+            _("images with more judgements than required; all count"),
+        )
+    yield line(_("WINS"), _part(outcome.wins), _("images where most raters prefer the test caption"))
+    yield line(_("LOSSES"), _part(outcome.losses), _("images where most raters prefer the base caption"))
+    yield line(
+        _("WINS − LOSSES"), _gain(outcome.gain), _("points, with the 95% bootstrap confidence interval over images")
+    )
+    yield line(
+        _("Sign test"), _sign_test(outcome.sign_test), _("how likely a split at least this uneven is by chance alone")
+    )
 
 
 def _lacking(images: Images) -> str:

@@ -88,7 +88,7 @@ class FileReport:
             yield from ranking_lines(self.ranking)
             yield ""
         if self.ignored_columns:
-            yield _("Columns that were not read: %(names)s") % {"names": ", ".join(self.ignored_columns)}
+            yield _("Columns not read: %(names)s") % {"names": ", ".join(self.ignored_columns)}
 
 
 def report_on(judgements: JudgementFile, *, seed: int, replication: int, resamples: int) -> FileReport:
@@ -154,10 +154,10 @@ def _models(base: str, test: str) -> str:
 def _notes(comparison: FileComparison) -> Iterator[str]:
     """What is in the file and not in the figures."""
     if comparison.duplicates:
-        yield "  " + _("Identical lines, counted once: %(number)s") % {"number": comparison.duplicates}
+        yield "  " + _("Identical lines counted once: %(number)s") % {"number": comparison.duplicates}
     if comparison.gold:
-        yield "  " + _("Judgements of gold pairs, in no figure: %(number)s") % {"number": comparison.gold}
+        yield "  " + _("Judgements of gold pairs, not part of any figure: %(number)s") % {"number": comparison.gold}
     if comparison.repeats_without_first:
-        yield "  " + _("Repeats without a first judgement, in no figure: %(number)s") % {
+        yield "  " + _("Repeats without a first judgement, not part of any figure: %(number)s") % {
             "number": comparison.repeats_without_first
         }

@@ -71,7 +71,7 @@ def parse_scores(
     scores: dict[tuple[str, str], tuple[Score, int]] = {}
     with LineReader(file) as reader:
         if len(content) > MOST_BYTES:
-            message = _("That is more than %(limit)s kB. Leave out what is no score.")
+            message = _("The scores are larger than %(limit)s kB. Remove everything that is not a score.")
             raise FileRefusedError(message % {"limit": MOST_BYTES // 1000})
         lines: list[tuple[int, Fields]] = []
         for record in reader.records(BytesIO(content), column="language", is_csv=is_csv):
@@ -87,23 +87,23 @@ def parse_scores(
                 earlier = scores.setdefault((score.language, score.model), (score, number))
                 if earlier[0] is not score:
                     raise LineError(
-                        _("%(model)s has scores in %(language)s on line %(line)s already. Keep one of the two lines.")
+                        _("%(model)s already has scores in %(language)s on line %(line)s. Remove one of the two lines.")
                         % {"model": score.model, "language": score.language, "line": earlier[1]}
                     )
         if not reader.problems and len({score.model for score, _number in scores.values()}) < SETS:
-            reader.refuse(_("There are scores of one model only. Two or more make a comparison."))
+            reader.refuse(_("There are scores for only one model. Add at least one more model."))
     ignored = tuple(name for name in columns if name and name not in (*NEEDED, *chosen))
     return ScoreFile(tuple(score for score, _number in scores.values()), chosen, ignored)
 
 
 def _columns(lines: Sequence[Fields]) -> list[str]:
     if not lines:
-        raise FileRefusedError(_("There are no scores. Write one line for each language and model."))
+        raise FileRefusedError(_("There are no scores. Add one line for each language and model."))
     columns = list(dict.fromkeys(name for fields in lines for name in fields.values))
     for name in NEEDED:
         if name not in columns:
             raise FileRefusedError(
-                _("There is no column “%(column)s”; there are: %(columns)s. The first line names the columns.")
+                _("There is no column “%(column)s”. The first line must name the columns, and it has: %(columns)s.")
                 % {"column": name, "columns": ", ".join(columns)[:200]}
             )
     return columns
@@ -117,10 +117,10 @@ def _chosen_sets(columns: Sequence[str], sets: Sequence[str]) -> tuple[str, str]
     if not sets:
         raise FileRefusedError(
             ngettext(
-                "Besides language and model there is %(number)d column: %(columns)s. Two are needed, one for each "
-                "set of references.",
-                "Besides language and model there are %(number)d columns: %(columns)s. Two are needed, one for each "
-                "set of references: say which two hold the scores.",
+                "Besides language and model there is only %(number)d column: %(columns)s. Two are needed, one "
+                "for each set of references.",
+                "Besides language and model there are %(number)d columns: %(columns)s. Name the two that "
+                "contain the scores, one for each set of references.",
                 len(able),
             )
             % {"number": len(able), "columns": listed}
@@ -128,11 +128,11 @@ def _chosen_sets(columns: Sequence[str], sets: Sequence[str]) -> tuple[str, str]
     unknown = [name for name in sets if name not in able]
     if unknown:
         raise FileRefusedError(
-            _("There is no column “%(column)s” with scores; there are: %(columns)s.")
+            _("There is no column of scores named “%(column)s”. There are: %(columns)s.")
             % {"column": unknown[0], "columns": listed}
         )
     if len(sets) != SETS or sets[0] == sets[1]:
-        raise FileRefusedError(_("Name two different columns with scores, one for each set of references."))
+        raise FileRefusedError(_("Name two different columns of scores, one for each set of references."))
     return sets[0], sets[1]
 
 

@@ -42,7 +42,7 @@ class PlanForm(forms.Form):
         label=_("File with the scores"),
         required=False,
         allow_empty_file=True,
-        help_text=_("CSV or JSON Lines, in place of what stands in the field below."),
+        help_text=_("CSV or JSON Lines. The file replaces the scores in the field below."),
     )
     scores = forms.CharField(
         label=_("Scores"),
@@ -50,42 +50,48 @@ class PlanForm(forms.Form):
         strip=False,
         widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "dir": "ltr", "class": "plan__scores"}),
         help_text=_(
-            "The first line names the columns: language, model, and one for each of the two sets of references. "
-            "One line for each language and model follows."
+            "The first line names the columns: language, model, and one for each of the two sets of "
+            "references. After it comes one line for each language and model."
         ),
     )
     sets = forms.CharField(
-        label=_("Columns of the two sets"),
+        label=_("Columns with the scores"),
         required=False,
         max_length=200,
-        help_text=_("Two names with a comma in between. Needed only where there are more columns with scores."),
+        help_text=_("Two names, separated by a comma. Only needed if there are more than two columns with scores."),
     )
     core = forms.CharField(
         label=_("Core languages"),
         required=False,
         max_length=1000,
         initial=", ".join(planning.CORE),
-        help_text=_("There all pairs of models are compared, whatever their scores. Tags with commas in between."),
+        help_text=_(
+            "Language tags, separated by commas. In these languages all pairs of models are compared, whatever "
+            "their scores."
+        ),
     )
     small = forms.DecimalField(
-        label=_("Small in score points"),
+        label=_("Small difference, in score points"),
         required=False,
         min_value=0,
         max_digits=12,
         decimal_places=6,
         initial=f"{float(planning.SMALL_POINTS):g}",
         help_text=_(
-            "A difference below this is small, and scores do not settle which model is better. The default of 1 is "
-            "for scores on the ×100 scale; empty: no such threshold."
+            "If the difference is smaller than this, scores do not show which model is better. The default of "
+            "1 is for scores on the ×100 scale. Leave empty for no threshold."
         ),
     )
     small_percent = forms.DecimalField(
-        label=_("Small in percent"),
+        label=_("Small difference, in percent"),
         required=False,
         min_value=0,
         max_value=100,
         decimal_places=3,
-        help_text=_("The same in percent of the larger of the two scores. With both, either makes it small."),
+        help_text=_(
+            "The same threshold in percent of the larger score. If you set both, reaching either makes a "
+            "difference small."
+        ),
     )
     collection = forms.ModelChoiceField(
         label=_("Collection"),
@@ -100,7 +106,9 @@ class PlanForm(forms.Form):
         min_value=1,
         required=False,
         initial=planning.IMAGES,
-        help_text=_("Drawn at random by the seed, the same ones for all comparisons. Empty: the whole collection."),
+        help_text=_(
+            "Drawn at random with the seed, the same for all comparisons. Leave empty for the whole collection."
+        ),
     )
     seed = forms.IntegerField(label=_("Seed"), min_value=0, max_value=LARGEST_SEED)
     replication = forms.IntegerField(
@@ -143,8 +151,8 @@ class PlanForm(forms.Form):
             text = _now("Leave empty to assume %(seconds)s, because this project has too few judgements to measure it.")
             return text % values
         text = ngettext(
-            "Empty: %(seconds)s, the median of %(number)d judgement in this project.",
-            "Empty: %(seconds)s, the median of %(number)d judgements in this project.",
+            "Leave empty to use %(seconds)s, the median of %(number)d judgement in this project.",
+            "Leave empty to use %(seconds)s, the median of %(number)d judgements in this project.",
             self.measured.judgements,
         )
         return text % values
@@ -208,8 +216,8 @@ class PlanForm(forms.Form):
         images = CollectionImage.objects.filter(collection=collection).count()
         if subset > images:
             text = ngettext(
-                "The collection has %(number)d image only. Leave it empty for the whole collection.",
-                "The collection has %(number)d images only. Leave it empty for the whole collection.",
+                "The collection has only %(number)d image. Leave this empty to use the whole collection.",
+                "The collection has only %(number)d images. Leave this empty to use the whole collection.",
                 images,
             )
             self.add_error("subset", text % {"number": images})

@@ -15,7 +15,7 @@ class WidthForm(forms.Form):
     """How exact a gain is to be: the half of the width of its interval."""
 
     points = forms.FloatField(
-        label=_("Wanted interval: ± points"),
+        label=_("Target interval: ± points"),
         min_value=LEAST_POINTS,
         max_value=MOST_POINTS,
         initial=USUAL_POINTS,

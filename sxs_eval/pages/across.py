@@ -223,7 +223,7 @@ def _strength_plot(component: RankedComponent) -> RangePlot:
 
 def _signature(ranking: Ranking, component: RankedComponent) -> str:
     signature = ranking.signature
-    text = _("%(method)s/%(version)s, %(images)s images, %(resamples)s resamples, seed %(seed)s")
+    text = _("%(method)s/%(version)s, %(images)s images, %(resamples)s bootstrap resamples, seed %(seed)s")
     values = {
         "method": signature.method,
         "version": signature.version,
@@ -231,5 +231,5 @@ def _signature(ranking: Ranking, component: RankedComponent) -> str:
         "resamples": signature.resamples,
         "seed": signature.seed,
     }
-    unfitted = _("; %(number)s resamples had no strengths") % {"number": component.resamples_unfitted}
+    unfitted = _("; the strengths were undefined in %(number)s resamples") % {"number": component.resamples_unfitted}
     return text % values + (unfitted if component.resamples_unfitted else "")

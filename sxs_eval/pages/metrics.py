@@ -103,10 +103,10 @@ def _line(row: Evaluation, metric: str) -> EvaluationLine:
 
 def _why(found: Difference, comparison: Comparison) -> str:
     if found.lacking is Lacking.SCORES:
-        text = _("%(base)s and %(test)s have no score against the same references.")
+        text = _("%(base)s and %(test)s have no scores against the same references.")
         return text % {"base": comparison.base, "test": comparison.test}
     if found.lacking is Lacking.ALIKE:
-        return _("The two were not scored alike; they differ in %(parts)s.") % {"parts": "; ".join(found.parts)}
+        return _("The two models were scored in different ways: %(parts)s.") % {"parts": "; ".join(found.parts)}
     return ""
 
 

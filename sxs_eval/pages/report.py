@@ -110,28 +110,31 @@ def _headline(outcome: Outcome) -> Iterator[Line]:
         _part_of(outcome.wins, outcome.images.denominator),
         "",
         texts.why(outcome.wins.percent),
-        _("Images of which most raters call the caption of the test model better, whatever the degree."),
+        _("Images where most raters prefer the test model's caption, by any degree."),
     )
     yield Line(
         _("LOSSES"),
         _part_of(outcome.losses, outcome.images.denominator),
         "",
         texts.why(outcome.losses.percent),
-        _("Images of which most raters call it worse."),
+        _("Images where most raters prefer the base model's caption, by any degree."),
     )
     yield Line(
         _("ΔSxS"),
         "" if isinstance(gain, Undefined) else texts.signed(gain.points),
         gain_interval(gain),
         texts.why(gain) or texts.why(getattr(gain, "interval", None)),
-        _("WINS − LOSSES in percentage points, with the range that 95 in 100 resamples of the images fall into."),
+        _(
+            "WINS − LOSSES in percentage points, with its 95 percent confidence interval from bootstrap resamples of "
+            "the images."
+        ),
     )
     yield Line(
         _("Sign test"),
         "" if isinstance(test, Undefined) else texts.p_value(test.p),
         "",
         texts.why(test),
-        _("How likely wins and losses would be at least so uneven if both models were equally good."),
+        _("The p-value: how likely wins and losses at least this uneven would be if both models were equally good."),
     )
 
 
@@ -143,38 +146,39 @@ def beside(report: Report, evidence: Evidence) -> Iterator[str]:
     """What the headline leaves out, in sentences; of equal captions also where none is left out."""
     images, apart = report.outcome.images, evidence.set_aside
     yield ngettext(
-        "The figures stand on %(number)s image that has all its judgements.",
-        "The figures stand on %(number)s images that have all their judgements.",
+        "The figures are based on %(number)s image that has all its judgements.",
+        "The figures are based on %(number)s images that have all their judgements.",
         images.complete,
     ) % {"number": images.complete}
     if images.incomplete:
         yield ngettext(
-            "%(number)s image lacks judgements and is in none of these percentages (%(none)s without any).",
-            "%(number)s images lack judgements and are in none of these percentages (%(none)s without any).",
+            "%(number)s image lacks judgements and is not part of any percentage (%(none)s without any).",
+            "%(number)s images lack judgements and are not part of any percentage (%(none)s without any).",
             images.incomplete,
         ) % {"number": images.incomplete, "none": images.incomplete_by_judgements.get(0, 0)}
     if images.counted_similar:
         yield ngettext(
-            "%(number)s pair of equal captions counts as SIMILAR without having been shown.",
-            "%(number)s pairs of equal captions count as SIMILAR without having been shown.",
+            "%(number)s pair with equal captions counts as SIMILAR without being shown.",
+            "%(number)s pairs with equal captions count as SIMILAR without being shown.",
             images.counted_similar,
         ) % {"number": images.counted_similar}
         if images.incomplete and images.complete:
             yield _(
-                "Until every pair is judged the gain leans towards zero, as all pairs of equal captions count already."
+                "Until every pair is judged, the gain is biased towards zero, because all pairs with equal "
+                "captions already count."
             )
     if images.beyond_replication:
         yield ngettext(
-            "%(number)s image has more judgements than asked for; all of them count.",
-            "%(number)s images have more judgements than asked for; all of them count.",
+            "%(number)s image has more judgements than required. All of them count.",
+            "%(number)s images have more judgements than required. All of them count.",
             images.beyond_replication,
         ) % {"number": images.beyond_replication}
     if apart.total:
         yield ngettext(
-            "%(number)s judgement is set aside: %(late)s late, %(paused)s of paused raters, %(excluded)s of raters "
-            "left out.",
-            "%(number)s judgements are set aside: %(late)s late, %(paused)s of paused raters, %(excluded)s of raters "
-            "left out.",
+            "%(number)s judgement is set aside: %(late)s late, %(paused)s by paused raters, %(excluded)s by "
+            "excluded raters.",
+            "%(number)s judgements are set aside: %(late)s late, %(paused)s by paused raters, %(excluded)s by "
+            "excluded raters.",
             apart.total,
         ) % {"number": apart.total, "late": apart.late, "paused": apart.paused, "excluded": apart.excluded}
 
@@ -182,10 +186,8 @@ def beside(report: Report, evidence: Evidence) -> Iterator[str]:
 def _scripted(raters: Sequence[RaterRow]) -> Iterator[str]:
     if number := sum(row.is_scripted for row in raters):
         yield ngettext(
-            "The answers of %(number)s rater look like those of a script. They count until a manager leaves this rater "
-            "out.",
-            "The answers of %(number)s raters look like those of a script. They count until a manager leaves these "
-            "raters out.",
+            "The answers of %(number)s rater look scripted. They count until a manager excludes this rater.",
+            "The answers of %(number)s raters look scripted. They count until a manager excludes these raters.",
             number,
         ) % {"number": number}
 
@@ -198,24 +200,27 @@ def _figures(report: Report) -> Iterator[Line]:
         "" if isinstance(alpha, Undefined) else texts.between(alpha.interval, 3),
         texts.why(alpha) or texts.why(getattr(alpha, "interval", None)),
         _(
-            "Ordinal Krippendorff's alpha over the images that two raters or more judged, complete or not: 1 is full "
-            "agreement, 0 chance, below 0 contradiction."
+            "Ordinal Krippendorff's alpha over all images that at least two raters judged, complete or not: 1 "
+            "is full agreement, 0 is chance, below 0 is systematic disagreement."
         ),
     )
     yield _share_line(
         _("Left preferred"),
         report.left,
-        _("Of the judgements that prefer a side, how many prefer the left one. Without bias it is 50%."),
+        _("Share of judgements preferring a side that prefer the left. 50% means no bias."),
     )
     yield _share_line(
-        _("Same again"),
+        _("Repeats: same answer"),
         report.flips.same,
-        _("Of pairs shown once more with sides swapped, how many got an answer of the same sign."),
+        _(
+            "Share of pairs, shown again with the sides swapped, where the rater preferred the same caption as "
+            "before, or again neither."
+        ),
     )
     yield _share_line(
-        _("Opposite again"),
+        _("Repeats: opposite answer"),
         report.flips.opposite,
-        _("Of the same repeats, how many got the opposite answer."),
+        _("Share of these repeats where the rater preferred the other caption."),
     )
     yield Line(
         _("Seconds per judgement"),
@@ -224,7 +229,7 @@ def _figures(report: Report) -> Iterator[Line]:
         else f"{texts.plain(seconds.median)} ({_of(seconds.judgements, report.judgements)})",
         "" if isinstance(seconds, Undefined) else texts.between(seconds.quartiles),
         texts.why(seconds),
-        _("The median of active time and the range of the middle half, of the judgements whose time is known."),
+        _("Median active time and interquartile range, over the judgements whose time is known."),
     )
     precision = report.precision
     yield Line(
@@ -232,7 +237,10 @@ def _figures(report: Report) -> Iterator[Line]:
         "" if isinstance(precision, Undefined) else _("%(images)s, %(more)s more than now") % vars(precision),
         "",
         texts.why(precision),
-        _("How many images a 95%% interval of ± %(points)s points takes, if outcomes stay as frequent.")
+        _(
+            "How many images are needed for a 95%% confidence interval of ± %(points)s points, if the share of "
+            "each outcome stays the same."
+        )
         % {"points": texts.plain(WIDTH_POINTS / 2, 0)},
     )
 

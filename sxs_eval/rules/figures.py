@@ -28,14 +28,14 @@ class Missing(StrEnum):
 
 MESSAGES: dict[Reason | Missing, Promise] = {
     Reason.NO_IMAGES: _("No image has all its judgements yet."),
-    Reason.NO_DECIDED: _("No image was won or lost by a majority, so there is nothing to test."),
-    Reason.NO_VARIATION: _("All images were judged alike, so they do not show by how much the figure would vary."),
-    Reason.NO_PAIR_OF_RATINGS: _("No image was judged by two raters, so there is nothing to agree about."),
-    Reason.ALL_RATINGS_EQUAL: _("All judgements are the same, so agreement cannot be told from chance."),
-    Reason.RESAMPLES_UNDEFINED: _("There are too few images: in some resamples of them the figure has no value."),
-    Reason.MODELS_NOT_CONNECTED: _("Some models were never compared with the others, not even by way of a third."),
+    Reason.NO_DECIDED: _("No image has a majority for either model, so there is nothing to test."),
+    Reason.NO_VARIATION: _("All images were judged alike, so there is no variation to estimate an interval from."),
+    Reason.NO_PAIR_OF_RATINGS: _("No image was judged by two raters, so agreement cannot be measured."),
+    Reason.ALL_RATINGS_EQUAL: _("All judgements are the same, so agreement cannot be distinguished from chance."),
+    Reason.RESAMPLES_UNDEFINED: _("There are too few images: the figure is undefined in some bootstrap resamples."),
+    Reason.MODELS_NOT_CONNECTED: _("Some models were never compared with the others, even indirectly."),
     Reason.MODEL_NEVER_LOSES: _("Some models never lost an image to the others, so their lead cannot be measured."),
-    Reason.NO_MODELS: _("There is no model to rank."),
+    Reason.NO_MODELS: _("There are no models to rank."),
     Reason.STRENGTH_UNBOUNDED: _("One side won every image, so the judgements cannot say how large the lead is."),
     Reason.GROUP_UNBOUNDED: _(
         "Every comparison between its group and other models is one-sided, so the judgements cannot say how large the "
@@ -44,9 +44,9 @@ MESSAGES: dict[Reason | Missing, Promise] = {
     Reason.NOT_COMPARED: _(
         "The two were never compared, and judgements against other models cannot say how large the lead is."
     ),
-    Reason.NOT_CONVERGED: _("The computation of the strengths came to no end."),
-    Reason.NO_DIFFERENCE: _("No difference was seen that more images could make certain."),
-    Missing.NO_SIDE_PREFERRED: _("No judgement prefers a side that is known."),
+    Reason.NOT_CONVERGED: _("The estimation of the strengths did not converge."),
+    Reason.NO_DIFFERENCE: _("The images show no difference that more images could confirm."),
+    Missing.NO_SIDE_PREFERRED: _("No judgement with a known side prefers one."),
     Missing.NO_REPEATS: _("No pair was shown a second time to the same rater."),
     Missing.NO_TIMES: _("No judgement says how long it took."),
 }
@@ -55,7 +55,7 @@ MESSAGES: dict[Reason | Missing, Promise] = {
 BOUNDS: dict[Bound, Promise] = {
     Bound.NEVER_LOST: _("never lost"),
     Bound.NEVER_WON: _("never won"),
-    Bound.GROUP: _("won all or lost all against each model it met outside its group"),
+    Bound.GROUP: _("won all or lost all against each model outside its group"),
 }
 """Marks of models whose strength only the prior keeps finite."""
 

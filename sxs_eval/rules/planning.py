@@ -39,8 +39,8 @@ class Reason(StrEnum):
 
 REASONS: dict[Reason, Promise] = {
     Reason.CORE: _("core language"),
-    Reason.SIGNS: _("the sets disagree"),
-    Reason.ZERO: _("no difference in a set"),
+    Reason.SIGNS: _("the two sets disagree"),
+    Reason.ZERO: _("no difference in one set"),
     Reason.SMALL: _("small difference"),
 }
 

@@ -15,8 +15,11 @@ STEADY_ANSWERS, STEADY_SPREAD = 30, 0.1
 
 
 class Rule(TextChoices):
-    FAST = "fast", _("Ten or more of 50 answers in a row came within 1.5 seconds each")
-    STEADY = "steady", _("Thirty answers in a row took the same time to within a tenth")
+    FAST = "fast", _("Ten or more of 50 answers in a row took less than 1.5 seconds each")
+    STEADY = (
+        "steady",
+        _("Thirty answers in a row took nearly the same time (standard deviation below 10 percent of the mean)"),
+    )
 
 
 def rules_broken(seconds: Sequence[float]) -> dict[Rule, str]:

@@ -21,7 +21,7 @@ def data_export(person: User) -> Iterator[Part]:
         _("Which of two captions you found better, with your comments. Captions and models are not included."),
         _judgements(person),
     )
-    yield Part("judging-standings", _("Whether your judgements count in a comparison."), _standings(person))
+    yield Part("judging-standings", _("Whether your judgements count in each comparison."), _standings(person))
 
 
 def _batches(person: User) -> QuerySet[Any, Any]:

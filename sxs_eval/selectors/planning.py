@@ -129,7 +129,7 @@ def plan_rows(
         if not problem and base and test:
             images = described.by_both(base.pk, test.pk, pair.language)
             there = existing.get((pair.language, frozenset((base.pk, test.pk))))
-            problem = "" if images else _("No image of the collection has captions of both models.")
+            problem = "" if images else _("No image in the collection has captions by both models.")
         cost = cost_of_session(
             images=min(images, setting.subset or images),
             replication=setting.replication,
@@ -186,14 +186,14 @@ def _problem(
     unknown = [name for name in (pair.base, pair.test) if name not in models]
     if unknown:
         text = ngettext(
-            "No model of this name is registered here: %(models)s.",
-            "No models of these names are registered here: %(models)s.",
+            "No model is registered under this name: %(models)s.",
+            "No models are registered under these names: %(models)s.",
             len(unknown),
         )
         return text % {"models": ", ".join(unknown)}
     if language is None:
-        return _("The language %(tag)s is not known here.") % {"tag": pair.language}
+        return _("The language %(tag)s is not in the table of languages.") % {"tag": pair.language}
     silent = [name for name in (pair.base, pair.test) if not described.by_one(models[name].pk, pair.language)]
     if silent:
-        return _("No captions of this collection in this language by: %(models)s.") % {"models": ", ".join(silent)}
+        return _("This collection has no captions in this language by: %(models)s.") % {"models": ", ".join(silent)}
     return ""

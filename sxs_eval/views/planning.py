@@ -44,11 +44,13 @@ def plan_show(request: HttpRequest, slug: str) -> HttpResponse:
     if "create" not in request.POST:
         return _proposal(request, project, form, rows)
     if not _was_seen(request, form):
-        messages.warning(request, _("Nothing was made yet, as the form was changed. Look at the new proposal first."))
+        messages.warning(
+            request, _("No comparisons were created, because you changed the form. Check the new proposal first.")
+        )
         return _proposal(request, project, form, rows, status=422)
     chosen = [row for row in rows if row.key and row.key in request.POST.getlist("session")]
     if not chosen:
-        messages.error(request, _("Nothing was made: tick at least one comparison."))
+        messages.error(request, _("Select at least one comparison."))
         return _proposal(request, project, form, rows, status=422)
     _create(request, project, form, chosen)
     return redirect("sxs_eval:comparison-list", project.slug)
@@ -84,15 +86,16 @@ def _say_what_was_made(request: HttpRequest, created: Created) -> None:
     made = len(created.made)
     if made:
         text = ngettext(
-            "%(number)d comparison was made. Its pairs are being laid out; the table below fills within seconds.",
-            "%(number)d comparisons were made. Their pairs are being laid out; the table below fills within seconds.",
+            "%(number)d comparison was created. Its pairs are being created. The table below will fill within seconds.",
+            "%(number)d comparisons were created. Their pairs are being created. The table below will fill "
+            "within seconds.",
             made,
         )
         messages.success(request, text % {"number": made})
     if created.there:
         text = ngettext(
-            "%(number)d comparison was there already, and was not made again.",
-            "%(number)d comparisons were there already, and were not made again.",
+            "%(number)d comparison already existed and was not created again.",
+            "%(number)d comparisons already existed and were not created again.",
             created.there,
         )
         messages.info(request, text % {"number": created.there})

@@ -138,7 +138,7 @@ def test_who_lost_all_to_one_and_won_all_against_another_is_told_no_falsehood():
     (ranking,) = ranked([Contest("b", "a", part([1] * 9)), Contest("c", "b", part([1] * 9))])
 
     assert [model.bound for model in ranking.models] == [Bound.NEVER_LOST, Bound.GROUP, Bound.NEVER_WON]
-    assert str(BOUNDS[Bound.GROUP]) == "won all or lost all against each model it met outside its group"
+    assert str(BOUNDS[Bound.GROUP]) == "won all or lost all against each model outside its group"
     assert reasons_of(ranking) == {
         "a": Reason.STRENGTH_UNBOUNDED,
         "b": Reason.GROUP_UNBOUNDED,

@@ -100,7 +100,7 @@ class TestAcross:
         text = text_of(response)
         assert "m1 against m0 French" in text
         assert "m1 against m0 German" not in text
-        assert "A ranking takes three models or more" in text
+        assert "A ranking needs at least three models" in text
 
     def test_a_comparison_without_judgements_does_not_spoil_the_ranking(self, project):
         collection = make_collection(1)
@@ -119,7 +119,7 @@ class TestAcross:
         assert Undefined(Reason.RESAMPLES_UNDEFINED) in separable
         client.force_login(project.created_by)
         text = text_of(client.get(reverse("sxs_eval:results-show", args=["lions"])))
-        assert "There are too few images: in some resamples" in text
+        assert "There are too few images: the figure is undefined" in text
         assert text.count("not separable") == separable.count(False)
 
     def test_a_comparison_that_no_other_touches_has_a_ranking_of_its_own(self, client, project):

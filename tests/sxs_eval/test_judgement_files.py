@@ -136,8 +136,8 @@ def test_a_json_score_may_be_a_number_or_its_name(read, score):
         (pair(seconds="nan"), "seconds is “nan”"),
         (pair(kind="golden"), "kind is “golden”. Give one of: pair, gold, repeat"),
         (pair(counts="maybe"), "counts is “maybe”. Give one of: true, false"),
-        (pair(base_model="m1"), "base_model and test_model must be two models"),
-        (pair(base_model="m1", test_model="m1"), "base_model and test_model must be two models"),
+        (pair(base_model="m1"), "base_model and test_model must be two different models"),
+        (pair(base_model="m1", test_model="m1"), "base_model and test_model must be two different models"),
         (["a.jpg", "ann", 1], "Not an object"),
     ],
 )
@@ -150,10 +150,10 @@ def test_a_cell_that_cannot_be_right_is_refused_with_what_may_stand_there(refusa
     [
         ("", "judgements.csv", "The file is empty."),
         ("\n \n", "judgements.jsonl", "The file is empty."),
-        (f"{HEADER}\n", "judgements.csv", "holds no judgements"),
-        ("[]", "judgements.json", "holds no judgements"),
+        (f"{HEADER}\n", "judgements.csv", "has no judgements"),
+        ("[]", "judgements.json", "has no judgements"),
         ("picture,rater,score\na,ann,1\n", "judgements.csv", "names no column “image”"),
-        ("image,score\na,1\n", "judgements.csv", "has no column “rater”; it has: image, score."),
+        ("image,score\na,1\n", "judgements.csv", "has no column “rater”. It has: image, score."),
         ("image\na\n", "judgements.csv", "has no column “rater”, “score”"),
         ("image,rater,score,score\na,ann,1,1\n", "judgements.csv", "“score” twice"),
         (lines({"image": "a", "rater": "ann"}), "judgements.jsonl", "has no column “score”"),
@@ -223,7 +223,7 @@ def test_a_repeat_is_set_against_the_first_time_wherever_it_stands(read):
 @pytest.mark.parametrize("rows", ["a,ann,BETTER\nb,ann,2\n", "a,ann,2\nb,ann,BETTER\n"])
 def test_names_and_numbers_of_levels_are_not_mixed(refusal, rows):
     said = refusal(f"{HEADER}\n{rows}")
-    assert "line 3: score is a number here and the name of a level on line 2" in said
+    assert "line 3: This line and line 2 differ in whether score is a number or the name of a level" in said
 
 
 def test_lines_without_a_comparison_among_lines_with_one_are_refused(refusal):
@@ -233,12 +233,12 @@ def test_lines_without_a_comparison_among_lines_with_one_are_refused(refusal):
 
 def test_an_image_has_one_region(refusal):
     said = refusal(f"{HEADER},region\na,ann,1,coast\na,bob,1,hills\n")
-    assert "line 3: region of this image is “hills” here and “coast” on line 2" in said
+    assert "line 3: The region of this image is “hills” on this line and “coast” on line 2" in said
 
 
 def test_a_comparison_has_one_pair_of_models(refusal):
     said = refusal(f"{HEADER},base_model,test_model\na,ann,1,m1,m2\nb,ann,1,m1,m3\n")
-    assert "line 3: base_model or test_model differ from line 2" in said
+    assert "line 3: base_model or test_model differs from line 2" in said
 
 
 def test_columns_that_are_not_known_are_told(read):
@@ -259,4 +259,4 @@ def test_a_pair_that_counts_unseen_needs_neither_rater_nor_score(read):
 
 def test_an_image_was_either_judged_or_counted_unseen(refusal):
     said = refusal(f"{HEADER},kind\na.jpg,ann,1,pair\na.jpg,,,equal\n")
-    assert "line 3: This image was judged and yet has kind = equal here or on line 2." in said
+    assert "line 3: This image was judged, but has kind = equal on this line or on line 2." in said

@@ -162,7 +162,7 @@ def test_a_comparison_without_scores_or_judgements_says_what_lacks(manager, proj
     make_comparison(project=project, collection=collection, base=scored["B"], test=model, language="de")
     judge_all(without_scores, make_rater(without_scores), dict.fromkeys(keys_of(without_scores), 1))
     text = text_of(page(manager))
-    assert "A and D have no score against the same references." in text
+    assert "A and D have no scores against the same references." in text
     assert "No image has all its judgements yet." in text
     assert len(page(manager).context["page"].plot.points) == len(ANSWERS)
 
@@ -181,7 +181,7 @@ def test_scores_that_were_not_computed_alike_are_no_point(manager, project, coll
 
 @pytest.mark.parametrize("asked", [{}, {"metric": "nothing"}, {"flip": "x"}])
 def test_a_project_without_scores_says_what_it_takes(manager, judged, asked):
-    assert "It takes comparisons that people judge, and scores" in text_of(page(manager, **asked))
+    assert "You need judged comparisons, and automatic scores" in text_of(page(manager, **asked))
 
 
 def test_only_managers_and_researchers_of_the_project_see_it(client, project, scored):

@@ -52,22 +52,22 @@ def test_the_table_tells_each_pair_with_both_differences_the_reasons_and_the_cos
     lines = [" ".join(line.split()) for line in run(file, *TWO, "--pace", "20").splitlines()]
 
     for line in (
-        "Sets of references: A is xm3600, B is coco. Differences are test less base.",
-        "Core languages: zh, en, hi, es. A difference is small below 1 in score points.",
-        "Note: No model has scores in en, hi, es: no session is planned there.",
-        "Note: Columns that were not used: note.",
+        "Sets of references: A is xm3600, B is coco. Differences are test − base.",
+        "Core languages: zh, en, hi, es. A difference is small below 1 score points.",
+        "Note: No model has scores in en, hi, es, so no session is planned there.",
+        "Note: Columns not used: note.",
         "Proposed: 2",
         "zh A B +2 +1 core language",
         "de A B +0.5 +1 small difference",
         "Clear, no session needed: 1",
         "fr A B +10 +20",
-        "Not decided, as scores are missing: 1",
+        "Undecided because scores are missing: 1",
         "sw A B – –",
         "A in sw lacks: coco.",
-        "B is not listed in sw.",
+        "B has no scores in sw.",
         "Cost, at 20 s per judgement (as given):",
         "a session 1 600 1800 0 10.0",
-        "all together 2 1200 3600 0 20.0",
+        "in total 2 1200 3600 0 20.0",
     ):
         assert line in lines
 
@@ -134,7 +134,7 @@ def test_the_cost_follows_images_replication_attention_and_pace(file):
 def test_with_too_few_judgements_the_pace_is_assumed_and_that_is_said(file):
     make_project()
 
-    assert "at 20 s per judgement (assumed: fewer than 20 judgements are there to measure it)" in run(file, *TWO)
+    assert "at 20 s per judgement (assumed: there are fewer than 20 judgements to measure it from)" in run(file, *TWO)
 
 
 @pytest.mark.django_db
@@ -167,7 +167,7 @@ def test_without_a_database_or_with_an_empty_one_it_plans_all_the_same(file, tmp
     )
 
     assert done.returncode == 0, done.stderr
-    why = "the database could not be asked" if is_there else "there is no database to measure it in"
+    why = "the database could not be reached" if is_there else "there is no database to measure it from"
     assert f"at 20 s per judgement (assumed: {why})" in done.stdout
     assert "Proposed: 2" in done.stdout
     assert database.exists() == is_there

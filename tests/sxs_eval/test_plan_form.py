@@ -60,7 +60,7 @@ def test_a_file_that_cannot_be_used_is_told(manager, project, collection, conten
         ({"scores": "x" * (MOST_BYTES + 1)}, "more than 300 kB"),
         ({"core": "zh, de_DE"}, "its parts are joined by hyphens"),
         ({"small": "-1"}, "greater than or equal to 0"),
-        ({"sets": "a, b"}, "There is no column “a” with scores"),
+        ({"sets": "a, b"}, "There is no column of scores named “a”"),
         ({"subset": "5"}, "The collection has 4 images only."),
         ({"collection": "gone"}, "This collection no longer exists."),
         ({"replication": "0"}, "greater than or equal to 1"),

@@ -66,7 +66,7 @@ def test_the_proposal_says_why_with_both_differences_and_what_it_costs(manager, 
     row, is_ticked = rows["de", "Alpha", "Beta"]
     assert is_ticked
     assert row.differences == ["+2", "−5"]
-    assert [str(reason) for reason in row.reasons] == ["the sets disagree"]
+    assert [str(reason) for reason in row.reasons] == ["the two sets disagree"]
     assert (row.cost.images, row.cost.judgements, row.cost.attention) == (3, 9, 2)
     assert rows["zh", "Alpha", "Beta"][1]
     clear, is_ticked = rows["de", "Alpha", "Gamma"]
@@ -83,7 +83,7 @@ def test_a_model_without_a_score_is_told_and_its_pairs_are_not_ticked(manager, p
 
     row, is_ticked = rows_of(page)["zh", "Alpha", "Gamma"]
     assert (row.differences, is_ticked) == (["–", "–"], False)
-    assert "Gamma is not listed in zh." in page.content.decode()
+    assert "Gamma has no scores in zh." in page.content.decode()
 
 
 def test_a_click_creates_what_is_ticked_with_one_seed_and_has_its_pairs_made(
@@ -198,12 +198,12 @@ def test_the_same_comparison_in_another_project_is_of_no_matter(manager, project
 @pytest.mark.parametrize(
     ("scores", "problem"),
     [
-        ("language,model,a,b\nde,Alpha,1,2\nde,Delta,1,2\n", "No model of this name is registered here: Delta."),
-        ("language,model,a,b\nde,Ä,1,2\nde,Ö,1,2\n", "No models of these names are registered here: Ä, Ö."),
-        ("language,model,a,b\ntlh,Alpha,1,2\ntlh,Beta,1,2\n", "The language tlh is not known here."),
+        ("language,model,a,b\nde,Alpha,1,2\nde,Delta,1,2\n", "No model is registered under this name: Delta."),
+        ("language,model,a,b\nde,Ä,1,2\nde,Ö,1,2\n", "No models are registered under these names: Ä, Ö."),
+        ("language,model,a,b\ntlh,Alpha,1,2\ntlh,Beta,1,2\n", "The language tlh is not in the table of languages."),
         (
             "language,model,a,b\nfr,Alpha,1,2\nfr,Beta,1,2\n",
-            "No captions of this collection in this language by: Alpha, Beta.",
+            "This collection has no captions in this language by: Alpha, Beta.",
         ),
     ],
 )
@@ -237,7 +237,7 @@ def test_images_count_that_both_models_describe(manager, project, collection):
     assert rows["de", "Alpha", "Early"][0].cost.images == 3
     assert rows["de", "Early", "Late"][0].cost.images == 2
     nothing = rows["de", "First", "Rest"][0]
-    assert (nothing.key, nothing.problem) == ("", "No image of the collection has captions of both models.")
+    assert (nothing.key, nothing.problem) == ("", "No image in the collection has captions by both models.")
 
 
 @pytest.mark.parametrize("changed", [{"small": "30"}, {"seed": "8"}, {"scores": SCORES + "zh,Gamma,1,1\n"}])
@@ -245,7 +245,7 @@ def test_nothing_is_made_from_a_form_that_was_changed_since_the_proposal(manager
     answer = create(manager, project, form_of(collection), **changed)
 
     assert answer.status_code == 422
-    assert "Nothing was made yet, as the form was changed" in answer.content.decode()
+    assert "No comparisons were created, because you changed the form" in answer.content.decode()
     assert not Comparison.objects.exists()
 
 
@@ -253,7 +253,7 @@ def test_without_a_tick_nothing_is_made_and_that_is_said(manager, project, colle
     answer = create(manager, project, form_of(collection), "no:such:row")
 
     assert answer.status_code == 422
-    assert "tick at least one comparison" in answer.content.decode()
+    assert "Select at least one comparison" in answer.content.decode()
     assert keys_of(answer) == []
 
 
@@ -289,7 +289,7 @@ def test_thresholds_of_the_form_are_those_of_the_proposal(manager, project, coll
     assert rows_of(everything)["de", "Alpha", "Gamma"][1]
     assert "Every difference counts as small" in everything.content.decode()
     assert [str(reason) for reason in rows_of(percent)["de", "Alpha", "Beta"][0].reasons] == [
-        "the sets disagree",
+        "the two sets disagree",
         "small difference",
     ]
     assert not rows_of(percent)["de", "Alpha", "Gamma"][1]

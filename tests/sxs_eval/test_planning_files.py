@@ -76,8 +76,8 @@ def test_of_more_columns_two_are_chosen_and_the_rest_is_named():
     [
         ("a", [], "Besides language and model there is 1 column: a. Two are needed"),
         ("a,b,c", [], "Besides language and model there are 3 columns: a, b, c. Two are needed"),
-        ("a,b,c", ["a", "d"], "There is no column “d” with scores; there are: a, b, c."),
-        ("a,b,c", ["a", "model"], "There is no column “model” with scores"),
+        ("a,b,c", ["a", "d"], "There is no column of scores named “d”. There are: a, b, c."),
+        ("a,b,c", ["a", "model"], "There is no column of scores named “model”"),
         ("a,b,c", ["a", "a"], "Name two different columns"),
         ("a,b,c", ["a"], "Name two different columns"),
     ],
@@ -108,7 +108,7 @@ def test_languages_are_taken_under_the_tag_that_they_are_stored_under(tag, store
         ("de,C,1,1e999", "Line 4: b is “1e999”."),
         ("de,C,1_000,2", "Line 4: a is “1_000”."),
         ('de,C,"97,5",2', "Line 4: a is “97,5”. Write numbers with a point, as in 97.5."),
-        ("de,B,1,2", "Line 4: B has scores in de on line 3 already. Keep one of the two lines."),
+        ("de,B,1,2", "Line 4: B already has scores in de on line 3. Remove one of the two lines."),
         ("de, B ,1,2", "Line 4: B has scores in de on line 3 already."),
         ("DE,B,1,2", "Line 4: B has scores in de on line 3 already."),
         ("de,C,1,2,3", "Line 4: 5 cells, but the first line names 4."),
@@ -152,9 +152,12 @@ def test_all_problems_are_told_at_once_in_order_of_lines_and_many_of_them_shorte
         (" \n", "The file is empty."),
         ("language,model,a,b\n", "There are no scores."),
         ("tag,model,a,b\nde,A,1,2\n", "The first line names no column “language”; it has: tag"),
-        ("language,name,a,b\nde,A,1,2\n", "There is no column “model”; there are: language, name, a, b."),
+        (
+            "language,name,a,b\nde,A,1,2\n",
+            "There is no column “model”. The first line must name the columns, and it has: language, ",
+        ),
         ("language,model,a,a\nde,A,1,2\n", "The first line names the column “a” twice."),
-        ("language,model,a,b\nde,A,1,2\nfr,A,1,2\n", "There are scores of one model only."),
+        ("language,model,a,b\nde,A,1,2\nfr,A,1,2\n", "There are scores for only one model."),
         ('{"language": "de"}', "There is no column “model”"),
         ('{"language": "de", "model": 3, "a": 1, "b": 2}', "Line 1: model is no text."),
         ('{"language": "de", "model": "A", "a": true, "b": 2}', "Line 1: a is “true”. Give a number"),
@@ -176,7 +179,9 @@ def test_json_that_is_no_object_or_is_broken_is_told_by_its_line():
 def test_other_encodings_and_too_much_are_told():
     assert problems_of(CSV.encode("utf-16"))[0].startswith("The file is saved as UTF-16.")
     assert problems_of("language,model,a,b\nde,Ü,1,2\n".encode("latin-1"))[0].startswith("Line 2: Holds characters")
-    assert problems_of(b"x" * (MOST_BYTES + 1)) == ["That is more than 300 kB. Leave out what is no score."]
+    assert problems_of(b"x" * (MOST_BYTES + 1)) == [
+        "The scores are larger than 300 kB. Remove everything that is not a score."
+    ]
 
 
 def test_a_file_that_is_not_there_or_of_unknown_kind_is_told(tmp_path):

@@ -84,8 +84,8 @@ class TestFigures:
         assert "LOSSES 25.0% (1 of 4)" in text
         assert "ΔSxS +25.0" in text
         assert "Sign test p = 1.0000" in text
-        assert "The figures stand on 4 images that have all their judgements." in text
-        assert "1 image lacks judgements and is in none of these percentages (0 without any)." in text
+        assert "The figures are based on 4 images that have all their judgements." in text
+        assert "1 image lacks judgements and is not part of any percentage (0 without any)." in text
         assert "14 judgements count" in text
         assert "Pairs with equal captions are shown to raters like any other." in text
 
@@ -155,11 +155,11 @@ class TestFigures:
         assert outcome.gain.points == 50.0
         client.force_login(comparison.project.created_by)
         text = text_of(client.get(address("comparison-show", comparison)))
-        assert "2 pairs of equal captions count as SIMILAR without having been shown." in text
-        assert "leans towards zero" not in text
+        assert "2 pairs with equal captions count as SIMILAR without being shown." in text
+        assert "is biased towards zero" not in text
         Judgement.objects.filter(pair__image__entries__key=keys[3]).update(is_late=True)
-        assert "leans towards zero" in text_of(client.get(address("comparison-show", comparison)))
-        assert "Pairs with equal captions count as SIMILAR without being shown, as this comparison says." in text
+        assert "is biased towards zero" in text_of(client.get(address("comparison-show", comparison)))
+        assert "Pairs with equal captions count as SIMILAR without being shown, as set for this comparison." in text
         assert "equal, counted as SIMILAR" in text_of(client.get(address("pair-list", comparison)))
 
     def test_a_comparison_on_five_points_has_five_in_its_plot(self, client):
@@ -192,7 +192,7 @@ class TestWhatDoesNotCount:
         assert found.outcome.images.complete == 0
         assert pseudonym(comparison.project, rater.pk) not in [row.rater for row in found.raters]
         text = text_of(reader.get(address("comparison-show", comparison)))
-        assert "5 judgements are set aside: 0 late, 5 of paused raters, 0 of raters left out." in text
+        assert "5 judgements are set aside: 0 late, 5 by paused raters, 0 by excluded raters." in text
         assert f"{pseudonym(comparison.project, rater.pk)} Paused 0 5" in text
 
     def test_they_count_again_once_the_rater_goes_on(self, comparison, rater):
@@ -206,14 +206,14 @@ class TestWhatDoesNotCount:
         exclude_rater(comparison=comparison, rater=rater, note="", by=comparison.project.created_by, now=NOW)
         assert report(comparison).set_aside == 5
         text = text_of(reader.get(address("comparison-show", comparison)))
-        assert "5 judgements are set aside: 0 late, 0 of paused raters, 5 of raters left out." in text
+        assert "5 judgements are set aside: 0 late, 0 by paused raters, 5 by excluded raters." in text
 
     def test_late_judgements_are_set_aside(self, reader, comparison):
         last = comparison.judgements.filter(choice__isnull=False).latest("pk")
         comparison.judgements.filter(pk=last.pk).update(is_late=True)
         assert report(comparison).set_aside == 1
         text = text_of(reader.get(address("comparison-show", comparison)))
-        assert "1 judgement is set aside: 1 late, 0 of paused raters, 0 of raters left out." in text
+        assert "1 judgement is set aside: 1 late, 0 by paused raters, 0 by excluded raters." in text
 
     def test_gold_pairs_and_repeats_are_in_no_gain(self):
         comparison = make_comparison(
@@ -246,7 +246,7 @@ class TestUndefined:
         assert "ΔSxS undefined No image has all its judgements yet." in text
         assert "Sign test undefined No image was won or lost by a majority" in text
         assert "Agreement undefined No image was judged by two raters" in text
-        assert "2 images lack judgements and are in none of these percentages (2 without any)." in text
+        assert "2 images lack judgements and are not part of any percentage (2 without any)." in text
 
     def test_where_all_images_are_alike_there_is_a_gain_without_interval(self, client):
         comparison = make_comparison(images=2, replication=1)
@@ -308,7 +308,7 @@ class TestPairs:
         rater = comparison.judgements.earliest("pk").person
         RaterStatus.objects.create(comparison=comparison, person=rater, state=RaterState.EXCLUDED)
         assert self.outcomes(reader, comparison, "wins") == []
-        assert "rater left out, does not count" in text_of(reader.get(address("pair-list", comparison)))
+        assert "rater excluded, does not count" in text_of(reader.get(address("pair-list", comparison)))
 
     def test_a_page_has_ten_of_them(self, client):
         comparison = make_comparison(images=12)

@@ -235,8 +235,8 @@ def test_the_text_has_each_figure_in_a_line_with_what_it_means(tmp_path):
         "50.0% [6.8, 93.2] (4)",
         "6.0 [3.5, 8.5] (11)",
         "Region coast",
-        "Identical lines, counted once: 1",
-        "Judgements of gold pairs, in no figure: 1",
+        "Identical lines counted once: 1",
+        "Judgements of gold pairs, not part of any figure: 1",
     ):
         assert expected in text
     assert "nan" not in text.lower()
@@ -311,7 +311,7 @@ def test_models_that_never_lost_or_never_won_are_ranked_and_marked(tmp_path):
     assert [model["model"] for model in second["models"]] == ["e", "d"]
     assert second["pairs"][0]["interval"]["undefined"] == Reason.STRENGTH_UNBOUNDED
     text = run(file)
-    assert "strengths of different groups cannot be compared" in text
+    assert "Strengths in different groups cannot be compared" in text
     assert "(never lost)" in text
 
 
@@ -392,7 +392,7 @@ def test_pairs_that_count_unseen_are_told_apart_from_complete_images(tmp_path):
     text, outcome = run(file), run_json(file)["comparisons"][0]["report"]["outcome"]
 
     assert "2 complete, 0 incomplete" in text
-    assert "2 pairs of equal captions count as SIMILAR without having been shown." in text
+    assert "2 pairs with equal captions count as SIMILAR without being shown." in text
     assert outcome["images"]["denominator"] == 4
     assert outcome["wins"]["percent"] == outcome["losses"]["percent"] == 25
 

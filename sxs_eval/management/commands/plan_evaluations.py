@@ -130,14 +130,14 @@ def _pace(given: Fraction | None) -> PaceUsed:
     if given is not None:
         return PaceUsed(float(given), "given")
     if _is_database_missing():
-        return PaceUsed(planning.PACE_S, "default", note=_("there is no database to measure it in"))
+        return PaceUsed(planning.PACE_S, "default", note=_("there is no database to measure it from"))
     try:
         measured = measured_pace()
     except DatabaseError:
-        return PaceUsed(planning.PACE_S, "default", note=_("the database could not be asked"))
+        return PaceUsed(planning.PACE_S, "default", note=_("the database could not be reached"))
     if measured.judgements:
         return PaceUsed(measured.seconds, "measured", measured.judgements)
-    note = _("fewer than %(number)s judgements are there to measure it") % {"number": FEWEST_TIMED}
+    note = _("there are fewer than %(number)s judgements to measure it from") % {"number": FEWEST_TIMED}
     return PaceUsed(planning.PACE_S, "default", note=note)
 
 

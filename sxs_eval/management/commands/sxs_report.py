@@ -48,5 +48,5 @@ class Command(BaseCommand):
             return
         for line in report.lines():
             self.stdout.write(line)
-        signature = _("Seed %(seed)s, %(resamples)s resamples, %(replication)s judgements to an image.")
+        signature = _("Seed %(seed)s, %(resamples)s bootstrap resamples, %(replication)s judgements per image.")
         self.stdout.write(signature % {"seed": seed, "resamples": resamples, "replication": replication})
